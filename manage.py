@@ -1,0 +1,20 @@
+#!/usr/bin/env python
+"""Run administrative tasks."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    # platform/ is a source root, not a package: the apps inside it are imported by their own names.
+    root = Path(__file__).resolve().parent
+    sys.path[:0] = [str(root), str(root / "platform")]
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
