@@ -205,7 +205,7 @@ class Chat {
     this.composer.unlock(this.maySend);
     if (!progress) return;
     this.alerts.showThinking(this.isRetrying || (progress.thinking && !fault));
-    this.alerts.showHint(this.hint(progress.hint), this.maySend);
+    this.alerts.showHint(this.hint(progress.hint), this.maySend || progress.thinking);
     this.alerts.showFinish(progress.may_finish && isOpen && this.outbox.isEmpty && !this.isFinishing);
     showTrack(byId("track"), progress, turns);
     showCounts(byId("turns-text"), byId("labels-text"), progress);
@@ -213,6 +213,7 @@ class Chat {
 
   /** @param {string} serverHint */
   hint(serverHint) {
+    if (this.known.fault && !this.isRetrying) return "The chatbot did not answer: see above.";
     if (this.composer.isTooLong) return "Shorten your message to send it.";
     const isAllAnswered = this.openGroup() === null;
     if (isAllAnswered && Object.keys(this.outbox.held.labels).length) return "Your answer is being saved.";

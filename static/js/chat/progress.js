@@ -21,7 +21,6 @@ export function showTrack(track, progress, turns) {
     cell.classList.toggle("is-human", turn?.speaker === "human");
     cell.classList.toggle("is-bot", turn?.speaker === "bot" && !isOpen);
     cell.classList.toggle("is-open", isOpen);
-    cell.classList.toggle("is-minimum", index === progress.min_turns - 1);
     cell.classList.toggle("is-beyond", index >= progress.min_turns);
   });
 }

@@ -79,10 +79,9 @@ export class TurnList {
    */
   row(speaker, name) {
     const text = make("p", { class: "turn__text", id: `turn-${name}`, dir: "auto" });
-    const mark = make("p", { class: "mark" });
-    const who = make("span", { class: "turn__who" }, speaker === "bot" ? this.options.botName : "You");
+    const mark = make("span", { class: "mark" });
+    const who = make("p", { class: "turn__who" }, speaker === "bot" ? this.options.botName : "You", mark);
     const element = make("li", { class: `turn turn--${speaker}` }, who, text);
-    if (speaker === "human") element.append(mark);
     return { element, text, mark, questions: null };
   }
 
