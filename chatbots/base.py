@@ -1,0 +1,256 @@
+"""The contract of a bot: a batch of dialogues in, one response each out, nothing remembered in between."""
+
+import hashlib
+import inspect
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+from typing import ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict
+
+MAX_RESPONSE_CHARS = 4_000
+"""Longest response, in code points, that hosting lets through; the rest is cut off."""
+
+MAX_CANDIDATES = 400
+"""Most candidates that one response may carry: the largest number of samples of the Meena paper."""
+
+# C0 and C1 controls except tab and newline, bidirectional overrides and isolates, line and paragraph
+# separators, lone surrogates (no database can encode them), noncharacters of the first plane.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+
+
+class Speaker(StrEnum):
+    """Who said a turn, seen from the bot that is to answer."""
+
+    HUMAN = "human"
+    """The partner: a person, or another bot in self-play."""
+    BOT = "bot"
+    """The bot itself, including a scripted opening such as "Hi!"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance.
+
+    Attributes:
+        speaker: who said it.
+        text: what was said. May be empty or contain only emoji; bots must bear both.
+    """
+
+    speaker: Speaker
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a bot answers: the dialogue so far.
+
+    Attributes:
+        turns: oldest first, at least one; the last is the turn to answer. Two turns in a row may have the
+            same speaker. Unbounded in number: a bot drops the oldest turns that it has no room for.
+        seed: fixes the randomness of a reply. The same bot given the same context and seed gives the same
+            response, if it can. None leaves the bot free. One seed may serve a whole dialogue: bots mix in
+            the number of turns where it matters.
+    """
+
+    turns: tuple[Turn, ...]
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a context with nothing to answer.
+
+        Raises:
+            ValueError: there are no turns.
+        """
+        if not self.turns:
+            raise ValueError("A context has no turns, so there is nothing to answer. Give at least one turn.")
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[str], seed: int | None = None) -> Self:
+        """Build a context whose speakers alternate and whose last turn is the human's.
+
+        Args:
+            texts: what was said, oldest first, at least one.
+            seed: as in the class.
+
+        Raises:
+            ValueError: there are no texts.
+        """
+        newest_first = list(texts)[::-1]
+        speakers = (Speaker.HUMAN, Speaker.BOT)
+        turns = [Turn(speakers[age % 2], text) for age, text in enumerate(newest_first)]
+        return cls(tuple(turns[::-1]), seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the responses that a bot weighed.
+
+    Attributes:
+        text: the response it would have been. May be empty.
+        score: what the bot ranks by, higher is better; the unit is the adapter's own, finite.
+    """
+
+    text: str
+    score: float
+
+    def __post_init__(self) -> None:
+        """Refuse a score that cannot be stored or compared.
+
+        Raises:
+            ValueError: the score is infinite or not a number.
+        """
+        if not math.isfinite(self.score):
+            raise ValueError(f"A candidate has the score {self.score}. Leave such candidates out.")
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a bot says.
+
+    Attributes:
+        text: the turn. Hosting refuses one that is empty once control characters and outer spaces are gone,
+            and cuts it after `MAX_RESPONSE_CHARS`.
+        candidates: what it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot has none.
+        tokens: how many tokens were generated for `text`; None if the bot does not count.
+    """
+
+    text: str
+    candidates: tuple[Candidate, ...] = ()
+    tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is not text, where the mistake was made.
+
+        Raises:
+            TypeError: `text` is not a string.
+        """
+        if not isinstance(self.text, str):
+            raise TypeError(f"The text of a response is {self.text!r}, not a string. Convert it in the bot.")
+
+
+class BotConfiguration(BaseModel):
+    """Settings of a bot. Frozen; an unknown setting is an error. Declare secrets as `pydantic.SecretStr`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Bot(ABC):
+    """A chatbot, loaded and ready. Subclasses go into `chatbots/bots/`, one file each, under `@register`.
+
+    One thread at a time uses an instance, which serves many dialogues: all that a response depends on is in
+    its `Context`. Load weights in `__init__`, which hosting calls on the bot's own thread, and import heavy
+    libraries there too. The first line of the class docstring is what people see in lists.
+    """
+
+    name: ClassVar[str] = "unregistered"
+    """Set by `@register`."""
+
+    Configuration: ClassVar[type[BotConfiguration]] = BotConfiguration
+    """Nest a subclass of `BotConfiguration` of this name in the bot to give it settings."""
+
+    libraries: ClassVar[tuple[str, ...]] = ()
+    """Distributions (as named on PyPI) whose version can change what this bot says."""
+
+    def __init__(self, configuration: BotConfiguration) -> None:
+        """Load the bot.
+
+        Args:
+            configuration: an instance of this class's `Configuration`.
+        """
+        self.configuration = configuration
+
+    @property
+    def max_batch(self) -> int:
+        """Most contexts that `respond` takes at once, at least 1. Override with a number or a property."""
+        return 1
+
+    @property
+    def max_wait(self) -> float:
+        """Longest time in seconds that a request waits for others to fill its batch; 0 waits for none."""
+        return 0.0
+
+    @abstractmethod
+    def respond(self, contexts: Sequence[Context]) -> list[Response]:
+        """Answer each context.
+
+        Args:
+            contexts: between 1 and `max_batch`, of different dialogues, in no particular order.
+
+        Returns:
+            One response per context, in the same order. A context gets what it would have got alone.
+
+        Raises:
+            Exception: any. A batch that raises is asked again one context at a time, so that only the guilty
+                context fails; its caller sees the last line of the error.
+        """
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """Everything that decides what this bot says, to tell one version from another.
+
+        Returns:
+            JSON-able and the same in every process: `adapter` (the registered name), `code` (SHA-256 of the
+            source files of the bot's classes), `configuration` (secrets masked) and `libraries` (their
+            versions). Bots with weights add their hash, services the model's reported id.
+
+        Raises:
+            importlib.metadata.PackageNotFoundError: one of `libraries` is not installed.
+        """
+        return {
+            "adapter": self.name,
+            "code": source_hash(type(self)),
+            "configuration": self.configuration.model_dump(mode="json"),
+            "libraries": {library: version(library) for library in sorted(self.libraries)},
+        }
+
+    def close(self) -> None:  # noqa: B027 - most bots hold nothing to release
+        """Release memory, files and connections. Called once, on the thread that used the bot."""
+
+
+def source_hash(bot: type[Bot]) -> str:
+    """SHA-256, in hexadecimal, of the source files of a bot's class and of its bases below `Bot`.
+
+    Returns:
+        The hash, or "unknown" for a class that was not read from a file.
+    """
+    classes = [cls for cls in bot.__mro__ if issubclass(cls, Bot) and cls is not Bot]
+    digest = hashlib.sha256()
+    try:
+        for path in dict.fromkeys(inspect.getfile(cls) for cls in classes):
+            digest.update(Path(path).read_bytes())
+    except (OSError, TypeError):
+        return "unknown"
+    return digest.hexdigest()
+
+
+def clean_text(text: str) -> str:
+    """Make untrusted bot output safe to store and to show: no control characters, bounded length.
+
+    Removes control characters except tab and newline, bidirectional overrides, lone surrogates and outer
+    white space; turns every kind of line break into a newline; cuts after `MAX_RESPONSE_CHARS`. HTML is left
+    as it came: templates escape it.
+
+    Returns:
+        At most `MAX_RESPONSE_CHARS` code points that UTF-8 and PostgreSQL can hold; maybe empty.
+    """
+    # Bounded first, so that a response of gigabytes costs no more than a long one.
+    shortened = text.lstrip()[: 4 * MAX_RESPONSE_CHARS]
+    lines = re.sub("\r\n?|[\u2028\u2029\x85]", "\n", shortened)
+    return _UNSAFE.sub("", lines).strip()[:MAX_RESPONSE_CHARS].rstrip()
+
+
+def clean_response(response: Response) -> Response:
+    """The same response with `clean_text` applied to its text and to those of its first `MAX_CANDIDATES`."""
+    candidates = tuple(
+        replace(candidate, text=clean_text(candidate.text))
+        for candidate in response.candidates[:MAX_CANDIDATES]
+    )
+    return replace(response, text=clean_text(response.text), candidates=candidates)

@@ -1,0 +1,65 @@
+"""What can go wrong with a bot, as classes that callers tell apart."""
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class ChatbotError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class UnknownBotError(ChatbotError):
+    """No bot is registered under the name asked for."""
+
+
+class DuplicateBotError(ChatbotError):
+    """Two classes claim one name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One setting that is wrong.
+
+    Attributes:
+        field: dotted path of the setting, as in `replies.0`.
+        value: what was given, shortened; "(hidden)" for a secret, "(nothing)" if it is missing.
+        cure: what to give instead.
+    """
+
+    field: str
+    value: str
+    cure: str
+
+    def __str__(self) -> str:
+        return f"{self.field} = {self.value}: {self.cure}"
+
+
+class ConfigurationError(ChatbotError):
+    """A bot's configuration is not valid; `problems` has one entry per wrong setting, for a form to place."""
+
+    def __init__(self, bot: str, problems: Sequence[Problem]) -> None:
+        self.bot = bot
+        self.problems = tuple(problems)
+        super().__init__(f"Configuration of bot '{bot}': " + "; ".join(map(str, self.problems)))
+
+
+class HostingError(ChatbotError):
+    """Base of the three ways in which a resident bot does not answer a request."""
+
+
+class BotBusyError(HostingError):
+    """The bot takes no request now: its queue is full or it is stuck. Nothing was started; try later."""
+
+
+class BotLateError(HostingError):
+    """The answer did not come before the deadline. If it still comes it is thrown away."""
+
+
+class BotFailedError(HostingError):
+    """The bot could not be loaded, raised an error, answered nothing usable, or was closed."""
+
+
+def last_line(error: BaseException) -> str:
+    """The error as Python would print it in the last line of a traceback: class and message, on one line."""
+    return " ".join("".join(traceback.format_exception_only(error)).split())

@@ -1,0 +1,107 @@
+"""What a resident bot tells about itself: its state, its counts and its times."""
+
+import math
+import statistics
+from collections import deque
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from chatbots.base import Response
+from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError
+
+RECENT = 1_000
+"""How many of the last answers and batches the latency and batch figures of `Health` look at."""
+
+Outcome = Response | HostingError
+
+
+class State(StrEnum):
+    """Where a resident bot stands."""
+
+    LOADING = "loading"
+    """Requests wait for it within their deadline."""
+    READY = "ready"
+    """Idle, or computing an answer."""
+    STUCK = "stuck"
+    """Has been in one call for too long; refuses requests until the call ends."""
+    FAILED = "failed"
+    """Could not be loaded; refuses every request with the reason."""
+    CLOSED = "closed"
+    """Refuses every request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """A resident bot at one moment: counts since the start, times over the last `RECENT` answers.
+
+    Attributes:
+        name: which bot.
+        state: where it stands.
+        queued: requests that wait now.
+        served: requests that got a response.
+        busy: requests refused with `BotBusyError`.
+        late: requests that ended in `BotLateError`.
+        failed: requests that ended in `BotFailedError`.
+        cut: responses that were longer than `chatbots.base.MAX_RESPONSE_CHARS`.
+        last_error: why the bot could not be loaded, else the newest error of a request; "" if none.
+        median_seconds: median time from request to response, as the caller sees it; None before the first.
+        p95_seconds: 95th percentile of the same (nearest rank).
+        mean_batch: mean number of contexts per call of the bot; None before the first.
+    """
+
+    name: str
+    state: State
+    queued: int
+    served: int
+    busy: int
+    late: int
+    failed: int
+    cut: int
+    last_error: str
+    median_seconds: float | None
+    p95_seconds: float | None
+    mean_batch: float | None
+
+
+@dataclass(slots=True)
+class Tally:
+    """The running counts behind `Health`. Not safe for threads: its owner locks."""
+
+    served: int = 0
+    busy: int = 0
+    late: int = 0
+    failed: int = 0
+    cut: int = 0
+    last_error: str = ""
+    seconds: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+    batches: deque[int] = field(default_factory=lambda: deque(maxlen=RECENT))
+
+    def count(self, outcome: Outcome) -> None:
+        """Count how one request ended."""
+        match outcome:
+            case Response():
+                self.served += 1
+            case BotBusyError():
+                self.busy += 1
+            case BotLateError():
+                self.late += 1
+            case BotFailedError():
+                self.failed += 1
+
+    def health(self, name: str, state: State, queued: int) -> Health:
+        """The counts as they are now, next to what the owner knows."""
+        seconds = sorted(self.seconds)
+        return Health(
+            name=name,
+            state=state,
+            queued=queued,
+            served=self.served,
+            busy=self.busy,
+            late=self.late,
+            failed=self.failed,
+            cut=self.cut,
+            last_error=self.last_error,
+            median_seconds=statistics.median(seconds) if seconds else None,
+            p95_seconds=seconds[math.ceil(0.95 * len(seconds)) - 1] if seconds else None,
+            mean_batch=statistics.fmean(self.batches) if self.batches else None,
+        )

@@ -1,0 +1,228 @@
+"""Bots by name: `@register` puts a class in, `create_bot` loads one.
+
+Found without being listed anywhere: every module of `chatbots/bots/`, and every entry point of the group
+`turnwise.chatbots` of installed packages (its value is the module that registers the bot). They are imported
+when a name is first looked up.
+"""
+
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import entry_points
+from threading import RLock
+from typing import Any, TypeVar, get_args
+
+from pydantic import SecretStr, ValidationError
+from pydantic_core import ErrorDetails
+
+from chatbots.base import Bot, BotConfiguration
+from chatbots.errors import ConfigurationError, DuplicateBotError, Problem, UnknownBotError, last_line
+
+ENTRY_POINT_GROUP = "turnwise.chatbots"
+BotClass = TypeVar("BotClass", bound=type[Bot])
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is known of a bot before it is loaded.
+
+    Attributes:
+        name: the registered name.
+        summary: first line of the class docstring.
+        origin: module and class.
+        schema: JSON Schema of the configuration, for forms and API documentation.
+    """
+
+    name: str
+    summary: str
+    origin: str
+    schema: Mapping[str, Any]
+
+
+class Registry:
+    """A dictionary of bot classes that explains itself.
+
+    Args:
+        discover: imports the modules that register bots; called once, at the first look-up. Returns what
+            could not be imported: origin → last line of the error.
+    """
+
+    def __init__(self, discover: Callable[[], Mapping[str, str]] = dict) -> None:
+        """Start empty; nothing is imported yet."""
+        self._classes: dict[str, type[Bot]] = {}
+        self._discover = discover
+        self._broken: Mapping[str, str] | None = None
+        self._discovery = RLock()
+
+    def register(self, name: str) -> Callable[[BotClass], BotClass]:
+        """Register the decorated class.
+
+        Args:
+            name: lower-case identifier; what studies, files and people call the bot from now on.
+
+        Raises:
+            ValueError: the name is not a lower-case identifier.
+            DuplicateBotError: another class has the name.
+        """
+        if not (name.isidentifier() and name == name.lower()):
+            raise ValueError(f"@register({name!r}): use lower-case letters, digits and underscores only.")
+
+        def add(bot: BotClass) -> BotClass:
+            present = self._classes.get(name)
+            if present and _origin(present) != _origin(bot):
+                raise DuplicateBotError(
+                    f"Two bots are called '{name}': {_origin(present)} and {_origin(bot)}. Rename one."
+                )
+            bot.name = name
+            self._classes[name] = bot
+            return bot
+
+        return add
+
+    def registered_names(self) -> list[str]:
+        """Every registered name, sorted."""
+        self._discover_once()
+        return sorted(self._classes)
+
+    def broken_modules(self) -> Mapping[str, str]:
+        """What should have registered a bot but could not be imported: origin → last line of the error."""
+        return self._discover_once()
+
+    def bot_class(self, name: str) -> type[Bot]:
+        """The class registered as `name`.
+
+        Raises:
+            UnknownBotError: there is none; the message suggests and lists names.
+        """
+        self._discover_once()
+        try:
+            return self._classes[name]
+        except KeyError:
+            raise UnknownBotError(self._unknown(name)) from None
+
+    def describe(self, name: str) -> Description:
+        """What is known of the bot `name` before it is loaded.
+
+        Raises:
+            UnknownBotError: there is no such bot.
+        """
+        bot = self.bot_class(name)
+        summary = (inspect.getdoc(bot) or "").partition("\n")[0]
+        return Description(name, summary, _origin(bot), bot.Configuration.model_json_schema())
+
+    def configuration(self, name: str, settings: Mapping[str, Any]) -> BotConfiguration:
+        """Check settings without loading the bot.
+
+        Args:
+            name: of a registered bot.
+            settings: JSON-able; missing ones take their defaults.
+
+        Raises:
+            UnknownBotError: there is no such bot.
+            ConfigurationError: settings are unknown, missing or wrong; names each, its value and the cure.
+        """
+        model = self.bot_class(name).Configuration
+        try:
+            return model.model_validate(dict(settings))
+        except ValidationError as error:
+            problems = [_problem(model, details) for details in error.errors(include_url=False)]
+            raise ConfigurationError(name, problems) from None
+
+    def create_bot(self, name: str, settings: Mapping[str, Any] | None = None) -> Bot:
+        """Load a bot; may take minutes and gigabytes.
+
+        Args:
+            name: of a registered bot.
+            settings: as in `configuration`.
+
+        Raises:
+            UnknownBotError: there is no such bot.
+            ConfigurationError: the settings are not valid.
+            Exception: whatever the bot raises while it loads.
+        """
+        return self.bot_class(name)(self.configuration(name, settings or {}))
+
+    def _discover_once(self) -> Mapping[str, str]:
+        with self._discovery:
+            if self._broken is None:
+                self._broken = {}  # a module that looks a name up while it is imported must not start over
+                self._broken = self._discover()
+            return self._broken
+
+    def _unknown(self, name: str) -> str:
+        close = difflib.get_close_matches(name, self._classes, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        known = ", ".join(sorted(self._classes)) or "none"
+        broken = "".join(f" {origin} could not be imported: {why}." for origin, why in self._broken_items())
+        return (
+            f"No bot is registered as '{name}'.{hint} Registered: {known}.{broken} "
+            "To add one, put a class with @register in chatbots/bots/."
+        )
+
+    def _broken_items(self) -> list[tuple[str, str]]:
+        return sorted((self._broken or {}).items())
+
+
+def discover_bots() -> dict[str, str]:
+    """Import the modules of `chatbots/bots/` and the entry points of `turnwise.chatbots`.
+
+    Returns:
+        What could not be imported: origin → last line of the error. One broken file does not hide the others.
+    """
+    package = importlib.import_module("chatbots.bots")
+    modules = [f"chatbots.bots.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
+    sources: dict[str, Callable[[], object]] = {
+        name: partial(importlib.import_module, name) for name in modules
+    }
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        sources[f"{point.value} (entry point '{point.name}')"] = point.load
+    return {origin: why for origin, load in sources.items() if (why := _error_of(load))}
+
+
+def _error_of(load: Callable[[], object]) -> str:
+    try:
+        load()
+    except Exception as error:
+        return last_line(error)
+    return ""
+
+
+def _origin(bot: type[Bot]) -> str:
+    return f"{bot.__module__}.{bot.__qualname__}"
+
+
+def _problem(model: type[BotConfiguration], details: ErrorDetails) -> Problem:
+    field = ".".join(map(str, details["loc"])) or "configuration"
+    if details["type"] == "missing":
+        return Problem(field, "(nothing)", "is required")
+    value = "(hidden)" if _is_secret(model, details) else _shortened(details["input"])
+    if details["type"] == "extra_forbidden":
+        return Problem(field, value, _unknown_setting(model, field))
+    return Problem(field, value, details["msg"])
+
+
+def _is_secret(model: type[BotConfiguration], details: ErrorDetails) -> bool:
+    field = model.model_fields.get(str(details["loc"][0])) if details["loc"] else None
+    return field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
+
+
+def _unknown_setting(model: type[BotConfiguration], field: str) -> str:
+    close = difflib.get_close_matches(field, model.model_fields, n=1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"unknown setting; {hint}known: {', '.join(sorted(model.model_fields)) or 'none'}"
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+REGISTRY = Registry(discover_bots)
+register = REGISTRY.register
+registered_names = REGISTRY.registered_names
+describe = REGISTRY.describe
+create_bot = REGISTRY.create_bot

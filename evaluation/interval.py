@@ -1,0 +1,42 @@
+"""What a statistic returns beside a number: an interval, or the reason why there is none."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Method: TypeAlias = Literal["percentile", "bca", "studentised"]
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """The data cannot tell this number, for a reason in plain words that a report prints."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"cannot be told: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval.
+
+    Attributes:
+        low: lower end, in the unit of the statistic.
+        high: upper end.
+        level: nominal coverage, for instance 0.95.
+        method: how it was computed, for instance "percentile" or "fisher".
+        resamples: bootstrap resamples that it rests on; 0 if none.
+    """
+
+    low: float
+    high: float
+    level: float
+    method: str
+    resamples: int = 0
+
+    def scaled(self, factor: float) -> "Interval":
+        """The same interval in another unit; 100 turns shares into percent. `factor` is positive."""
+        return Interval(self.low * factor, self.high * factor, self.level, self.method, self.resamples)
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high

@@ -1,0 +1,245 @@
+"""Sensibleness and specificity labels as columns, checked once so that every statistic can trust them."""
+
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+AnyArray: TypeAlias = NDArray[Any]
+Row: TypeAlias = tuple[Hashable, Hashable, int, Hashable, bool, bool]
+
+
+class LabelsError(ValueError):
+    """Labels that no statistic can be computed from; names the row and the column.
+
+    Attributes:
+        row: index of the row at fault, counted from 0 (the message counts from 1); None: no single row.
+        column: name of the column at fault.
+        problem: the message without the row.
+    """
+
+    def __init__(self, problem: str, column: str, row: int | None = None) -> None:
+        super().__init__(problem if row is None else f"Row {row + 1}, column {column}: {problem}")
+        self.problem = problem
+        self.column = column
+        self.row = row
+
+
+def coded(values: ArrayLike) -> tuple[AnyArray, IntArray]:
+    """Replace values by their rank among the distinct values.
+
+    Args:
+        values: (n,) integers, strings or other values that can be hashed.
+
+    Returns:
+        The k distinct values in rising order (values of mixed type in the order of their text), and (n,)
+        codes in [0, k).
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "iub":
+        names, codes = np.unique(array, return_inverse=True)
+        return names, codes.astype(np.int64, copy=False)
+    # Hashing is several times faster than sorting a million strings.
+    first_seen: dict[Hashable, int] = {}
+    codes = np.fromiter(
+        (first_seen.setdefault(v, len(first_seen)) for v in array.tolist()), np.int64, len(array)
+    )
+    names = np.empty(len(first_seen), dtype=array.dtype)
+    names[:] = list(first_seen)
+    order = np.argsort(names.astype(np.str_), kind="stable") if len(names) else np.empty(0, np.int64)
+    ranks = np.empty(len(names), np.int64)
+    ranks[order] = np.arange(len(names))
+    return names[order], ranks[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """One row per label: a rater's judgment of one bot turn.
+
+    An item is a (bot, dialogue, turn). In static evaluation `dialogue` is the context and `turn` numbers the
+    response. Whatever is turned into an array on construction; the columns are then checked together.
+
+    Attributes:
+        bot: (n,) name of the bot.
+        dialogue: (n,) the conversation or static context; the same value under two bots means the same
+            context given to both.
+        turn: (n,) position of the bot turn, integers.
+        rater: (n,) who judged.
+        sensible: (n,) booleans, or 0 and 1.
+        specific: (n,) booleans, or 0 and 1; never true where `sensible` is not.
+
+    Raises:
+        LabelsError: columns of different length, a missing value, a turn that is no integer, a label that is
+            not true or false, specific without sensible, or the same rater twice on an item.
+    """
+
+    bot: AnyArray
+    dialogue: AnyArray
+    turn: IntArray
+    rater: AnyArray
+    sensible: BoolArray
+    specific: BoolArray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, np.asarray(getattr(self, field.name)))
+        self._check_lengths()
+        for name in ("bot", "dialogue", "rater"):
+            _refuse_missing(getattr(self, name), name)
+        object.__setattr__(self, "turn", _as_integers(self.turn, "turn"))
+        for name in ("sensible", "specific"):
+            object.__setattr__(self, name, _as_booleans(getattr(self, name), name))
+        self._refuse_specific_without_sensible()
+        self._refuse_duplicates()
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Row]) -> "Labels":
+        """Labels from rows (bot, dialogue, turn, rater, sensible, specific), in any order.
+
+        Raises:
+            LabelsError: a row of other length, or what the class itself refuses.
+        """
+        table = list(rows)
+        names = [field.name for field in fields(cls)]
+        for index, row in enumerate(table):
+            if len(row) != len(names):
+                raise LabelsError(f"has {len(row)} values, expected {', '.join(names)}.", names[-1], index)
+        columns = list(zip(*table, strict=True)) or [()] * len(names)
+        return cls(*(_column(values) for values in columns))
+
+    def __len__(self) -> int:
+        return len(self.bot)
+
+    @cached_property
+    def bots(self) -> tuple[AnyArray, IntArray]:
+        """Names of the b bots in order, and (n,) their codes in [0, b)."""
+        return coded(self.bot)
+
+    @cached_property
+    def raters(self) -> tuple[AnyArray, IntArray]:
+        """Names of the raters in order, and (n,) their codes."""
+        return coded(self.rater)
+
+    @cached_property
+    def dialogues(self) -> tuple[IntArray, IntArray]:
+        """Clusters (bot, dialogue): (k,) bot code of each, and (n,) the cluster of each label."""
+        names, dialogue = coded(self.dialogue)
+        width = max(len(names), 1)
+        clusters, codes = coded(self.bots[1] * width + dialogue)
+        return clusters // width, codes
+
+    @cached_property
+    def items(self) -> tuple[IntArray, IntArray]:
+        """Items (bot, dialogue, turn): (m,) cluster of each, and (n,) the item of each label."""
+        names, turn = coded(self.turn)
+        width = max(len(names), 1)
+        items, codes = coded(self.dialogues[1] * width + turn)
+        return items // width, codes
+
+    def where(self, keep: BoolArray) -> "Labels":
+        """The labels at which `keep` (n,) is true."""
+        return Labels(*(getattr(self, field.name)[keep] for field in fields(self)))
+
+    def of_bot(self, bot: Hashable) -> "Labels":
+        """The labels of one bot."""
+        return self.where(self.bot == bot)
+
+    def check_bots(self, known: Collection[Hashable]) -> None:
+        """Refuse labels of a bot that is not part of the study.
+
+        Raises:
+            LabelsError: names the first such row and the bots of the study.
+        """
+        unknown = ~np.isin(self.bots[0], np.asarray(list(known)))[self.bots[1]]
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            listed = ", ".join(sorted(map(str, known))) or "none"
+            raise LabelsError(
+                f"'{self.bot[row]}' is not a bot of this study. Its bots: {listed}.", "bot", row
+            )
+
+    def _check_lengths(self) -> None:
+        for field in fields(self):
+            shape = getattr(self, field.name).shape
+            if shape != (self.bot.size,):
+                raise LabelsError(
+                    f"Column {field.name} has shape {shape}, but bot has {self.bot.size} rows.", field.name
+                )
+
+    def _refuse_specific_without_sensible(self) -> None:
+        wrong = self.specific & ~self.sensible
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise LabelsError(
+                "specific but not sensible; a response that makes no sense cannot be specific.",
+                "specific",
+                row,
+            )
+
+    def _refuse_duplicates(self) -> None:
+        code = self.items[1] * max(len(self.raters[0]), 1) + self.raters[1]
+        order = np.argsort(code, kind="stable")
+        again = np.flatnonzero(np.diff(code[order]) == 0)
+        if again.size:
+            at = again[np.argmin(order[again + 1])]
+            first, row = int(order[at]), int(order[at + 1])
+            raise LabelsError(
+                f"rater '{self.rater[row]}' already labelled turn {self.turn[row]} of dialogue "
+                f"'{self.dialogue[row]}' of bot '{self.bot[row]}' in row {first + 1}; keep one of the two.",
+                "rater",
+                row,
+            )
+
+
+def _column(values: tuple[Any, ...]) -> AnyArray:
+    """An array of `values` that keeps None and mixed types visible instead of turning them into text."""
+    if len({type(v) for v in values}) > 1:
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    return np.asarray(values)
+
+
+def _refuse_missing(column: AnyArray, name: str) -> None:
+    if column.dtype.kind == "O":
+        missing = np.fromiter((v is None or v == "" for v in column.tolist()), np.bool_, len(column))
+    elif column.dtype.kind == "U":
+        missing = column == ""
+    elif column.dtype.kind == "f":
+        missing = np.isnan(column)
+    else:
+        return
+    if missing.any():
+        raise LabelsError("empty; every label needs it.", name, int(np.argmax(missing)))
+
+
+def _as_integers(column: AnyArray, name: str) -> IntArray:
+    if column.dtype.kind in "iu" or not column.size:
+        return column.astype(np.int64, copy=False)
+    for row, value in enumerate(column.tolist()):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise LabelsError(f"{value!r} is not an integer.", name, row)
+    return column.astype(np.int64)
+
+
+def _as_booleans(column: AnyArray, name: str) -> BoolArray:
+    if column.dtype.kind == "b" or not column.size:
+        return column.astype(np.bool_, copy=False)
+    if column.dtype.kind in "iu":
+        wrong = (column != 0) & (column != 1)
+    else:
+        wrong = np.fromiter((not _is_boolean(v) for v in column.tolist()), np.bool_, len(column))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise LabelsError(f"{column[row]!r} is neither true (1) nor false (0).", name, row)
+    return column.astype(np.bool_)
+
+
+def _is_boolean(value: object) -> bool:
+    return isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1))

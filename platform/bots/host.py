@@ -1,0 +1,62 @@
+"""The bots that this process keeps resident. One `Resident` per active bot, loaded once."""
+
+import threading
+from dataclasses import dataclass
+
+from django.db import connection
+
+from bots.models import Bot
+from bots.services import version_of
+from chatbots import base
+from chatbots.registry import create_bot
+from chatbots.resident import Health, Resident
+
+
+@dataclass(slots=True)
+class HostedBot:
+    resident: Resident
+    version_id: int | None = None
+
+
+_hosted: dict[int, HostedBot] = {}
+_lock = threading.Lock()
+
+
+def start() -> None:
+    """Begin loading every active bot; returns at once, pages need not wait for models."""
+    for bot in Bot.objects.filter(active=True):
+        host(bot)
+
+
+def host(bot: Bot) -> HostedBot:
+    """The hosted bot, begun to load if this process does not have it yet."""
+    with _lock:
+        if bot.pk not in _hosted:
+            hosted = HostedBot(resident=None)  # type: ignore[arg-type]  # set on the next line
+            hosted.resident = Resident(bot.name, lambda: _load(bot, hosted))
+            _hosted[bot.pk] = hosted
+        return _hosted[bot.pk]
+
+
+def _load(bot: Bot, hosted: HostedBot) -> base.Bot:
+    try:
+        loaded = create_bot(bot.adapter, bot.configuration)
+        hosted.version_id = version_of(bot, loaded.fingerprint()).pk
+        return loaded
+    finally:
+        connection.close()  # the bot's own thread needs no database after this
+
+
+def hosted_here(bot_id: int) -> HostedBot | None:
+    return _hosted.get(bot_id)
+
+
+def health() -> list[Health]:
+    return [hosted.resident.health() for hosted in list(_hosted.values())]
+
+
+def close() -> None:
+    with _lock:
+        for hosted in _hosted.values():
+            hosted.resident.close()
+        _hosted.clear()

@@ -1,0 +1,91 @@
+import secrets
+
+from django.db import models
+from django.db.models import Q
+
+from studies.models import CODE_ALPHABET, ConsentVersion, Study, StudyBot
+
+
+def _code(length: int) -> str:
+    return "".join(secrets.choice(CODE_ALPHABET) for _ in range(length))
+
+
+def pseudonym() -> str:
+    return "W" + _code(9)
+
+
+def resume_code() -> str:
+    return f"{_code(5)}-{_code(5)}"
+
+
+def completion_code() -> str:
+    return _code(8)
+
+
+class Worker(models.Model):
+    """Someone of the crowd. No account: a signed cookie, or a resume code, says who it is."""
+
+    pseudonym = models.CharField(max_length=20, unique=True, default=pseudonym, editable=False)
+    panel = models.CharField(
+        max_length=40, blank=True, help_text="Parameter by which a panel named the worker."
+    )
+    panel_id = models.CharField(max_length=120, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("panel", "panel_id"), condition=~Q(panel_id=""), name="worker_once_per_panel_id"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+
+class Participation(models.Model):
+    """A worker in a study, from consent to completion code."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="participations")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
+    consent = models.ForeignKey(ConsentVersion, on_delete=models.PROTECT)
+    consented_at = models.DateTimeField(auto_now_add=True)
+    resume_code = models.CharField(max_length=20, unique=True, default=resume_code, editable=False)
+    completion_code = models.CharField(max_length=20, unique=True, default=completion_code, editable=False)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),)
+
+    def __str__(self) -> str:
+        return f"{self.worker} in {self.study}"
+
+
+class Assignment(models.Model):
+    """A worker's place with one bot of the study. Open until it has an outcome.
+
+    While it is open and the worker was active lately it holds one of the bot's wanted
+    conversations; when they go silent the place returns to the pool, yet they may still finish.
+    """
+
+    class Outcome(models.TextChoices):
+        COMPLETE = "complete", "Complete"
+        BOT_FAILED = "bot_failed", "Ended because the bot could not answer"
+
+    participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="assignment")
+    study_bot = models.ForeignKey(StudyBot, on_delete=models.PROTECT, related_name="assignments")
+    assigned_at = models.DateTimeField()
+    active_at = models.DateTimeField(help_text="When the worker was last seen at work, to the minute.")
+    outcome = models.CharField(max_length=20, choices=Outcome, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = (models.Index(fields=("study_bot", "outcome", "active_at"), name="assignment_pool"),)
+        constraints = (
+            models.CheckConstraint(
+                name="assignment_ended_with_outcome",
+                condition=Q(outcome="", ended_at=None) | (~Q(outcome="") & Q(ended_at__isnull=False)),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.participation} with {self.study_bot_id}"

@@ -1,0 +1,49 @@
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from crowd.models import Assignment, Participation
+from crowd.services import HOLD
+from studies.models import Study
+
+
+@dataclass(frozen=True, slots=True)
+class BotProgress:
+    """How far one bot of a study is: conversations finished, under way, and wanted."""
+
+    study_bot_id: int
+    bot: str
+    finished: int
+    open: int
+    target: int
+
+    @property
+    def percent(self) -> int:
+        return min(100, round(100 * self.finished / self.target)) if self.target else 100
+
+
+def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
+    live = Q(assignments__outcome="", assignments__active_at__gt=(now or timezone.now()) - HOLD)
+    rows = study.study_bots.select_related("bot").annotate(
+        finished=Count("assignments", filter=Q(assignments__outcome=Assignment.Outcome.COMPLETE)),
+        open=Count("assignments", filter=live),
+    )
+    return [BotProgress(row.pk, row.bot.title, row.finished, row.open, row.target) for row in rows]
+
+
+def participation_of(worker_id: int | None, study: Study) -> Participation | None:
+    if worker_id is None:
+        return None
+    return Participation.objects.filter(worker_id=worker_id, study=study).select_related("assignment").first()
+
+
+def participation_by_resume_code(code: str, study: Study) -> Participation | None:
+    """Codes may be typed in any case, with or without the hyphen or spaces."""
+    letters = re.sub(r"[^A-Z0-9]", "", code.upper()[:40])
+    if len(letters) != 10:
+        return None
+    dashed = f"{letters[:5]}-{letters[5:]}"
+    return Participation.objects.filter(resume_code=dashed, study=study).select_related("assignment").first()

@@ -1,0 +1,123 @@
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from crowd import refusals
+from crowd.models import Assignment, Participation, Worker
+from studies.models import ConsentVersion, Study, StudyBot
+from studies.services import results_changed
+
+# A worker who is silent for this long gives their place back to the pool (they may still finish).
+HOLD = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class PanelId:
+    """How a panel names its worker in the entry link, such as PROLIFIC_PID=5f2c…"""
+
+    parameter: str
+    value: str
+
+
+@transaction.atomic
+def consent(
+    study: Study, version: ConsentVersion, *, worker_id: int | None, panel_id: PanelId | None
+) -> Participation:
+    """Record that someone agreed to take part, creating the worker at their first study.
+
+    Safe to repeat: the second call returns the first participation.
+
+    Raises:
+        EntryRefusedError: the study is not open, or the panel's id started here in another browser.
+    """
+    if study.state != Study.State.OPEN:
+        raise refusals.not_open()
+    worker = _worker(study, worker_id, panel_id)
+    participation, _ = Participation.objects.get_or_create(
+        worker=worker, study=study, defaults={"consent": version}
+    )
+    return participation
+
+
+def _worker(study: Study, worker_id: int | None, panel_id: PanelId | None) -> Worker:
+    if panel_id is None:
+        known = Worker.objects.filter(pk=worker_id).first()
+        return known or Worker.objects.create()
+    worker, is_new = _worker_of_panel(panel_id)
+    # The id in the link is no secret: whoever knows it must not get into the work of its owner.
+    if not is_new and worker.pk != worker_id and worker.participations.filter(study=study).exists():
+        raise refusals.panel_id_taken()
+    return worker
+
+
+def _worker_of_panel(panel_id: PanelId) -> tuple[Worker, bool]:
+    return Worker.objects.get_or_create(panel=panel_id.parameter, panel_id=panel_id.value)
+
+
+@transaction.atomic
+def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
+    """Give the worker a place with the bot that is furthest from its target.
+
+    The rows of the study's bots are locked, so that counting and taking a place are one step:
+    a bot never has more finished and live conversations together than its target. Only workers
+    who return after their place went back to the pool can carry it above.
+
+    Raises:
+        EntryRefusedError: the study is not open, or every place is taken.
+    """
+    participation = Participation.objects.select_related("study").get(pk=participation_id)
+    bots = _lock_bots(participation.study_id)
+    existing = Assignment.objects.filter(participation=participation).first()
+    if existing:
+        return existing
+    if participation.study.state != Study.State.OPEN:
+        raise refusals.not_open()
+    now = now or timezone.now()
+    return Assignment.objects.create(
+        participation=participation, study_bot=_least_filled(bots, now), assigned_at=now, active_at=now
+    )
+
+
+def _lock_bots(study_id: int) -> list[StudyBot]:
+    return list(
+        StudyBot.objects.select_for_update(of=("self",))
+        .filter(study_id=study_id, bot__active=True)
+        .order_by("pk")
+    )
+
+
+def _least_filled(bots: Iterable[StudyBot], now: datetime) -> StudyBot:
+    taken = places_taken([bot.pk for bot in bots], now)
+    free = [bot for bot in bots if taken.get(bot.pk, 0) < bot.target]
+    if not free:
+        raise refusals.full()
+    return min(free, key=lambda bot: (taken.get(bot.pk, 0) / bot.target, bot.pk))
+
+
+def places_taken(study_bot_ids: Iterable[int], now: datetime) -> dict[int, int]:
+    """Finished and live conversations of each bot of a study."""
+    holds = Q(outcome=Assignment.Outcome.COMPLETE) | Q(outcome="", active_at__gt=now - HOLD)
+    counted = (
+        Assignment.objects.filter(holds, study_bot__in=study_bot_ids)
+        .values_list("study_bot")
+        .annotate(n=Count("pk"))
+    )
+    return dict(counted)
+
+
+def keep_place(assignment_id: int, *, now: datetime | None = None) -> None:
+    """Note that the worker is at work, so that the place is not given to another."""
+    Assignment.objects.filter(pk=assignment_id).update(active_at=now or timezone.now())
+
+
+def complete(assignment_id: int, outcome: Assignment.Outcome, *, now: datetime) -> None:
+    """End an assignment, in the caller's transaction; the worker's completion code becomes valid."""
+    assignment = Assignment.objects.select_related("participation").get(pk=assignment_id)
+    Assignment.objects.filter(pk=assignment_id, outcome="").update(
+        outcome=outcome, ended_at=now, active_at=now
+    )
+    results_changed(assignment.participation.study_id)

@@ -1,0 +1,170 @@
+import re
+from collections.abc import Callable
+from functools import wraps
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from django_ratelimit.decorators import ratelimit
+
+from accounts.views import too_many
+from crowd import refusals, services
+from crowd.examples import EXAMPLES
+from crowd.models import Assignment, Participation
+from crowd.queries import participation_by_resume_code, participation_of
+from crowd.refusals import EntryRefusedError
+from crowd.services import PanelId
+from crowd.sessions import remember, worker_id_of
+from evaluation.questions import question_set
+from studies.models import Study
+
+# Parameters in which panels name their worker: Prolific, MTurk, and two generic ones.
+PANEL_PARAMETERS = ("PROLIFIC_PID", "workerId", "participant", "pid")
+_PANEL_ID = re.compile(r"[\w.@-]{1,120}")
+
+WRONG_RESUME_CODE = (
+    "No conversation of this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
+)
+
+WorkerView = Callable[[HttpRequest, Study], HttpResponse]
+
+
+def worker_page(view: WorkerView) -> Callable[[HttpRequest, str], HttpResponse]:
+    """Find the study by its entry code, and show a refusal as a page in plain words."""
+
+    @never_cache
+    @wraps(view)
+    def page(request: HttpRequest, code: str) -> HttpResponse:
+        try:
+            study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
+            if study is None:
+                raise refusals.unknown_study()
+            return view(request, study)
+        except EntryRefusedError as refusal:
+            return refused(request, refusal)
+
+    return page
+
+
+def refused(request: HttpRequest, refusal: EntryRefusedError) -> HttpResponse:
+    context = {"title": refusal.title, "say": refusal.say, "cure": refusal.cure}
+    return render(request, "crowd/message.html", context, status=refusal.status)
+
+
+def current_participation(request: HttpRequest, study: Study) -> Participation:
+    participation = participation_of(worker_id_of(request.COOKIES), study)
+    if participation is None:
+        raise refusals.not_started()
+    return participation
+
+
+def place_of(participation: Participation) -> str:
+    """The page where this worker goes on."""
+    assignment: Assignment | None = getattr(participation, "assignment", None)
+    if assignment is None:
+        return "crowd:instructions"
+    return "crowd:thanks" if assignment.outcome else "dialogues:chat"
+
+
+@require_GET
+@worker_page
+def enter(request: HttpRequest, study: Study) -> HttpResponse:
+    participation = participation_of(worker_id_of(request.COOKIES), study)
+    if participation:
+        return redirect(place_of(participation), code=study.code)
+    if study.state != Study.State.OPEN:
+        return _welcome(request, study, closed=True)
+    return _welcome(request, study)
+
+
+def _welcome(
+    request: HttpRequest, study: Study, *, error: str = "", resume_error: str = "", closed: bool = False
+) -> HttpResponse:
+    panel_id = _panel_id(request)
+    context = {
+        "study": study,
+        "consent": study.consent_versions.last(),
+        "closed": closed,
+        "panel": f"{panel_id.parameter}={panel_id.value}" if panel_id else "",
+        "error": error,
+        "resume_error": resume_error,
+    }
+    status = 422 if error or resume_error else 403 if closed else 200
+    return render(request, "crowd/welcome.html", context, status=status)
+
+
+def _panel_id(request: HttpRequest) -> PanelId | None:
+    """The panel's id from the link, or from the form that carried it along."""
+    if request.method == "POST":
+        parameter, _, value = request.POST.get("panel", "").partition("=")
+    else:
+        parameter = next((name for name in PANEL_PARAMETERS if request.GET.get(name)), "")
+        value = request.GET.get(parameter, "")
+    if parameter in PANEL_PARAMETERS and _PANEL_ID.fullmatch(value):
+        return PanelId(parameter, value)
+    return None
+
+
+@require_POST
+@ratelimit(key="ip", rate="300/m", block=False)
+@worker_page
+def consent(request: HttpRequest, study: Study) -> HttpResponse:
+    if getattr(request, "limited", False):
+        return too_many(request)
+    if request.POST.get("agree") != "yes":
+        return _welcome(request, study, error="To take part, please tick that you agree.")
+    version = study.consent_versions.last()
+    if version is None or request.POST.get("consent") != str(version.number):
+        return _welcome(
+            request, study, error="The text has changed since you opened it. Please read it again."
+        )
+    participation = services.consent(
+        study, version, worker_id=worker_id_of(request.COOKIES), panel_id=_panel_id(request)
+    )
+    response = redirect(place_of(participation), code=study.code)
+    remember(response, participation.worker_id)
+    return response
+
+
+@require_POST
+@ratelimit(key="ip", rate="20/m", block=False)
+@worker_page
+def resume(request: HttpRequest, study: Study) -> HttpResponse:
+    if getattr(request, "limited", False):
+        return too_many(request)
+    participation = participation_by_resume_code(request.POST.get("code", ""), study)
+    if participation is None:
+        return _welcome(request, study, resume_error=WRONG_RESUME_CODE)
+    response = redirect(place_of(participation), code=study.code)
+    remember(response, participation.worker_id)
+    return response
+
+
+@require_GET
+@worker_page
+def instructions(request: HttpRequest, study: Study) -> HttpResponse:
+    participation = current_participation(request, study)
+    context = {
+        "study": study,
+        "examples": EXAMPLES.get(study.question_set, []),
+        "questions": question_set(study.question_set).questions,
+        "resume_code": participation.resume_code,
+        "started": hasattr(participation, "assignment"),
+    }
+    return render(request, "crowd/instructions.html", context)
+
+
+@require_GET
+@worker_page
+def thanks(request: HttpRequest, study: Study) -> HttpResponse:
+    participation = current_participation(request, study)
+    assignment: Assignment | None = getattr(participation, "assignment", None)
+    if assignment is None or not assignment.outcome:
+        return redirect(place_of(participation), code=study.code)
+    context = {
+        "study": study,
+        "completion_code": participation.completion_code,
+        "outcome": assignment.outcome,
+    }
+    return render(request, "crowd/thanks.html", context)

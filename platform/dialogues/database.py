@@ -1,0 +1,48 @@
+"""Database steps of the consumers: a few threads that keep their connections.
+
+Opening a connection for every step costs more than the step; Channels' own
+`database_sync_to_async` would queue every worker of the process behind one thread.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _new_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(settings.DIALOGUE_DATABASE_THREADS, thread_name_prefix="dialogue-database")
+
+
+_threads = _new_threads()
+
+
+async def in_database(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run a short database step on one of the threads that keep a connection.
+
+    A step must be safe to repeat: if the connection turns out to be broken, as after a restart
+    of PostgreSQL, it runs once more on a new one.
+    """
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_threads, lambda: _with_live_connection(step, *args, **kwargs))
+
+
+def _with_live_connection(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    try:
+        return step(*args, **kwargs)
+    except (InterfaceError, OperationalError):
+        connection.close()
+        return step(*args, **kwargs)
+
+
+def close_connections() -> None:
+    """End the threads, and with each its connection, at the end of the process or of the tests."""
+    global _threads
+    _threads.shutdown()
+    _threads = _new_threads()

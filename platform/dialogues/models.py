@@ -1,0 +1,142 @@
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from bots.models import Bot, BotVersion
+from crowd.models import Assignment, Worker
+from studies.models import Study
+
+MAX_TEXT = 4000
+
+
+class Dialogue(models.Model):
+    """A conversation of two participants, who speak by turns: seat 0 has the even positions.
+
+    It carries the protocol it began with, so that a study edited later changes no running
+    conversation and the database can hold the rules by itself.
+    """
+
+    class Ending(models.TextChoices):
+        COMPLETE = "complete", "Complete"
+        BOT_FAILED = "bot_failed", "Ended because the bot could not answer"
+
+    public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="dialogues")
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, null=True, blank=True)
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    ending = models.CharField(max_length=20, choices=Ending, blank=True)
+
+    # The protocol as it was when the conversation began.
+    question_set = models.CharField(max_length=60)
+    opening_turns = models.PositiveSmallIntegerField(
+        help_text="1 if position 0 is a scripted opening, else 0."
+    )
+    min_turns = models.PositiveSmallIntegerField()
+    max_turns = models.PositiveSmallIntegerField()
+    label_each_turn = models.BooleanField()
+
+    # How far it is. Kept in step with the turns and labels by the statements that write those.
+    turns = models.PositiveSmallIntegerField(default=0, help_text="All turns, the opening included.")
+    bot_turns = models.PositiveSmallIntegerField(
+        default=0, help_text="The bot's turns that are to be labelled."
+    )
+    unlabelled = ArrayField(
+        models.PositiveSmallIntegerField(),
+        default=list,
+        blank=True,
+        help_text="Positions still to be labelled.",
+    )
+
+    class Meta:
+        indexes = (models.Index(fields=("study", "ending"), name="dialogue_of_study"),)
+        constraints = (
+            models.CheckConstraint(
+                name="dialogue_within_max_turns", condition=Q(turns__lte=F("max_turns") + F("opening_turns"))
+            ),
+            models.CheckConstraint(
+                name="dialogue_ended_with_ending",
+                condition=Q(ending="", ended_at=None) | (~Q(ending="") & Q(ended_at__isnull=False)),
+            ),
+            models.CheckConstraint(
+                name="dialogue_complete_has_enough_labels",
+                condition=~Q(ending="complete") | Q(unlabelled=[], bot_turns__gte=(F("min_turns") + 1) / 2),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.public_id)
+
+
+class Participant(models.Model):
+    """One of the two who talk: a worker or a bot."""
+
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="participants")
+    seat = models.PositiveSmallIntegerField(help_text="0 speaks first.")
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, null=True, blank=True, related_name="seats")
+    bot = models.ForeignKey(Bot, on_delete=models.PROTECT, null=True, blank=True, related_name="seats")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("dialogue", "seat"), name="participant_once_per_seat"),
+            models.CheckConstraint(name="participant_seat_is_0_or_1", condition=Q(seat__in=(0, 1))),
+            models.CheckConstraint(
+                name="participant_is_worker_or_bot",
+                condition=Q(worker=None, bot__isnull=False) | Q(worker__isnull=False, bot=None),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.bot or self.worker} in {self.dialogue_id}"
+
+
+class Turn(models.Model):
+    """One utterance. Its speaker is the seat `position % 2`, so speakers always alternate.
+
+    The database refuses a turn after the end of its dialogue (trigger turn_only_in_open_dialogue).
+    """
+
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="turn_set")
+    position = models.PositiveSmallIntegerField()
+    text = models.CharField(max_length=MAX_TEXT)
+    created_at = models.DateTimeField()
+    key = models.UUIDField(
+        null=True, blank=True, help_text="Made by the worker's browser; a resent frame has it again."
+    )
+
+    # Of a bot's reply: what is needed to reproduce it.
+    bot_version = models.ForeignKey(BotVersion, on_delete=models.PROTECT, null=True, blank=True)
+    latency_ms = models.PositiveIntegerField(null=True, blank=True)
+    seed = models.BigIntegerField(null=True, blank=True)
+    candidates = models.JSONField(
+        null=True, blank=True, help_text="Other responses with their scores, if the bot gives them."
+    )
+
+    class Meta:
+        ordering = ("dialogue", "position")
+        constraints = (
+            models.UniqueConstraint(fields=("dialogue", "position"), name="turn_once_per_position"),
+            models.UniqueConstraint(fields=("dialogue", "key"), name="turn_once_per_key"),
+            models.CheckConstraint(name="turn_says_something", condition=~Q(text="")),
+        )
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class Fault(models.Model):
+    """A reply that the bot failed to give. It never counts against the worker."""
+
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="faults")
+    position = models.PositiveSmallIntegerField(help_text="Where the reply was due.")
+    kind = models.CharField(max_length=40)
+    detail = models.TextField(blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("dialogue", "at")
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.position}"

@@ -1,0 +1,247 @@
+"""Every write to a conversation. One exchange is two statements: open it, close it.
+
+Each statement moves the dialogue's own row on only if the protocol allows it, and inserts the turn in
+the same step. PostgreSQL evaluates the condition again once it holds the row, so of two frames that
+race for the same position one wins and the other is told why (`_explain`). See
+docs/decisions/0003-one-statement-per-turn.md.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from bots.client import Reply
+from chatbots.base import Context
+from crowd.models import Assignment
+from crowd.services import complete
+from dialogues.models import MAX_TEXT, Dialogue, Fault, Participant, Turn
+from dialogues.place import Place, SavedTurn
+from dialogues.progress import Progress
+from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
+from dialogues.refusals import RefusedError
+from studies.models import LabellingMoment
+from studies.models import Speaker as Opener
+
+# After this many failed replies in a row the worker may end the conversation and is paid in full.
+FAULTS_BEFORE_GIVING_UP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A committed human turn, with the context that the bot is to answer.
+
+    `reply` is set when this turn had been answered before: the frame was sent again.
+    """
+
+    human_turn: SavedTurn
+    context: Context
+    progress: Progress
+    reply: SavedTurn | None = None
+
+
+@transaction.atomic
+def begin(assignment: Assignment, *, now: datetime | None = None) -> Dialogue:
+    """Start the assignment's conversation, with its scripted opening. Safe to repeat."""
+    Assignment.objects.select_for_update().get(pk=assignment.pk)
+    existing = Dialogue.objects.filter(assignment=assignment).first()
+    if existing:
+        return existing
+    now = now or timezone.now()
+    study = assignment.participation.study
+    dialogue = Dialogue.objects.create(
+        study=study,
+        assignment=assignment,
+        started_at=now,
+        question_set=study.question_set,
+        opening_turns=1 if study.opening_text else 0,
+        turns=1 if study.opening_text else 0,
+        min_turns=study.min_turns,
+        max_turns=study.max_turns,
+        label_each_turn=study.labelling_moment == LabellingMoment.EACH_TURN,
+    )
+    _seat(dialogue, assignment, worker_seat=1 if study.opening_speaker == Opener.BOT else 0)
+    if study.opening_text:
+        Turn.objects.create(dialogue=dialogue, position=0, text=study.opening_text, created_at=now)
+    return dialogue
+
+
+def _seat(dialogue: Dialogue, assignment: Assignment, *, worker_seat: int) -> None:
+    worker = Participant(dialogue=dialogue, seat=worker_seat, worker_id=assignment.participation.worker_id)
+    bot = Participant(dialogue=dialogue, seat=1 - worker_seat, bot_id=assignment.study_bot.bot_id)
+    Participant.objects.bulk_create([worker, bot])
+
+
+OPEN_EXCHANGE = """
+WITH moved AS (
+    UPDATE dialogues_dialogue AS d
+       SET turns = d.turns + 1
+     WHERE d.id = %(dialogue)s
+       AND d.ended_at IS NULL
+       AND d.turns %% 2 = %(seat)s
+       AND d.turns - d.opening_turns + 2 <= d.max_turns
+       AND (d.unlabelled = '{}' OR NOT d.label_each_turn)
+       AND NOT EXISTS (SELECT FROM dialogues_turn AS t WHERE t.dialogue_id = d.id AND t.key = %(key)s)
+ RETURNING d.id, d.turns, d.bot_turns, d.unlabelled
+), saved AS (
+    INSERT INTO dialogues_turn (dialogue_id, position, text, key, created_at)
+    SELECT id, turns - 1, %(text)s, %(key)s, %(now)s FROM moved
+ RETURNING position
+)
+SELECT saved.position, moved.turns, moved.bot_turns, moved.unlabelled,
+       (SELECT array_agg(t.text ORDER BY t.position) FROM dialogues_turn AS t WHERE t.dialogue_id = %(dialogue)s)
+  FROM moved, saved
+"""
+
+
+def open_exchange(place: Place, *, text: str, key: UUID, now: datetime | None = None) -> Exchange:
+    """Save what the worker wrote, once per key, and say what the bot is to answer.
+
+    Raises:
+        RefusedError: the protocol does not allow a message now, or the key was used with another text.
+    """
+    now = now or timezone.now()
+    text = _checked_text(text)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            OPEN_EXCHANGE,
+            {"dialogue": place.dialogue_id, "seat": place.seat, "text": text, "key": str(key), "now": now},
+        )
+        row = cursor.fetchone()
+    if row is None:
+        return _explain(place, text=text, key=key)
+    position, turns, bot_turns, unlabelled, earlier = row
+    progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
+    turn = SavedTurn(position, "human", text, position >= place.opening_turns, str(key), now.isoformat())
+    return Exchange(turn, context_of(place, [*(earlier or []), text]), progress)
+
+
+def _checked_text(text: str) -> str:
+    text = text.replace("\x00", "").strip()
+    if not text:
+        raise RefusedError("empty")
+    if len(text) > MAX_TEXT:
+        raise RefusedError("too_long")
+    return text
+
+
+def _explain(place: Place, *, text: str, key: UUID) -> Exchange:
+    """The message was not saved: because it already is, or because the protocol forbids it now."""
+    stored = Turn.objects.filter(dialogue_id=place.dialogue_id, key=key).first()
+    progress = progress_of(place)
+    if stored is None:
+        raise RefusedError(progress.why_not_send() or "not_your_turn")
+    if stored.text != text:
+        raise RefusedError("key_reused")
+    turns = list(Turn.objects.filter(dialogue_id=place.dialogue_id, position__lte=stored.position + 1))
+    reply = turns[-1] if turns[-1].position > stored.position else None
+    context = context_of(place, [turn.text for turn in turns if turn.position <= stored.position])
+    return Exchange(saved_turn(place, stored), context, progress, saved_turn(place, reply) if reply else None)
+
+
+CLOSE_EXCHANGE = """
+WITH moved AS (
+    UPDATE dialogues_dialogue AS d
+       SET turns = d.turns + 1, bot_turns = d.bot_turns + 1, unlabelled = d.unlabelled || %(position)s::smallint
+     WHERE d.id = %(dialogue)s AND d.ended_at IS NULL AND d.turns = %(position)s
+ RETURNING d.id, d.turns, d.bot_turns, d.unlabelled
+), saved AS (
+    INSERT INTO dialogues_turn
+           (dialogue_id, position, text, created_at, bot_version_id, latency_ms, seed, candidates)
+    SELECT id, %(position)s, %(text)s, %(now)s, %(version)s, %(latency)s, %(seed)s, %(candidates)s::jsonb FROM moved
+)
+SELECT turns, bot_turns, unlabelled FROM moved
+"""
+
+
+def close_exchange(
+    place: Place, *, position: int, reply: Reply, now: datetime | None = None
+) -> tuple[SavedTurn, Progress]:
+    """Save the bot's reply at `position`. If one is there already, that first reply stays.
+
+    Raises:
+        RefusedError: the conversation ended meanwhile; the reply is dropped.
+    """
+    now = now or timezone.now()
+    candidates = [[c.text, c.score] for c in reply.response.candidates]
+    row_of_reply = {
+        "dialogue": place.dialogue_id,
+        "position": position,
+        "text": reply.response.text,
+        "now": now,
+        "version": reply.version_id,
+        "latency": reply.latency_ms,
+        "seed": reply.seed,
+        "candidates": json.dumps(candidates) if candidates else None,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(CLOSE_EXCHANGE, row_of_reply)
+        row = cursor.fetchone()
+    if row is None:
+        return _first_reply(place, position)
+    progress = place.progress(turns=row[0], bot_turns=row[1], unlabelled=row[2], ended=False)
+    return SavedTurn(position, "bot", reply.response.text, True, None, now.isoformat()), progress
+
+
+def _first_reply(place: Place, position: int) -> tuple[SavedTurn, Progress]:
+    stored = Turn.objects.filter(dialogue_id=place.dialogue_id, position=position).first()
+    if stored is None:
+        raise RefusedError("ended")
+    return saved_turn(place, stored), progress_of(place)
+
+
+def record_fault(place: Place, *, position: int, kind: str, detail: str, now: datetime | None = None) -> int:
+    """Note that the bot failed to reply at `position`; returns how often it has failed there."""
+    Fault.objects.create(
+        dialogue_id=place.dialogue_id,
+        position=position,
+        kind=kind,
+        detail=detail[:2000],
+        at=now or timezone.now(),
+    )
+    return faults_at(place, position)
+
+
+@transaction.atomic
+def finish(place: Place, *, now: datetime | None = None) -> None:
+    """End the conversation as complete. Safe to repeat.
+
+    Raises:
+        RefusedError: too early, a reply is due, or a bot turn is not labelled.
+    """
+    dialogue = Dialogue.objects.select_for_update().get(pk=place.dialogue_id)
+    if dialogue.ending == Dialogue.Ending.COMPLETE:
+        return
+    obstacle = progress_of_row(place, dialogue).why_not_finish()
+    if obstacle:
+        raise RefusedError(obstacle)
+    _end(dialogue, Dialogue.Ending.COMPLETE, Assignment.Outcome.COMPLETE, now or timezone.now())
+
+
+@transaction.atomic
+def give_up(place: Place, *, now: datetime | None = None) -> None:
+    """End the conversation because its bot cannot answer; the worker is paid in full. Safe to repeat.
+
+    Raises:
+        RefusedError: no reply is due, or the bot has not failed often enough.
+    """
+    dialogue = Dialogue.objects.select_for_update().get(pk=place.dialogue_id)
+    if dialogue.ending == Dialogue.Ending.BOT_FAILED:
+        return
+    progress = progress_of_row(place, dialogue)
+    if progress.ended:
+        raise RefusedError("ended")
+    if not progress.reply_due or faults_at(place, progress.turns) < FAULTS_BEFORE_GIVING_UP:
+        raise RefusedError("may_not_give_up")
+    _end(dialogue, Dialogue.Ending.BOT_FAILED, Assignment.Outcome.BOT_FAILED, now or timezone.now())
+
+
+def _end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Assignment.Outcome, now: datetime) -> None:
+    dialogue.ending = ending
+    dialogue.ended_at = now
+    dialogue.save(update_fields=["ending", "ended_at"])
+    if dialogue.assignment_id:
+        complete(dialogue.assignment_id, outcome, now=now)

@@ -1,0 +1,105 @@
+"""One turn, end to end: save what the worker wrote, ask the bot, save its reply, tell every tab."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from bots import client
+from chatbots.base import Context
+from chatbots.errors import ChatbotError
+from dialogues import queries, services
+from dialogues.database import in_database
+from dialogues.place import Place
+from dialogues.progress import Progress
+from dialogues.refusals import RefusedError
+
+Frame = dict[str, Any]
+Tell = Callable[[Frame], Awaitable[None]]
+
+log = logging.getLogger(__name__)
+
+BOT_FAILED = "The chatbot could not answer. Your work is safe, and this does not affect your pay."
+
+# Replies being waited for, by dialogue. They go on when the worker's socket is gone: the reply
+# is saved, and found when the worker comes back.
+_answering: dict[int, asyncio.Task[None]] = {}
+
+
+async def take_turn(place: Place, *, text: str, key: UUID, tell: Tell) -> None:
+    """Carry one exchange. Safe to repeat with the same key.
+
+    Returns once the worker's turn is committed and told; the bot's reply follows on its own.
+    No transaction is open while the bot thinks.
+
+    Raises:
+        RefusedError: the protocol does not allow a message now; nothing was saved.
+    """
+    exchange = await in_database(services.open_exchange, place, text=text, key=key)
+    await tell(
+        {"type": "turn_saved", "turn": asdict(exchange.human_turn), "progress": exchange.progress.as_frame()}
+    )
+    if exchange.reply:
+        await tell(
+            {"type": "bot_turn", "turn": asdict(exchange.reply), "progress": exchange.progress.as_frame()}
+        )
+    else:
+        _answer_soon(place, exchange.context, exchange.progress, tell)
+
+
+async def retry(place: Place, *, tell: Tell) -> None:
+    """Ask the bot again for the reply that is due.
+
+    Raises:
+        RefusedError: no reply is due.
+    """
+    turns, progress, _ = await in_database(queries.snapshot, place)
+    if not progress.reply_due:
+        raise RefusedError("nothing_to_retry")
+    context = queries.context_of(place, [turn.text for turn in turns])
+    _answer_soon(place, context, progress, tell)
+
+
+def is_answering(place: Place) -> bool:
+    return place.dialogue_id in _answering
+
+
+def _answer_soon(place: Place, context: Context, progress: Progress, tell: Tell) -> None:
+    if is_answering(place):
+        return
+    task = asyncio.create_task(_answer(place, context, progress, tell))
+    _answering[place.dialogue_id] = task
+    task.add_done_callback(lambda _: _answering.pop(place.dialogue_id, None))
+
+
+async def _answer(place: Place, context: Context, progress: Progress, tell: Tell) -> None:
+    position = progress.turns
+    try:
+        reply = await client.reply(place.bot_id, context)
+        turn, progress = await in_database(services.close_exchange, place, position=position, reply=reply)
+        await tell({"type": "bot_turn", "turn": asdict(turn), "progress": progress.as_frame()})
+    except ChatbotError as error:
+        kind = type(error).__name__.removesuffix("Error")
+        times = await in_database(
+            services.record_fault, place, position=position, kind=kind, detail=str(error)
+        )
+        await tell({"type": "bot_failed", "fault": fault_frame(times), "progress": idle(progress)})
+    except RefusedError:
+        log.info("Dialogue %s ended while its bot was thinking.", place.public_id)
+    except Exception:
+        log.exception("The reply at %s of dialogue %s was lost.", position, place.public_id)
+        await tell({"type": "bot_failed", "fault": fault_frame(1), "progress": idle(progress)})
+
+
+def fault_frame(times: int) -> Frame:
+    return {"say": BOT_FAILED, "attempts": times, "may_give_up": times >= services.FAULTS_BEFORE_GIVING_UP}
+
+
+def idle(progress: Progress) -> Frame:
+    """Progress of a dialogue whose bot failed: a reply is due, but nobody is thinking about it."""
+    return progress.as_frame() | {
+        "thinking": False,
+        "hint": "The chatbot could not answer. Let it try again.",
+    }

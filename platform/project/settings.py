@@ -1,0 +1,186 @@
+"""Settings of the whole project.
+
+Every setting that an operator may change is an environment variable, listed with its
+meaning in docs/settings.md (a test compares the two).
+"""
+
+import json
+import os
+from pathlib import Path
+
+import dj_database_url
+import django_stubs_ext
+from csp.constants import NONE, SELF
+
+# Lets `ModelAdmin[Study]` and the like, which the type checker wants, exist at run time.
+django_stubs_ext.monkeypatch()
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _flag(name: str, default: bool) -> bool:
+    value = os.environ.get(name, "").strip().lower()
+    if value in ("", "1", "true", "yes", "0", "false", "no"):
+        return default if value == "" else value in ("1", "true", "yes")
+    raise ValueError(f"{name}={value!r} is neither yes nor no. Set it to one of: yes, no, 1, 0, true, false.")
+
+
+VAR = Path(os.environ.get("TURNWISE_VAR", ROOT / "var")).resolve()
+
+
+def _embedded(name: str) -> str:
+    """Address of an embedded service, as `manage.py serve` wrote it when it started them.
+
+    So `manage.py shell` beside a running server talks to the same database.
+    """
+    try:
+        return str(json.loads((VAR / "services.json").read_text())[name])
+    except (FileNotFoundError, KeyError, json.JSONDecodeError):
+        return ""
+
+
+DATABASE_URL = os.environ.get("DATABASE_URL") or _embedded("DATABASE_URL") or "postgresql:///turnwise"
+REDIS_URL = os.environ.get("REDIS_URL") or _embedded("REDIS_URL") or "redis://127.0.0.1:6379/0"
+
+# --- secrets -----------------------------------------------------------------------------------
+# `manage.py serve` generates one and keeps it in var/; workers' sessions are signed with it.
+SECRET_KEY = os.environ.get("SECRET_KEY", "")
+if not SECRET_KEY and (VAR / "secret_key").exists():
+    SECRET_KEY = (VAR / "secret_key").read_text().strip()
+
+DEBUG = _flag("DEBUG", False)
+ALLOWED_HOSTS = os.environ.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+HTTPS = _flag("TURNWISE_HTTPS", False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if HTTPS:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS]
+
+INSTALLED_APPS = [
+    "accounts",
+    "bots",
+    "studies",
+    "crowd",
+    "dialogues",
+    "labels",
+    "reports",
+    "project",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "project.urls"
+ASGI_APPLICATION = "project.asgi.application"
+WSGI_APPLICATION = "project.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- data --------------------------------------------------------------------------------------
+# CONN_MAX_AGE stays 0: under ASGI every HTTP request may run in its own thread, and persistent
+# connections would leak. The consumers' steps have their own threads (dialogues/database.py).
+DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=0)}
+DIALOGUE_DATABASE_THREADS = int(os.environ.get("TURNWISE_DATABASE_THREADS", "4"))
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "accounts:sign_in"
+LOGIN_REDIRECT_URL = "reports:studies"
+LOGOUT_REDIRECT_URL = "accounts:sign_in"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        # redis-py's default socket_timeout ends a subscription that is quiet for five seconds.
+        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}]},
+    }
+}
+
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_BEAT_SCHEDULE = {
+    "worker-heartbeat": {"task": "project.tasks.beat_heart", "schedule": 10.0, "options": {"expires": 20}},
+    "refresh-stale-reports": {
+        "task": "reports.tasks.refresh_stale_reports",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+}
+
+# --- pages -------------------------------------------------------------------------------------
+STATIC_URL = "static/"
+STATIC_ROOT = VAR / "static"
+STATICFILES_DIRS = [ROOT / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+}
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "connect-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+
+SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]  # HSTS and redirects belong to the proxy
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+}

@@ -1,0 +1,68 @@
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from bots.models import Bot
+from studies.models import Study, StudyBot
+
+
+class StudyForm(forms.ModelForm[Study]):
+    """Everything about a study but its bots."""
+
+    languages = forms.CharField(
+        initial="en", max_length=100, help_text="Language codes, separated by commas. For example: en, zh"
+    )
+    consent_text = forms.CharField(widget=forms.Textarea, max_length=20_000)
+
+    class Meta:
+        model = Study
+        fields = (
+            "title", "languages", "opening_speaker", "opening_text", "min_turns", "max_turns", "question_set",
+            "labelling_moment", "blind", "instructions", "pay_amount", "pay_currency", "expected_minutes",
+        )  # fmt: skip
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            latest = self.instance.consent_versions.last()
+            self.initial["consent_text"] = latest.text if latest else ""
+            self.initial["languages"] = ", ".join(self.instance.languages)
+
+    def clean_languages(self) -> list[str]:
+        codes = [code.strip() for code in self.cleaned_data["languages"].split(",") if code.strip()]
+        if not codes or not all(code.replace("-", "").isalnum() and len(code) <= 10 for code in codes):
+            raise ValidationError(
+                f"“{self.cleaned_data['languages']}” is not a list of language codes such as: en, zh"
+            )
+        return codes
+
+
+class TargetForm(forms.Form):
+    """One bot of the platform: in the study or not, and how many conversations are wanted."""
+
+    bot = forms.ModelChoiceField(queryset=Bot.objects.all(), widget=forms.HiddenInput)
+    chosen = forms.BooleanField(required=False)
+    target = forms.IntegerField(min_value=1, max_value=100_000, initial=100)
+
+
+def target_formset(study: Study | None, data: Any = None) -> "forms.BaseFormSet[TargetForm]":
+    """A form for each bot that can be chosen: the active ones and those already in the study."""
+    targets = dict(StudyBot.objects.filter(study=study).values_list("bot_id", "target")) if study else {}
+    bots = [bot for bot in Bot.objects.all() if bot.active or bot.pk in targets]
+    formset = forms.formset_factory(TargetForm, extra=0)(
+        data,
+        prefix="bots",
+        initial=[
+            {"bot": bot.pk, "chosen": bool(targets.get(bot.pk)), "target": targets.get(bot.pk) or 100}
+            for bot in bots
+        ],
+    )
+    for form, bot in zip(formset.forms, bots, strict=False):
+        form.fields["chosen"].label = bot.title
+        form.fields["target"].label = f"Conversations with {bot.title}"
+    return formset
+
+
+def chosen_targets(formset: "forms.BaseFormSet[TargetForm]") -> dict[Bot, int]:
+    return {row["bot"]: row["target"] for row in formset.cleaned_data if row.get("chosen")}

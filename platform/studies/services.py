@@ -1,0 +1,85 @@
+from collections.abc import Mapping
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import F
+
+from accounts.models import User
+from bots.models import Bot
+from studies.models import ConsentVersion, Study, StudyBot
+
+# What decides how a conversation runs and is judged. Conversations of one study must be
+# comparable, so these stay as they are once the study has been opened.
+PROTOCOL_FIELDS = (
+    "opening_speaker", "opening_text", "min_turns", "max_turns", "question_set", "labelling_moment", "blind",
+)  # fmt: skip
+
+
+@transaction.atomic
+def save_study(study: Study, *, owner: User, consent_text: str, targets: Mapping[Bot, int]) -> Study:
+    """Store a new or edited study with its bots; a changed consent text becomes a new version.
+
+    Raises:
+        ValidationError: a value the study cannot have, or a protocol changed after the study was opened.
+    """
+    if study.pk:
+        _refuse_changed_protocol(study)
+    else:
+        study.owner = owner
+    study.full_clean()
+    study.save()
+    latest = study.consent_versions.last()
+    if latest is None or latest.text != consent_text:
+        ConsentVersion.objects.create(
+            study=study, number=latest.number + 1 if latest else 1, text=consent_text
+        )
+    _set_targets(study, targets)
+    results_changed(study.pk)
+    return study
+
+
+def _refuse_changed_protocol(study: Study) -> None:
+    stored = Study.objects.select_for_update().get(pk=study.pk)
+    if stored.state == Study.State.DRAFT:
+        return
+    changed = [name for name in PROTOCOL_FIELDS if getattr(stored, name) != getattr(study, name)]
+    if changed:
+        stays = "The study has been opened, so its protocol stays as it is. Make a new study to change it."
+        raise ValidationError(dict.fromkeys(changed, stays))
+
+
+def _set_targets(study: Study, targets: Mapping[Bot, int]) -> None:
+    """Store the targets. A bot that is left out keeps its conversations but gets no further workers."""
+    left_out = study.study_bots.exclude(bot__in=targets)
+    if study.state == Study.State.DRAFT:
+        left_out.delete()
+    else:
+        left_out.update(target=0)
+    for bot, target in targets.items():
+        StudyBot.objects.update_or_create(study=study, bot=bot, defaults={"target": target})
+
+
+@transaction.atomic
+def set_state(study_id: int, state: Study.State) -> Study:
+    """Open or close a study. Conversations under way may be finished after closing.
+
+    Raises:
+        ValidationError: opening a study that no worker could enter.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    if state == Study.State.DRAFT:
+        raise ValidationError("A study that was opened stays open or closed; it cannot become a draft again.")
+    if state == Study.State.OPEN and not study.study_bots.filter(target__gt=0, bot__active=True).exists():
+        raise ValidationError("Choose at least one active bot with a target above zero, then open the study.")
+    study.state = state
+    study.save(update_fields=["state"])
+    return study
+
+
+def results_changed(study_id: int) -> None:
+    """Note, in the caller's transaction, that the study's report no longer tells everything.
+
+    A counter, not a time: the row lock makes it grow in the order of the commits, so that a
+    report which read version n holds every change up to n.
+    """
+    Study.objects.filter(pk=study_id).update(results_version=F("results_version") + 1)

@@ -1,0 +1,67 @@
+"""Label columns: every bad row is named, none is dropped."""
+
+import numpy as np
+import pytest
+
+from evaluation.labels import Labels, LabelsError, coded
+
+GOOD = ("meena", "d1", 2, "wanda", True, False)
+
+
+@pytest.mark.parametrize(
+    ("bad", "column", "words"),
+    [
+        (("meena", "d1", 4, "wanda", False, True), "specific", "specific but not sensible"),
+        (GOOD, "rater", "already labelled turn 2 of dialogue 'd1' of bot 'meena' in row 1"),
+        (("", "d1", 4, "wanda", True, True), "bot", "empty"),
+        (("meena", None, 4, "wanda", True, True), "dialogue", "empty"),
+        (("meena", "d1", "4", "wanda", True, True), "turn", "'4' is not an integer"),
+        (("meena", "d1", 4, "wanda", "yes", False), "sensible", "'yes' is neither true"),
+        (("meena", "d1", 4, "wanda", 2, False), "sensible", "2 is neither true"),
+        (("meena", "d1", 4, "wanda", True, None), "specific", "None is neither true"),
+    ],
+)
+def test_a_bad_row_is_named_with_its_column(bad, column, words):
+    with pytest.raises(LabelsError, match=f"Row 2, column {column}: .*{words}") as caught:
+        Labels.from_rows([GOOD, bad])
+
+    assert (caught.value.row, caught.value.column) == (1, column)
+
+
+def test_a_row_of_wrong_length_is_named():
+    with pytest.raises(LabelsError, match=r"Row 2.*5 values"):
+        Labels.from_rows([GOOD, GOOD[:5]])
+
+
+def test_columns_of_different_length_are_refused():
+    with pytest.raises(LabelsError, match="Column turn has shape"):
+        Labels(["a", "a"], [1, 2], [0], ["r", "r"], [True, True], [True, True])
+
+
+def test_a_bot_outside_the_study_is_refused_with_its_row():
+    labels = Labels.from_rows([GOOD, ("eliza", "d1", 2, "wanda", True, False)])
+
+    labels.check_bots(["meena", "eliza"])
+    with pytest.raises(
+        LabelsError, match=r"Row 2, column bot: .eliza. is not a bot of this study\. Its bots: meena"
+    ):
+        labels.check_bots(["meena"])
+
+
+def test_the_same_dialogue_id_under_two_bots_is_two_dialogues():
+    labels = Labels.from_rows([GOOD, ("eliza", "d1", 2, "wanda", True, False)])
+
+    assert len(labels.dialogues[0]) == 2
+    assert len(labels.items[0]) == 2
+
+
+def test_no_rows_at_all_are_legal():
+    assert len(Labels.from_rows([])) == 0
+
+
+@pytest.mark.parametrize("values", [[3, 1, 3], ["b", "a", "b"], np.array(["b", 7, "b"], dtype=object)])
+def test_codes_are_ranks_of_the_distinct_values(values):
+    names, codes = coded(values)
+
+    assert [names[c] for c in codes] == list(values)
+    assert list(map(str, names)) == sorted(map(str, names))

@@ -1,0 +1,40 @@
+"""Start PostgreSQL and Redis for the tests, before pytest-django reads the settings.
+
+A plugin of its own, named by `-p` in pyproject.toml: conftest.py would come too late.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from project.embedded import PostgreSQL, Redis
+
+_stops: list[Callable[[], None]] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
+    os.environ.setdefault("SECRET_KEY", "only for tests")
+    folder = Path(tempfile.mkdtemp(prefix="turnwise-"))
+    folder.chmod(0o711)  # PostgreSQL runs as another user where root runs the tests
+    _stops.append(lambda: shutil.rmtree(folder, ignore_errors=True))
+    # Never the services or the key of a server that runs beside the tests.
+    os.environ.setdefault("TURNWISE_VAR", str(folder / "var"))
+    for service, address in (
+        (PostgreSQL(folder / "postgresql", durable=False), "DATABASE_URL"),
+        (Redis(folder / "redis"), "REDIS_URL"),
+    ):
+        if not os.environ.get(address):
+            service.start()
+            _stops.append(service.stop)
+            os.environ[address] = service.url
+    return (yield)
+
+
+def pytest_unconfigure() -> None:
+    while _stops:
+        _stops.pop()()
