@@ -3,10 +3,21 @@
  *
  * @typedef {import("./store.js").Answers} Answers
  * @typedef {import("./store.js").Value} Value
- * @typedef {{value: Value, label: string, key: string}} Choice
+ * @typedef {{value: Value, label: string, hint: string}} Choice
  * @typedef {{key: string, wording: string, help: string, choices: Choice[],
  *            asked_if: {question: string, value: Value} | null}} Question
  */
+
+/**
+ * A key for each choice: the first letters of the captions where these differ, else digits.
+ *
+ * @param {Choice[]} choices
+ */
+export function keysOf(choices) {
+  const letters = choices.map(({ label }) => label.charAt(0).toUpperCase());
+  const areClear = new Set(letters).size === letters.length && letters.every((letter) => /\p{L}/u.test(letter));
+  return areClear ? letters : choices.map((_, index) => String(index + 1));
+}
 
 /**
  * @param {Question[]} questions

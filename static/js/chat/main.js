@@ -213,7 +213,6 @@ class Chat {
 
   /** @param {string} serverHint */
   hint(serverHint) {
-    if (this.known.fault && !this.isRetrying) return "The chatbot did not answer: see above.";
     if (this.composer.isTooLong) return "Shorten your message to send it.";
     const isAllAnswered = this.openGroup() === null;
     if (isAllAnswered && Object.keys(this.outbox.held.labels).length) return "Your answer is being saved.";

@@ -1,6 +1,6 @@
 /** The questions under one reply: a fieldset each, with a button per choice. */
 
-import { askedQuestions, openQuestion } from "./answers.js";
+import { askedQuestions, keysOf, openQuestion } from "./answers.js";
 import { make, setText } from "./dom.js";
 
 /**
@@ -30,13 +30,14 @@ export class Questions {
    * @param {string} describedBy
    */
   fieldset(question, describedBy) {
-    const choices = make("div", { class: "choices" }, ...question.choices.map((c) => this.choice(question, c)));
-    const parts = [make("legend", {}, question.wording), choices];
+    const keys = keysOf(question.choices);
+    const buttons = question.choices.map((choice, index) => this.choice(question, choice, keys[index]));
     // Focus goes to the group, not to its first button: a stray Enter must not answer.
     const group = make(
       "fieldset",
       { class: "question", tabindex: "-1", "aria-describedby": describedBy, "data-question": question.key },
-      ...parts,
+      make("legend", {}, question.wording),
+      make("div", { class: "choices" }, ...buttons),
     );
     if (question.help) group.append(help(question));
     return group;
@@ -45,15 +46,13 @@ export class Questions {
   /**
    * @param {Question} question
    * @param {Choice} choice
+   * @param {string} key
    */
-  choice(question, choice) {
-    const button = make("button", { type: "button", class: "choice", "aria-pressed": "false" });
+  choice(question, choice, key) {
+    const attributes = { type: "button", class: "choice", "aria-pressed": "false", "aria-keyshortcuts": key };
+    const button = make("button", attributes, make("kbd", { "aria-hidden": "true" }, key), ` ${choice.label}`);
+    if (choice.hint) button.append(make("small", {}, choice.hint));
     button.dataset.value = JSON.stringify(choice.value);
-    if (choice.key) {
-      button.setAttribute("aria-keyshortcuts", choice.key.toUpperCase());
-      button.append(make("kbd", { "aria-hidden": "true" }, choice.key.toUpperCase()), " ");
-    }
-    button.append(choice.label);
     button.addEventListener("click", (event) => this.onAnswer(question.key, choice.value, event));
     return button;
   }
