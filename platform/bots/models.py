@@ -5,10 +5,14 @@ class Bot(models.Model):
     """A chatbot that studies may use: an adapter of `chatbots` with its configuration."""
 
     name = models.SlugField(max_length=60, unique=True)
-    title = models.CharField(max_length=120, help_text="Shown to researchers, and to workers if a study is open.")
+    title = models.CharField(
+        max_length=120, help_text="Shown to researchers, and to workers if a study is open."
+    )
     adapter = models.CharField(max_length=60, help_text="Name in the registry of chatbots/.")
     configuration = models.JSONField(default=dict, blank=True)
-    active = models.BooleanField(default=True, help_text="Inactive bots are not loaded and get no new workers.")
+    active = models.BooleanField(
+        default=True, help_text="Inactive bots are not loaded and get no new workers."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

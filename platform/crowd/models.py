@@ -26,7 +26,9 @@ class Worker(models.Model):
     """Someone of the crowd. No account: a signed cookie, or a resume code, says who it is."""
 
     pseudonym = models.CharField(max_length=20, unique=True, default=pseudonym, editable=False)
-    panel = models.CharField(max_length=40, blank=True, help_text="Parameter by which a panel named the worker.")
+    panel = models.CharField(
+        max_length=40, blank=True, help_text="Parameter by which a panel named the worker."
+    )
     panel_id = models.CharField(max_length=120, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -24,7 +24,9 @@ class PanelId:
 
 
 @transaction.atomic
-def consent(study: Study, version: ConsentVersion, *, worker_id: int | None, panel_id: PanelId | None) -> Participation:
+def consent(
+    study: Study, version: ConsentVersion, *, worker_id: int | None, panel_id: PanelId | None
+) -> Participation:
     """Record that someone agreed to take part, creating the worker at their first study.
 
     Safe to repeat: the second call returns the first participation.
@@ -35,7 +37,9 @@ def consent(study: Study, version: ConsentVersion, *, worker_id: int | None, pan
     if study.state != Study.State.OPEN:
         raise refusals.not_open()
     worker = _worker(study, worker_id, panel_id)
-    participation, _ = Participation.objects.get_or_create(worker=worker, study=study, defaults={"consent": version})
+    participation, _ = Participation.objects.get_or_create(
+        worker=worker, study=study, defaults={"consent": version}
+    )
     return participation
 
 
@@ -79,7 +83,11 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
 
 
 def _lock_bots(study_id: int) -> list[StudyBot]:
-    return list(StudyBot.objects.select_for_update(of=("self",)).filter(study_id=study_id, bot__active=True).order_by("pk"))
+    return list(
+        StudyBot.objects.select_for_update(of=("self",))
+        .filter(study_id=study_id, bot__active=True)
+        .order_by("pk")
+    )
 
 
 def _least_filled(bots: Iterable[StudyBot], now: datetime) -> StudyBot:
@@ -93,7 +101,11 @@ def _least_filled(bots: Iterable[StudyBot], now: datetime) -> StudyBot:
 def places_taken(study_bot_ids: Iterable[int], now: datetime) -> dict[int, int]:
     """Finished and live conversations of each bot of a study."""
     holds = Q(outcome=Assignment.Outcome.COMPLETE) | Q(outcome="", active_at__gt=now - HOLD)
-    counted = Assignment.objects.filter(holds, study_bot__in=study_bot_ids).values_list("study_bot").annotate(n=Count("pk"))
+    counted = (
+        Assignment.objects.filter(holds, study_bot__in=study_bot_ids)
+        .values_list("study_bot")
+        .annotate(n=Count("pk"))
+    )
     return dict(counted)
 
 
@@ -105,5 +117,7 @@ def keep_place(assignment_id: int, *, now: datetime | None = None) -> None:
 def complete(assignment_id: int, outcome: Assignment.Outcome, *, now: datetime) -> None:
     """End an assignment, in the caller's transaction; the worker's completion code becomes valid."""
     assignment = Assignment.objects.select_related("participation").get(pk=assignment_id)
-    Assignment.objects.filter(pk=assignment_id, outcome="").update(outcome=outcome, ended_at=now, active_at=now)
+    Assignment.objects.filter(pk=assignment_id, outcome="").update(
+        outcome=outcome, ended_at=now, active_at=now
+    )
     results_changed(assignment.participation.study_id)

@@ -116,7 +116,9 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
         return _welcome(request, study, error="To take part, please tick that you agree.")
     version = study.consent_versions.last()
     if version is None or request.POST.get("consent") != str(version.number):
-        return _welcome(request, study, error="The text has changed since you opened it. Please read it again.")
+        return _welcome(
+            request, study, error="The text has changed since you opened it. Please read it again."
+        )
     participation = services.consent(
         study, version, worker_id=worker_id_of(request.COOKIES), panel_id=_panel_id(request)
     )

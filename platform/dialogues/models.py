@@ -31,16 +31,23 @@ class Dialogue(models.Model):
 
     # The protocol as it was when the conversation began.
     question_set = models.CharField(max_length=60)
-    opening_turns = models.PositiveSmallIntegerField(help_text="1 if position 0 is a scripted opening, else 0.")
+    opening_turns = models.PositiveSmallIntegerField(
+        help_text="1 if position 0 is a scripted opening, else 0."
+    )
     min_turns = models.PositiveSmallIntegerField()
     max_turns = models.PositiveSmallIntegerField()
     label_each_turn = models.BooleanField()
 
     # How far it is. Kept in step with the turns and labels by the statements that write those.
     turns = models.PositiveSmallIntegerField(default=0, help_text="All turns, the opening included.")
-    bot_turns = models.PositiveSmallIntegerField(default=0, help_text="The bot's turns that are to be labelled.")
+    bot_turns = models.PositiveSmallIntegerField(
+        default=0, help_text="The bot's turns that are to be labelled."
+    )
     unlabelled = ArrayField(
-        models.PositiveSmallIntegerField(), default=list, blank=True, help_text="Positions still to be labelled."
+        models.PositiveSmallIntegerField(),
+        default=list,
+        blank=True,
+        help_text="Positions still to be labelled.",
     )
 
     class Meta:
@@ -93,22 +100,26 @@ class Turn(models.Model):
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="turn_set")
     position = models.PositiveSmallIntegerField()
-    text = models.TextField()
+    text = models.CharField(max_length=MAX_TEXT)
     created_at = models.DateTimeField()
-    key = models.UUIDField(null=True, blank=True, help_text="Made by the worker's browser; a resent frame has it again.")
+    key = models.UUIDField(
+        null=True, blank=True, help_text="Made by the worker's browser; a resent frame has it again."
+    )
 
     # Of a bot's reply: what is needed to reproduce it.
     bot_version = models.ForeignKey(BotVersion, on_delete=models.PROTECT, null=True, blank=True)
     latency_ms = models.PositiveIntegerField(null=True, blank=True)
     seed = models.BigIntegerField(null=True, blank=True)
-    candidates = models.JSONField(null=True, blank=True, help_text="Other responses with their scores, if the bot gives them.")
+    candidates = models.JSONField(
+        null=True, blank=True, help_text="Other responses with their scores, if the bot gives them."
+    )
 
     class Meta:
         ordering = ("dialogue", "position")
         constraints = (
             models.UniqueConstraint(fields=("dialogue", "position"), name="turn_once_per_position"),
             models.UniqueConstraint(fields=("dialogue", "key"), name="turn_once_per_key"),
-            models.CheckConstraint(name="turn_text_bounded", condition=Q(text__length__range=(1, MAX_TEXT))),
+            models.CheckConstraint(name="turn_says_something", condition=~Q(text="")),
         )
 
     def __str__(self) -> str:

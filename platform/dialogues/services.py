@@ -196,7 +196,11 @@ def _first_reply(place: Place, position: int) -> tuple[SavedTurn, Progress]:
 def record_fault(place: Place, *, position: int, kind: str, detail: str, now: datetime | None = None) -> int:
     """Note that the bot failed to reply at `position`; returns how often it has failed there."""
     Fault.objects.create(
-        dialogue_id=place.dialogue_id, position=position, kind=kind, detail=detail[:2000], at=now or timezone.now()
+        dialogue_id=place.dialogue_id,
+        position=position,
+        kind=kind,
+        detail=detail[:2000],
+        at=now or timezone.now(),
     )
     return faults_at(place, position)
 

@@ -38,9 +38,13 @@ async def take_turn(place: Place, *, text: str, key: UUID, tell: Tell) -> None:
         RefusedError: the protocol does not allow a message now; nothing was saved.
     """
     exchange = await in_database(services.open_exchange, place, text=text, key=key)
-    await tell({"type": "turn_saved", "turn": asdict(exchange.human_turn), "progress": exchange.progress.as_frame()})
+    await tell(
+        {"type": "turn_saved", "turn": asdict(exchange.human_turn), "progress": exchange.progress.as_frame()}
+    )
     if exchange.reply:
-        await tell({"type": "bot_turn", "turn": asdict(exchange.reply), "progress": exchange.progress.as_frame()})
+        await tell(
+            {"type": "bot_turn", "turn": asdict(exchange.reply), "progress": exchange.progress.as_frame()}
+        )
     else:
         _answer_soon(place, exchange.context, exchange.progress, tell)
 
@@ -78,7 +82,9 @@ async def _answer(place: Place, context: Context, progress: Progress, tell: Tell
         await tell({"type": "bot_turn", "turn": asdict(turn), "progress": progress.as_frame()})
     except ChatbotError as error:
         kind = type(error).__name__.removesuffix("Error")
-        times = await in_database(services.record_fault, place, position=position, kind=kind, detail=str(error))
+        times = await in_database(
+            services.record_fault, place, position=position, kind=kind, detail=str(error)
+        )
         await tell({"type": "bot_failed", "fault": fault_frame(times), "progress": idle(progress)})
     except RefusedError:
         log.info("Dialogue %s ended while its bot was thinking.", place.public_id)
@@ -93,4 +99,7 @@ def fault_frame(times: int) -> Frame:
 
 def idle(progress: Progress) -> Frame:
     """Progress of a dialogue whose bot failed: a reply is due, but nobody is thinking about it."""
-    return progress.as_frame() | {"thinking": False, "hint": "The chatbot could not answer. Let it try again."}
+    return progress.as_frame() | {
+        "thinking": False,
+        "hint": "The chatbot could not answer. Let it try again.",
+    }

@@ -9,7 +9,11 @@ import os
 from pathlib import Path
 
 import dj_database_url
+import django_stubs_ext
 from csp.constants import NONE, SELF
+
+# Lets `ModelAdmin[Study]` and the like, which the type checker wants, exist at run time.
+django_stubs_ext.monkeypatch()
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -112,7 +116,7 @@ DIALOGUE_DATABASE_THREADS = int(os.environ.get("TURNWISE_DATABASE_THREADS", "4")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:sign_in"
-LOGIN_REDIRECT_URL = "studies:list"
+LOGIN_REDIRECT_URL = "reports:studies"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

@@ -32,7 +32,9 @@ class StudyForm(forms.ModelForm[Study]):
     def clean_languages(self) -> list[str]:
         codes = [code.strip() for code in self.cleaned_data["languages"].split(",") if code.strip()]
         if not codes or not all(code.replace("-", "").isalnum() and len(code) <= 10 for code in codes):
-            raise ValidationError(f"“{self.cleaned_data['languages']}” is not a list of language codes such as: en, zh")
+            raise ValidationError(
+                f"“{self.cleaned_data['languages']}” is not a list of language codes such as: en, zh"
+            )
         return codes
 
 

@@ -57,10 +57,14 @@ class Study(models.Model):
         "Empty with the worker opening: the worker's first message is an ordinary turn.",
     )
     min_turns = models.PositiveSmallIntegerField(
-        default=14, validators=[MinValueValidator(2), MaxValueValidator(500)], help_text="The opening is not counted."
+        default=14,
+        validators=[MinValueValidator(2), MaxValueValidator(500)],
+        help_text="The opening is not counted.",
     )
     max_turns = models.PositiveSmallIntegerField(
-        default=28, validators=[MinValueValidator(2), MaxValueValidator(500)], help_text="The opening is not counted."
+        default=28,
+        validators=[MinValueValidator(2), MaxValueValidator(500)],
+        help_text="The opening is not counted.",
     )
     question_set = models.CharField(max_length=60, default="ssa", choices=question_set_choices)
     labelling_moment = models.CharField(
@@ -100,7 +104,7 @@ class Study(models.Model):
         return self.title
 
     def get_absolute_url(self) -> str:
-        return reverse("studies:detail", args=[self.pk])
+        return reverse("reports:overview", args=[self.pk])
 
     def get_entry_url(self) -> str:
         return reverse("crowd:enter", args=[self.code])

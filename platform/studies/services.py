@@ -1,5 +1,4 @@
 from collections.abc import Mapping
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -31,7 +30,9 @@ def save_study(study: Study, *, owner: User, consent_text: str, targets: Mapping
     study.save()
     latest = study.consent_versions.last()
     if latest is None or latest.text != consent_text:
-        ConsentVersion.objects.create(study=study, number=latest.number + 1 if latest else 1, text=consent_text)
+        ConsentVersion.objects.create(
+            study=study, number=latest.number + 1 if latest else 1, text=consent_text
+        )
     _set_targets(study, targets)
     results_changed(study.pk)
     return study

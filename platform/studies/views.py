@@ -12,7 +12,7 @@ from studies.queries import studies_of
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    return redirect("studies:list" if request.user.is_authenticated else "accounts:sign_in")
+    return redirect("reports:studies" if request.user.is_authenticated else "accounts:sign_in")
 
 
 @login_required
@@ -42,7 +42,9 @@ def _form(request: HttpRequest, study: Study | None) -> HttpResponse:
             messages.success(request, f"“{saved.title}” is saved.")
             return redirect(saved)
     status = 200 if request.method == "GET" else 422
-    return render(request, "studies/form.html", {"form": form, "bot_forms": bot_forms, "study": study}, status=status)
+    return render(
+        request, "studies/form.html", {"form": form, "bot_forms": bot_forms, "study": study}, status=status
+    )
 
 
 @login_required
@@ -54,5 +56,7 @@ def set_state(request: HttpRequest, pk: int) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     except ValueError:
-        messages.error(request, f"“{request.POST.get('state', '')[:20]}” is not a state of a study. Use open or closed.")
+        messages.error(
+            request, f"“{request.POST.get('state', '')[:20]}” is not a state of a study. Use open or closed."
+        )
     return redirect(study)

@@ -1,0 +1,30 @@
+from django.contrib import admin
+
+from dialogues.models import Dialogue, Fault, Participant, Turn
+
+
+class ParticipantInline(admin.TabularInline[Participant, Dialogue]):
+    model = Participant
+    extra = 0
+
+
+@admin.register(Dialogue)
+class DialogueAdmin(admin.ModelAdmin[Dialogue]):
+    list_display = ("public_id", "study", "started_at", "ending", "turns")
+    list_filter = ("study", "ending")
+    inlines = (ParticipantInline,)
+
+
+@admin.register(Turn)
+class TurnAdmin(admin.ModelAdmin[Turn]):
+    list_display = ("dialogue", "position", "text", "latency_ms")
+    raw_id_fields = ("dialogue",)
+
+
+@admin.register(Fault)
+class FaultAdmin(admin.ModelAdmin[Fault]):
+    list_display = ("dialogue", "position", "kind", "at")
+    raw_id_fields = ("dialogue",)
+
+
+admin.site.register(Participant)

@@ -1,0 +1,60 @@
+from dataclasses import asdict
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from crowd.services import assign
+from crowd.views import current_participation, place_of, worker_page
+from dialogues import services
+from dialogues.models import MAX_TEXT, Dialogue
+from evaluation.questions import Question, question_set
+from studies.models import Study
+
+
+@require_POST
+@worker_page
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    participation = current_participation(request, study)
+    services.begin(assign(participation.pk))
+    return redirect("dialogues:chat", code=study.code)
+
+
+@require_GET
+@worker_page
+def chat(request: HttpRequest, study: Study) -> HttpResponse:
+    participation = current_participation(request, study)
+    if place_of(participation) != "dialogues:chat":
+        return redirect(place_of(participation), code=study.code)
+    dialogue = services.begin(participation.assignment)
+    bot = participation.assignment.study_bot.bot
+    context = {
+        "study": study,
+        "dialogue": dialogue,
+        "bot_name": "" if study.blind else bot.title,
+        "resume_code": participation.resume_code,
+        "settings": _page_settings(dialogue, study),
+    }
+    return render(request, "dialogues/chat.html", context)
+
+
+def _page_settings(dialogue: Dialogue, study: Study) -> dict[str, object]:
+    return {
+        "socket": f"/ws/dialogues/{dialogue.public_id}/",
+        "dialogue": str(dialogue.public_id),
+        "questions": [_asked(question) for question in question_set(dialogue.question_set).questions],
+        "max_chars": MAX_TEXT,
+        "thanks": reverse("crowd:thanks", args=[study.code]),
+    }
+
+
+def _asked(question: Question) -> dict[str, object]:
+    condition = question.asked_if
+    return {
+        "key": question.key,
+        "wording": question.wording,
+        "help": question.help,
+        "choices": [asdict(choice) for choice in question.choices],
+        "asked_if": {"question": condition.question, "value": condition.equals} if condition else None,
+    }

@@ -1,0 +1,10 @@
+from django.contrib import admin
+
+from labels.models import Label
+
+
+@admin.register(Label)
+class LabelAdmin(admin.ModelAdmin[Label]):
+    list_display = ("turn", "rater", "question_set", "answers", "changed_at")
+    list_filter = ("question_set",)
+    raw_id_fields = ("turn", "rater")

@@ -1,0 +1,27 @@
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Prefetch, QuerySet
+
+from accounts.access import visible_to
+from accounts.models import User
+from dialogues.models import Dialogue, Turn
+from dialogues.place import Place
+from evaluation.questions import Answer
+from labels.models import Label
+
+
+def own_labels(place: Place) -> dict[str, dict[str, Answer]]:
+    """The worker's own labels in this dialogue, by position."""
+    labels = Label.objects.filter(
+        turn__dialogue_id=place.dialogue_id, rater_id=place.worker_id, question_set=place.question_set
+    )
+    return {str(position): answers for position, answers in labels.values_list("turn__position", "answers")}
+
+
+def dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
+    """The conversations that this person may read."""
+    return visible_to(user, Dialogue.objects.all(), owner="study__owner")
+
+
+def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:
+    labels = Label.objects.select_related("rater").order_by("pk")
+    return dialogue.turn_set.order_by("position").prefetch_related(Prefetch("labels", queryset=labels))

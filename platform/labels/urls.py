@@ -1,0 +1,9 @@
+from django.urls import path
+
+from labels import views
+
+app_name = "labels"
+urlpatterns = [
+    path("studies/<int:pk>/dialogues/", views.dialogues, name="dialogues"),
+    path("dialogues/<uuid:public_id>/", views.transcript, name="transcript"),
+]

@@ -1,0 +1,62 @@
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from dialogues.models import Dialogue, Turn
+from evaluation.questions import question_set
+from labels.queries import dialogues_of, turns_with_labels
+from studies.queries import studies_of
+
+PER_PAGE = 50
+
+
+@require_GET
+@login_required
+def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    rows = (
+        study.dialogues.select_related("assignment__study_bot__bot", "assignment__participation__worker")
+        .annotate(fault_count=Count("faults"))
+        .order_by("-started_at")
+    )
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "labels/dialogues.html", {"study": study, "page": page})
+
+
+@require_GET
+@login_required
+def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
+    dialogue = get_object_or_404(dialogues_of(request.user).select_related("study"), public_id=public_id)
+    bot_seat = dialogue.participants.get(bot__isnull=False).seat
+    faults: dict[int, list[str]] = {}
+    for position, kind in dialogue.faults.values_list("position", "kind"):
+        faults.setdefault(position, []).append(kind)
+    context = {
+        "study": dialogue.study,
+        "dialogue": dialogue,
+        "questions": question_set(dialogue.question_set).questions,
+        "turns": [
+            _shown(dialogue, turn, bot_seat, faults.pop(turn.position, []))
+            for turn in turns_with_labels(dialogue)
+        ],
+        "unanswered_faults": [kind for kinds in faults.values() for kind in kinds],
+    }
+    return render(request, "labels/transcript.html", context)
+
+
+def _shown(dialogue: Dialogue, turn: Turn, bot_seat: int, faults: list[str]) -> dict[str, object]:
+    labels = list(turn.labels.all())
+    return {
+        "position": turn.position,
+        "speaker": "bot" if turn.position % 2 == bot_seat else "human",
+        "text": turn.text,
+        "counted": turn.position >= dialogue.opening_turns,
+        "latency_ms": turn.latency_ms,
+        "answers": labels[0].answers if labels else None,
+        "faults": faults,
+    }

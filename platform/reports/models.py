@@ -1,0 +1,42 @@
+from django.db import models
+from django.db.models import Q
+
+from studies.models import Study
+
+
+class Report(models.Model):
+    """A study's results as computed once. The newest ready one is shown; older ones stay."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        READY = "ready", "Ready"
+        FAILED = "failed", "Failed"
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    results_version = models.PositiveBigIntegerField(help_text="The study's results_version that it covers.")
+    requested_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    result = models.JSONField(null=True, blank=True)
+    reason = models.TextField(blank=True, help_text="Why it failed.")
+
+    class Meta:
+        ordering = ("-pk",)
+        constraints = (
+            models.CheckConstraint(
+                name="report_ready_has_result", condition=~Q(state="ready") | Q(result__isnull=False)
+            ),
+            models.CheckConstraint(
+                name="report_failed_has_reason", condition=~Q(state="failed") | ~Q(reason="")
+            ),
+            models.UniqueConstraint(
+                fields=("study",),
+                condition=Q(state__in=("queued", "running")),
+                name="one_report_at_work_per_study",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"Report {self.pk} of {self.study}"

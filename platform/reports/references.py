@@ -1,0 +1,28 @@
+"""Published results of interactive SSA evaluations, shown beside a study's own for orientation.
+
+Adiwardana et al. 2020, Towards a Human-like Open-Domain Chatbot, arXiv:2001.09977, in percent.
+Their raters, instructions and period were others; a reference is no comparison.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A system of the paper, in percent."""
+
+    system: str
+    sensibleness: int
+    specificity: int
+    ssa: int
+
+
+PAPER_INTERACTIVE = (
+    Reference("Human", 97, 75, 86),
+    Reference("Meena (full)", 87, 70, 79),
+    Reference("Meena (base)", 80, 64, 72),
+    Reference("Mitsuku", 72, 40, 56),
+    Reference("Cleverbot", 68, 45, 56),
+    Reference("DialoGPT", 57, 39, 48),
+    Reference("XiaoIce", 45, 17, 31),
+)

@@ -1,0 +1,162 @@
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Count
+from django.utils import timezone
+
+from dialogues.models import Dialogue, Fault
+from evaluation.questions import question_set
+from labels.models import Label
+from reports.figures import Judged, study_figures
+from reports.models import Report
+from reports.plots import scores_chart
+from reports.references import PAPER_INTERACTIVE
+from studies.models import Study
+
+log = logging.getLogger(__name__)
+
+AT_WORK = (Report.State.QUEUED, Report.State.RUNNING)
+# A busy study finishes conversations every few seconds; one report for all of them is enough.
+PAUSE_BETWEEN_REPORTS = timedelta(seconds=10)
+# The message that starts a queued report can be lost with Redis; then it is sent again.
+RESEND_AFTER = timedelta(seconds=60)
+_LOCKS_OF_REPORTS = 7301
+
+
+def queue_report(study: Study, *, now: datetime | None = None) -> Report:
+    """The study's report at work, queued now if there is none."""
+    at_work = study.reports.filter(state__in=AT_WORK).first()
+    if at_work:
+        return at_work
+    try:
+        with transaction.atomic():
+            return Report.objects.create(
+                study=study, results_version=study.results_version, requested_at=now or timezone.now()
+            )
+    except IntegrityError:  # another process queued one in the same moment
+        return study.reports.get(state__in=AT_WORK)
+
+
+def build_report(report_id: int) -> None:
+    """Compute a queued report. Runs at most once at a time; a report that is done stays as it is."""
+    with _only_here(report_id) as mine:
+        if not mine or not _begin(report_id):
+            return
+        try:
+            _store(report_id, **_computed(report_id))
+        except Exception as error:
+            log.exception("Report %s failed.", report_id)
+            _store(report_id, state=Report.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
+
+
+@contextmanager
+def _only_here(report_id: int) -> Iterator[bool]:
+    """Hold the report's lock on this connection; it falls with the process that held it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [_LOCKS_OF_REPORTS, report_id])
+        row = cursor.fetchone()
+    mine = bool(row and row[0])
+    try:
+        yield mine
+    finally:
+        if mine:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS_OF_REPORTS, report_id])
+
+
+def _begin(report_id: int) -> bool:
+    waiting = Report.objects.filter(pk=report_id, state__in=AT_WORK)
+    return bool(waiting.update(state=Report.State.RUNNING, started_at=timezone.now()))
+
+
+def _store(report_id: int, **values: Any) -> None:
+    Report.objects.filter(pk=report_id).update(finished_at=timezone.now(), **values)
+
+
+def _computed(report_id: int) -> dict[str, Any]:
+    """Everything that a ready report stores, from one snapshot of the database."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        study = Report.objects.select_related("study").get(pk=report_id).study
+        result = study_figures(question_set(study.question_set), _judged(study))
+        result["unfinished"] = study.dialogues.exclude(ending=Dialogue.Ending.COMPLETE).count()
+        _add_faults(result, study)
+    chart = scores_chart(result, PAPER_INTERACTIVE if study.question_set == "ssa" else ())
+    return {
+        "state": Report.State.READY,
+        "results_version": study.results_version,
+        "result": result | {"chart": chart},
+    }
+
+
+def _judged(study: Study) -> Iterator[Judged]:
+    """The workers' labels in finished conversations; unfinished ones are counted, not scored."""
+    labels = Label.objects.filter(
+        turn__dialogue__study=study,
+        turn__dialogue__ending=Dialogue.Ending.COMPLETE,
+        question_set=study.question_set,
+    ).order_by("turn__dialogue_id", "turn__position", "pk")
+    columns = (
+        "turn__bot_version__bot__title",
+        "turn__dialogue_id",
+        "rater_id",
+        "turn__latency_ms",
+        "answers",
+    )
+    return (Judged(*row) for row in labels.values_list(*columns).iterator(chunk_size=5000))
+
+
+def _add_faults(result: dict[str, Any], study: Study) -> None:
+    faults = (
+        Fault.objects.filter(dialogue__study=study)
+        .values_list("dialogue__assignment__study_bot__bot__title")
+        .annotate(times=Count("pk"))
+    )
+    times = dict(faults)
+    for row in result["bots"]:
+        row["faults"] = times.get(row["bot"], 0)
+
+
+def stale_studies(now: datetime) -> list[Study]:
+    """Studies whose newest report, of any state, does not cover their newest results."""
+    stale = []
+    for study in Study.objects.exclude(state=Study.State.DRAFT).filter(results_version__gt=0):
+        newest = study.reports.first()
+        if newest is None or (
+            newest.state not in AT_WORK
+            and newest.results_version < study.results_version
+            and newest.requested_at < now - PAUSE_BETWEEN_REPORTS
+        ):
+            stale.append(study)
+    return stale
+
+
+def lost_reports(now: datetime) -> list[int]:
+    """Queued reports whose message seems lost, and running ones whose process has died."""
+    waiting = Report.objects.filter(state=Report.State.QUEUED, requested_at__lt=now - RESEND_AFTER)
+    running = Report.objects.filter(state=Report.State.RUNNING).values_list("pk", flat=True)
+    return [*waiting.values_list("pk", flat=True), *(pk for pk in running if not _is_locked(pk))]
+
+
+def _is_locked(report_id: int) -> bool:
+    with _only_here(report_id) as free:
+        return not free
+
+
+def staleness(study: Study, shown: Report | None, newest: Report | None) -> str:
+    """Why the figures shown are not the newest, in a sentence; empty if they are."""
+    if newest is None:
+        return "No report has been computed yet. It starts by itself when conversations are finished."
+    if newest.state == Report.State.FAILED:
+        kept = " The figures below are from the last one that worked." if shown else ""
+        return f"The last computation failed: {newest.reason}{kept}"
+    if newest.state in AT_WORK:
+        return "A new report is being computed." if shown else "The first report is being computed."
+    if newest.results_version < study.results_version:
+        return "Conversations have changed since this report was computed. A new one starts in a few seconds."
+    return ""

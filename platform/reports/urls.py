@@ -1,0 +1,13 @@
+from django.urls import path
+
+from reports import views
+
+app_name = "reports"
+urlpatterns = [
+    path("studies/", views.studies, name="studies"),
+    path("studies/<int:pk>/", views.overview, name="overview"),
+    path("studies/<int:pk>/report/", views.report, name="study"),
+    path("studies/<int:pk>/report/refresh/", views.refresh, name="refresh"),
+    path("studies/<int:pk>/turns.csv", views.export_csv, name="export_csv"),
+    path("studies/<int:pk>/turns.jsonl", views.export_jsonl, name="export_jsonl"),
+]

@@ -1,0 +1,98 @@
+from collections.abc import Callable, Iterator
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+from kombu.exceptions import OperationalError
+
+from crowd.queries import progress
+from reports import exports, queries, services, tasks
+from reports.references import PAPER_INTERACTIVE
+from studies.models import Study
+from studies.queries import studies_of
+
+
+@require_GET
+@login_required
+def studies(request: HttpRequest) -> HttpResponse:
+    shown = [_with_progress(study) for study in studies_of(request.user).select_related("owner")]
+    return render(request, "reports/studies.html", {"studies": shown})
+
+
+def _with_progress(study: Study) -> dict[str, object]:
+    bots = progress(study)
+    return {
+        "study": study,
+        "finished": sum(bot.finished for bot in bots),
+        "target": sum(bot.target for bot in bots),
+    }
+
+
+@require_GET
+@login_required
+def overview(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    context = {
+        "study": study,
+        "entry_url": request.build_absolute_uri(study.get_entry_url()),
+        "bots": progress(study),
+        "consent": study.consent_versions.last(),
+    }
+    return render(request, "reports/overview.html", context)
+
+
+@require_GET
+@login_required
+def report(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    newest, shown = queries.newest_report(study), queries.newest_result(study)
+    context = {
+        "study": study,
+        "report": shown,
+        "result": shown.result if shown else None,
+        "chart": (shown.result or {}).get("chart", "") if shown else "",
+        "at_work": newest if newest and newest.state in services.AT_WORK else None,
+        "staleness": services.staleness(study, shown, newest),
+        "progress": progress(study),
+        "references": PAPER_INTERACTIVE if study.question_set == "ssa" else (),
+    }
+    return render(request, "reports/study.html", context)
+
+
+@require_POST
+@login_required
+def refresh(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    try:
+        tasks.request_report(study)
+    except OperationalError:
+        messages.error(
+            request, "The job queue does not answer, so the report is queued and starts when Redis is back."
+        )
+    return redirect("reports:study", pk=pk)
+
+
+@require_GET
+@login_required
+def export_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export(request, pk, exports.csv_lines, "text/csv; charset=utf-8", "csv")
+
+
+@require_GET
+@login_required
+def export_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export(request, pk, exports.jsonl_lines, "application/jsonl", "jsonl")
+
+
+def _export(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Iterator[str]], content_type: str, ending: str
+) -> StreamingHttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    chunks = lines(study)
+    body = exports.in_threads(chunks) if isinstance(request, ASGIRequest) else chunks
+    response = StreamingHttpResponse(body, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="turnwise-{study.code}-turns.{ending}"'
+    return response
