@@ -53,8 +53,8 @@ def check_redis(url: str) -> None:
         raise StartError(f"Redis: {error}. Correct the user or the password in REDIS_URL.") from None
     except redis.RedisError as error:
         raise StartError(
-            f"Redis: {str(error).rstrip('.')}. Check the host and port in REDIS_URL and that Redis runs there; "
-            "unset REDIS_URL to use the embedded one."
+            f"Redis: {str(error).rstrip('.')}. Check the host and port in REDIS_URL and that Redis "
+            "runs there; unset REDIS_URL to use the embedded one."
         ) from None
     except ValueError:
         raise StartError(

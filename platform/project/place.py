@@ -48,7 +48,6 @@ def sole_use(var: Path) -> Iterator[Callable[[str], None]]:
 
         note("")
         yield note
-        lock.truncate(0)
 
 
 def _already_running(var: Path, note: str) -> str:
@@ -80,7 +79,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         if "in use" in str(error):
             raise StartError(
-                f"Port {port} is taken{_by_whom(port)}. Choose another with --port, or --port 0 for any free one."
+                f"Port {port} is taken{_by_whom(port)}. "
+                "Choose another with --port, or --port 0 for any free one."
             ) from None
         raise StartError(
             f"--host {host} is no address of this machine ({error.strerror}). "

@@ -48,7 +48,7 @@ class Program:
         self, name: str, arguments: Sequence[str], environment: dict[str, str], fd: int | None = None
     ):
         self.name = name
-        self.command = [sys.executable, "-m", *arguments]
+        self.command = [sys.executable, *arguments]
         self.environment = environment
         self.pass_fds = () if fd is None else (fd,)
         self.process: subprocess.Popen[bytes] | None = None
@@ -174,39 +174,41 @@ class Supervisor:
     def _start_programs(self) -> None:
         fd = self.listener.fileno()
         os.set_inheritable(fd, True)
-        celery = ["celery", "-A", "project", "-q"]
-        web = [
-            "uvicorn",
-            "project.asgi:application",
-            "--fd",
-            str(fd),
-            "--loop",
-            "uvloop",
-            "--http",
-            "httptools",
-        ]
-        web += ["--ws", "websockets-sansio", "--ws-max-size", "262144", "--ws-per-message-deflate", "false"]
+        web = ["-m", "uvicorn", "project.asgi:application", "--fd", str(fd)]
+        web += ["--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio"]
+        web += ["--ws-max-size", str(256 * 1024), "--ws-per-message-deflate", "false"]
         web += ["--lifespan", "on", "--log-level", "warning", "--no-access-log"]
         web += ["--timeout-graceful-shutdown", "5"]
-        worker = [*celery, "worker", "--pool", "solo", "--loglevel", "WARNING"]
-        worker += ["--without-gossip", "--without-mingle"]
-        beat = [
-            *celery,
-            "beat",
+        # Jobs travel as JSON, so what Celery says about root and pickle does not apply.
+        worker = [
+            "-W",
+            "ignore:You're running the worker with superuser",
+            "-m",
+            "celery",
+            "-A",
+            "project",
+            "-q",
+        ]
+        worker += [
+            "worker",
+            "--pool",
+            "solo",
             "--loglevel",
             "WARNING",
-            "--pidfile",
-            "",
-            "--schedule",
-            str(self.var / "beat"),
+            "--without-gossip",
+            "--without-mingle",
         ]
+        timer = ["-m", "celery", "-A", "project.timer", "-q", "beat", "--loglevel", "WARNING"]
+        timer += ["--pidfile", "", "--schedule", str(self.var / "timer" / "schedule")]
+        (self.var / "timer").mkdir(exist_ok=True)
         self._start(Program("The web server", web, self.environment, fd))
         self._start(Program("The worker for jobs", worker, self.environment))
-        self._start(Program("The timer for jobs", beat, self.environment))
+        self._start(Program("The timer for jobs", timer, self.environment))
 
     def _look_after(self) -> None:
         now = time.monotonic()
-        if any([watch.glance(now) for watch in self.watches]):
+        started = [watch.service.name for watch in self.watches if watch.glance(now)]
+        if started:
             self._record()
         if not self.announced and _answers(self.link + "healthz"):
             self.announced = True

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
+from django.db import transaction
 
 from accounts.models import User
 from accounts.services import create_first_admin
@@ -21,10 +22,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
-        admin = create_first_admin()
-        owner = User.objects.filter(is_superuser=True).order_by("pk").first()
-        assert owner is not None, "create_first_admin left no admin"
-        worker_path = create_demo_study(owner).get_entry_url()
+        with transaction.atomic():  # an admin is made only if the password gets as far as being shown
+            admin = create_first_admin()
+            owner = User.objects.filter(is_superuser=True).earliest("pk")
+            worker_path = create_demo_study(owner).get_entry_url()
         if options["json"]:
             self.stdout.write(json.dumps({"admin": admin, "worker_path": worker_path}))
             return
