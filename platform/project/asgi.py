@@ -1,0 +1,16 @@
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+pages = get_asgi_application()  # sets Django up: what follows imports models
+
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+
+from project.lifespan import Lifespan  # noqa: E402
+from project.origin import SameOrigin  # noqa: E402
+from project.routing import websocket_urlpatterns  # noqa: E402
+
+application = ProtocolTypeRouter(
+    {"http": pages, "websocket": SameOrigin(URLRouter(websocket_urlpatterns)), "lifespan": Lifespan()}
+)

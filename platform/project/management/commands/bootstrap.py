@@ -1,0 +1,34 @@
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import transaction
+
+from accounts.models import User
+from accounts.services import create_first_admin
+from studies.demo import create_demo_study
+
+
+class Command(BaseCommand):
+    help = (
+        "Bring the database and static files up to date; make the first admin and the demo study if missing."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one line of JSON for a program")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        call_command("migrate", interactive=False, verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        with transaction.atomic():  # an admin is made only if the password gets as far as being shown
+            admin = create_first_admin()
+            owner = User.objects.filter(is_superuser=True).earliest("pk")
+            worker_path = create_demo_study(owner).get_entry_url()
+        if options["json"]:
+            self.stdout.write(json.dumps({"admin": admin, "worker_path": worker_path}))
+            return
+        if admin:
+            self.stdout.write("First admin: {} / {}  (shown this once)".format(*admin))
+        self.stdout.write(f"Demo study: {worker_path}")

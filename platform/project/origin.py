@@ -1,0 +1,43 @@
+from urllib.parse import urlsplit
+
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+
+REASON = (
+    "This page may not open a conversation here: its address and the server's differ. "
+    "Open the study link itself. Behind a proxy, let the proxy pass the Host header on unchanged.\n"
+)
+
+
+class SameOrigin:
+    """Refuses WebSockets from pages of other sites, which browsers would open with our cookies.
+
+    A client that sends no Origin is no browser page, and carries only cookies that it was given.
+    """
+
+    def __init__(self, inner: ASGI3Application) -> None:
+        self.inner = inner
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        headers = dict(scope["headers"])
+        origin = headers.get(b"origin")
+        if origin is None or _place(origin) == headers.get(b"host", b"").decode("latin-1").lower():
+            await self.inner(scope, receive, send)
+        else:
+            await _refuse(scope, receive, send)
+
+
+def _place(origin: bytes) -> str:
+    try:
+        return urlsplit(origin.decode("latin-1")).netloc.lower()
+    except ValueError:
+        return ""
+
+
+async def _refuse(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    await receive()
+    if "websocket.http.response" not in (scope["extensions"] or {}):
+        await send({"type": "websocket.close", "code": 4403, "reason": "foreign origin"})
+        return
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send({"type": "websocket.http.response.start", "status": 403, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": REASON.encode(), "more_body": False})

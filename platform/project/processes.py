@@ -1,0 +1,129 @@
+"""Child processes that do not outlive us, and those of an earlier run that did."""
+
+import ctypes
+import json
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+STOP_SECONDS = 20.0
+PR_SET_PDEATHSIG = 1
+
+
+class StartError(Exception):
+    """Something that the server needs cannot start. The message says why and what to do."""
+
+
+def spawn(
+    command: list[str],
+    *,
+    output: IO[bytes] | int | None = None,
+    errors: IO[bytes] | int | None = None,
+    end: signal.Signals = signal.SIGTERM,
+    user: pwd.struct_passwd | None = None,
+    environment: Mapping[str, str] | None = None,
+    pass_fds: Iterable[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a child in a session of its own: the terminal's Ctrl-C is for us, who end children in order.
+
+    On Linux the child gets `end` when we are gone, however we went.
+    """
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=errors,
+        start_new_session=True,
+        preexec_fn=_die_with_parent(end),
+        env=environment,
+        pass_fds=tuple(pass_fds),
+        user=user.pw_uid if user else None,
+        group=user.pw_gid if user else None,
+        extra_groups=[] if user else None,
+        cwd="/" if user else None,  # our working folder may be closed to the other user
+    )
+    return process
+
+
+def stop(process: subprocess.Popen[bytes] | None, end: signal.Signals = signal.SIGTERM) -> None:
+    """End a child in order; kill it if it takes too long."""
+    if process is None or process.poll() is not None:
+        return
+    process.send_signal(end)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def stop_server_of(pid_file: Path, folder: Path, end: signal.Signals) -> None:
+    """Stop the server that a killed parent left working in `folder`.
+
+    The number in `pid_file` may belong to another program by now. The servers that we run have
+    their data folder as working folder, and that tells them apart.
+    """
+    try:
+        process = psutil.Process(int(pid_file.read_text().split()[0]))
+        if Path(process.cwd()) == folder:
+            _stop_orphan(process, end)
+    except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess, psutil.AccessDenied):
+        return
+
+
+def record(pids: Iterable[int], file: Path) -> None:
+    """Write down which processes are ours, each with its time of birth."""
+    born = {}
+    for pid in pids:
+        try:
+            born[pid] = psutil.Process(pid).create_time()
+        except psutil.NoSuchProcess:
+            continue
+    file.write_text(json.dumps(born))
+
+
+def stop_recorded(file: Path) -> None:
+    """Stop those of the recorded processes that still run; a number that was given anew is left alone."""
+    try:
+        born: dict[str, float] = json.loads(file.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return
+    for pid, created in born.items():
+        try:
+            process = psutil.Process(int(pid))
+            if process.create_time() == created:
+                _stop_orphan(process, signal.SIGTERM)
+        except psutil.NoSuchProcess:
+            continue
+    file.unlink()
+
+
+def _stop_orphan(process: psutil.Process, end: signal.Signals) -> None:
+    process.send_signal(end)
+    deadline = time.monotonic() + STOP_SECONDS
+    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > deadline:
+            process.kill()
+        time.sleep(0.05)
+
+
+def _die_with_parent(end: signal.Signals) -> Callable[[], None] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None).prctl  # loaded here: after the fork only the call itself is safe
+    parent, number = os.getpid(), int(end)
+
+    def arm() -> None:
+        prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+        if os.getppid() != parent:  # it died before it could be watched
+            os.kill(os.getpid(), number)
+
+    return arm

@@ -1,0 +1,313 @@
+"""Run Turnwise on one machine: the services, the web server, the jobs; `manage.py serve` becomes this.
+
+It imports no settings and no app, so it stays small, needs no database, and can set what the
+children's settings read.
+"""
+
+import argparse
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from project import place
+from project.embedded import PostgreSQL, Redis
+from project.external import check_database, check_redis
+from project.processes import StartError, record, spawn, stop, stop_recorded
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS_UNTIL_WELL = 60.0
+LONGEST_PAUSE = 30.0
+GLANCE_SECONDS = 0.1
+
+
+class Service(Protocol):
+    """A child that can be started again after it died."""
+
+    name: str
+    process: subprocess.Popen[bytes] | None
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Program:
+    """One of our own programs, run by this Python."""
+
+    def __init__(
+        self, name: str, arguments: Sequence[str], environment: dict[str, str], fd: int | None = None
+    ):
+        self.name = name
+        self.command = [sys.executable, *arguments]
+        self.environment = environment
+        self.pass_fds = () if fd is None else (fd,)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = spawn(self.command, environment=self.environment, pass_fds=self.pass_fds)
+
+    def stop(self) -> None:
+        stop(self.process)
+
+
+@dataclass
+class Watch:
+    """Starts a service again when it has died, after a pause that doubles while it keeps dying."""
+
+    service: Service
+    say: Callable[[str], None]
+    started_at: float = field(default_factory=time.monotonic)
+    deaths: int = 0
+    due_at: float | None = None
+
+    def glance(self, now: float) -> bool:
+        """Whether the service was started again just now."""
+        process = self.service.process
+        if process is not None and process.poll() is None:
+            return False
+        if self.due_at is None:
+            if now - self.started_at > SECONDS_UNTIL_WELL:
+                self.deaths = 0
+            pause = min(LONGEST_PAUSE, 2.0**self.deaths)
+            self.deaths += 1
+            self.due_at = now + pause
+            code = process.returncode if process else None
+            self.say(f"{self.service.name} ended ({_manner(code)}). Starting it again in {pause:.0f} s.")
+            return False
+        if now < self.due_at:
+            return False
+        self.due_at, self.started_at = None, now
+        try:
+            self.service.start()
+        except StartError as error:
+            self.say(str(error))
+        return True
+
+
+def _manner(code: int | None) -> str:
+    if code is None:
+        return "not started"
+    return f"code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+
+
+class Supervisor:
+    def __init__(self, var: Path, host: str, listener: socket.socket) -> None:
+        self.var = var
+        self.host = host
+        self.listener = listener
+        self.port: int = listener.getsockname()[1]
+        self.environment = _children_environment(var, host)
+        self.watches: list[Watch] = []
+        self.admin: tuple[str, str] | None = None
+        self.worker_path = ""
+        self.announced = False
+
+    @property
+    def link(self) -> str:
+        return _link(self.host, self.port)
+
+    def run(self) -> None:
+        """Start everything and keep it running until a signal ends it; then end everything in order."""
+        try:
+            stop_recorded(self.var / "processes.json")
+            place.ensure_secret_key(self.var)
+            self._start_services()
+            self._prepare()
+            self._start_programs()
+            while True:
+                self._look_after()
+                time.sleep(GLANCE_SECONDS)
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+            self._stop_all()
+
+    def _start_services(self) -> None:
+        embedded: dict[str, str] = {}
+        for address, check, service in (
+            ("DATABASE_URL", check_database, PostgreSQL(self.var / "postgresql")),
+            ("REDIS_URL", check_redis, Redis(self.var / "redis")),
+        ):
+            if self.environment.get(address):
+                check(self.environment[address])
+                continue
+            self._start(service)
+            embedded[address] = service.url
+        self.environment |= embedded
+        # Read by the settings, so that `manage.py shell` beside a running server finds them.
+        place.write_private(self.var / "services.json", json.dumps(embedded))
+
+    def _start(self, service: Service) -> None:
+        service.start()
+        self.watches.append(Watch(service, say))
+        self._record()
+
+    def _record(self) -> None:
+        # PostgreSQL and Redis keep pid files of their own.
+        programs = [watch.service for watch in self.watches if isinstance(watch.service, Program)]
+        record([program.process.pid for program in programs if program.process], self.var / "processes.json")
+
+    def _prepare(self) -> None:
+        """Bring the database and the static files up to date, in a process that ends and frees its memory."""
+        command = [sys.executable, str(ROOT / "manage.py"), "bootstrap", "--json"]
+        process = spawn(command, output=subprocess.PIPE, environment=self.environment)
+        try:
+            said, _ = process.communicate()
+        finally:
+            stop(process)
+        if process.returncode:
+            raise StartError("The database could not be prepared; the reason is above.")
+        news = json.loads(said.splitlines()[-1])
+        self.admin = tuple(news["admin"]) if news["admin"] else None
+        self.worker_path = news["worker_path"]
+
+    def _start_programs(self) -> None:
+        fd = self.listener.fileno()
+        os.set_inheritable(fd, True)
+        web = ["-m", "uvicorn", "project.asgi:application", "--fd", str(fd)]
+        web += ["--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio"]
+        web += ["--ws-max-size", str(256 * 1024), "--ws-per-message-deflate", "false"]
+        web += ["--lifespan", "on", "--log-level", "warning", "--no-access-log"]
+        web += ["--timeout-graceful-shutdown", "5"]
+        # Jobs travel as JSON, so what Celery says about root and pickle does not apply.
+        worker = [
+            "-W",
+            "ignore:You're running the worker with superuser",
+            "-m",
+            "celery",
+            "-A",
+            "project",
+            "-q",
+        ]
+        worker += [
+            "worker",
+            "--pool",
+            "solo",
+            "--loglevel",
+            "WARNING",
+            "--without-gossip",
+            "--without-mingle",
+        ]
+        timer = ["-m", "celery", "-A", "project.timer", "-q", "beat", "--loglevel", "WARNING"]
+        timer += ["--pidfile", "", "--schedule", str(self.var / "timer" / "schedule")]
+        (self.var / "timer").mkdir(exist_ok=True)
+        self._start(Program("The web server", web, self.environment, fd))
+        self._start(Program("The worker for jobs", worker, self.environment))
+        self._start(Program("The timer for jobs", timer, self.environment))
+
+    def _look_after(self) -> None:
+        now = time.monotonic()
+        started = [watch.service.name for watch in self.watches if watch.glance(now)]
+        if started:
+            self._record()
+        if not self.announced and _answers(self.link + "healthz"):
+            self.announced = True
+            say(self._welcome())
+
+    def _welcome(self) -> str:
+        lines = [f"Turnwise is ready: {self.link}"]
+        if self.worker_path:
+            lines.append(f"  Chat as a worker   {self.link}{self.worker_path.lstrip('/')}")
+        lines.append(f"  Sign in            {self.link}sign-in/")
+        if self.admin:
+            lines.append("  Name and password  {} / {}  (shown this once)".format(*self.admin))
+        return "\n".join([*lines, f"  Data               {self.var}", "  Stop               Ctrl-C"])
+
+    def _stop_all(self) -> None:
+        # First what talks to browsers, last what holds the data.
+        programs = [watch.service for watch in self.watches if isinstance(watch.service, Program)]
+        services = [watch.service for watch in self.watches if not isinstance(watch.service, Program)]
+        for service in [*programs, *reversed(services)]:
+            service.stop()
+        for name in ("services.json", "processes.json"):
+            (self.var / name).unlink(missing_ok=True)
+        if self.admin and not self.announced:
+            say("The admin was made: {} / {}  (shown this once)".format(*self.admin))
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _link(host: str, port: int) -> str:
+    seen = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
+    return f"http://[{seen}]:{port}/" if ":" in seen else f"http://{seen}:{port}/"
+
+
+def _children_environment(var: Path, host: str) -> dict[str, str]:
+    environment = dict(os.environ)
+    environment["TURNWISE_VAR"] = str(var)
+    environment.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    if "ALLOWED_HOSTS" not in environment:
+        own = socket.gethostname() if host in ("0.0.0.0", "::") else host
+        names = ["localhost", "127.0.0.1", "[::1]", f"[{own}]" if ":" in own else own]
+        environment["ALLOWED_HOSTS"] = ",".join(dict.fromkeys(names))
+    return environment
+
+
+def source_roots() -> list[str]:
+    return [str(ROOT), str(ROOT / "platform")]
+
+
+def _answers(link: str) -> bool:
+    try:
+        with urllib.request.urlopen(link, timeout=1):
+            return True
+    except urllib.error.HTTPError:
+        return True  # it answers, if only to say that ALLOWED_HOSTS lacks our name for it
+    except OSError:
+        return False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: this machine alone)"
+    )
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one")
+    default = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var")
+    parser.add_argument(
+        "--var", type=Path, default=default, help="folder for all data (default: %(default)s)"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="manage.py serve")
+    add_arguments(parser)
+    options = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        _serve(options.var.absolute(), options.host, options.port)
+    except StartError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        say("Turnwise has stopped.")
+    return 0
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _serve(var: Path, host: str, port: int) -> None:
+    place.make_folder(var)
+    with place.sole_use(var) as note, place.listen(host, port) as listener:
+        supervisor = Supervisor(var, host, listener)
+        note(supervisor.link)
+        supervisor.run()
+
+
+if __name__ == "__main__":
+    with suppress(BrokenPipeError):
+        sys.exit(main())
