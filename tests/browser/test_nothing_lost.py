@@ -65,8 +65,23 @@ async def test_two_tabs_of_one_dialogue_agree(wanda, study):
     await expect(other.questions(1).get_by_role("button", pressed=True)).to_have_text(["Y Yes", "N No"])
     await expect(other.message).to_have_value("A draft in the other tab")
 
+    await other.page.bring_to_front()
     await other.questions(1).get_by_role("group", name="make sense").get_by_role("button", name="No").click()
     await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_text(["N No"])
+
+
+async def test_a_tab_that_was_reloaded_is_heard_by_the_others(wanda, study):
+    await wanda.start(study)
+    others = [await wanda.another_tab(), await wanda.another_tab()]
+    for other in others:
+        await expect(other.bubbles).to_have_count(1)
+    await wanda.page.reload()
+
+    await wanda.exchange("After the reload", "No")
+
+    for other in others:
+        await expect(other.bubbles).to_have_text(["Hi!", "After the reload", "Go on."])
+        await expect(other.questions(1).get_by_role("button", pressed=True)).to_have_text(["N No"])
 
 
 async def test_finishing_in_one_tab_finishes_in_the_other(wanda, short_study):
@@ -150,35 +165,47 @@ async def test_the_resume_code_continues_on_another_device(wanda, visit, study):
     await expect(wanda.bubbles).to_have_count(5)
 
 
-async def test_a_session_that_is_no_longer_known_is_told_and_not_retried(wanda, study):
+async def test_a_session_that_is_no_longer_known_is_told_and_led_to_the_resume_code(wanda, study, line):
+    await wanda.page.route_web_socket("**/ws/**", line.connect)
     await wanda.start(study)
     await wanda.page.context.clear_cookies()
-    await wanda.page.evaluate("sessionStorage.setItem('kept', 'yes')")
-    other = await wanda.page.context.new_page()
-    await other.route("**/chat/", lambda route: route.continue_())
-    await other.goto(wanda.page.url)
+    await line.break_()
 
-    await expect(other.get_by_role("heading", name="We do not know this browser")).to_be_visible()
-    await other.get_by_role("link", name="first page of the study").click()
-    await expect(other.get_by_text("Go on with a resume code")).to_be_visible()
+    await expect(wanda.page.get_by_text("Your session is missing or has expired.")).to_be_visible()
+    await wanda.page.get_by_role("button", name="Reload the page").click()
+    await expect(wanda.page.get_by_role("heading", name="We do not know this browser")).to_be_visible()
+    await wanda.page.get_by_role("link", name="first page of the study").click()
+    await expect(wanda.page.get_by_text("Go on with a resume code")).to_be_visible()
 
 
-async def test_an_unread_reply_marks_the_title_and_offers_a_way_down(wanda, chatty_study):
-    await wanda.page.set_viewport_size({"width": 800, "height": 500})
+async def test_a_reply_in_a_hidden_tab_marks_its_title_until_it_is_looked_at(wanda, study):
+    await wanda.start(study)
+    await wanda.page.evaluate("Object.defineProperty(document, 'hidden', {get: () => !window.isBack})")
+    title = await wanda.page.title()
+
+    await wanda.say("One")
+    await expect(wanda.page).to_have_title(f"● {title}")
+    await wanda.page.evaluate("isBack = true; document.dispatchEvent(new Event('visibilitychange'))")
+    await expect(wanda.page).to_have_title(title)
+
+
+async def test_a_reader_who_has_scrolled_up_is_offered_a_way_down(wanda, visit, chatty_study):
     await wanda.start(chatty_study)
-    other = await wanda.another_tab()
     for text in ("One", "Two"):
         await wanda.exchange(text, "No")
-    await expect(other.bubbles).to_have_count(5)
-    await other.page.evaluate("scrollTo(0, 0)")
-    down = other.page.get_by_role("button", name="New reply")
-    await expect(down).to_be_hidden()
+    reader = await visit(storage_state=await wanda.page.context.storage_state())
+    await reader.page.goto(wanda.page.url)
+    await expect(reader.bubbles.last).to_be_in_viewport()
+    await reader.page.mouse.wheel(0, -5000)
+    await expect(reader.bubbles.first).to_be_in_viewport()
 
     await wanda.exchange("Three", "No")
 
-    await down.click()
-    await expect(other.bubbles.last).to_be_in_viewport()
-    await expect(down).to_be_hidden()
+    await expect(reader.bubbles).to_have_count(7)
+    await expect(reader.bubbles.first).to_be_in_viewport()
+    await reader.page.get_by_role("button", name="New reply").click()
+    await expect(reader.bubbles.last).to_be_in_viewport()
+    await expect(reader.page.get_by_role("button", name="New reply")).to_be_hidden()
 
 
 @pytest.fixture
