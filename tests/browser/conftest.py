@@ -15,7 +15,15 @@ import pytest
 import pytest_asyncio
 from django.conf import settings
 from django.core.management import call_command
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, async_playwright, expect
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    async_playwright,
+    expect,
+)
 
 from studies.models import Study
 
@@ -148,7 +156,9 @@ async def visit(browser: Browser, site: str, transactional_db: None) -> AsyncIte
         context.on("weberror", lambda error: complaints.append(str(error.error)))
         context.on(
             "request",
-            lambda request: None if request.url.startswith((site, "data:")) else complaints.append(request.url),
+            lambda request: (
+                None if request.url.startswith((site, "data:")) else complaints.append(request.url)
+            ),
         )
         contexts.append(context)
         return Visitor(await context.new_page(), site)

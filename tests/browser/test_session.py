@@ -26,7 +26,9 @@ async def test_a_full_session_leads_to_the_completion_code(wanda, study):
 async def test_the_second_question_appears_only_after_yes(wanda, study):
     await wanda.start(study)
     await wanda.say("Hello")
-    first, second = (wanda.questions(1).get_by_role("group", name=name) for name in ("make sense", "specific"))
+    first, second = (
+        wanda.questions(1).get_by_role("group", name=name) for name in ("make sense", "specific")
+    )
     await expect(first).to_be_visible()
     await expect(second).to_be_hidden()
 
