@@ -170,12 +170,15 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     # --- events of other tabs --------------------------------------------------------------------
 
     async def tab_joined(self, event: Frame) -> None:
-        """Another tab opened: it hears of everything from now on, and reads anew what it missed meanwhile."""
-        if event["tab"] == self.channel_name or not self.alone:
-            return
+        """Another tab opened: from now on it hears of everything that this one tells."""
+        if event["tab"] != self.channel_name:
+            self.alone = False
+            await self.channel_layer.send(event["tab"], {"type": "tab.here"})
+
+    async def tab_here(self, event: Frame) -> None:
+        """This tab is not alone. What the other told before it knew of this one is read anew."""
         self.alone = False
-        await self.channel_layer.group_send(self.group, {"type": "tab.joined", "tab": self.channel_name})
-        await self._show_state_everywhere()
+        await self._show_state()
 
     async def tab_frame(self, event: Frame) -> None:
         if event["from"] != self.channel_name:

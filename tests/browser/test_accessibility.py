@@ -34,7 +34,7 @@ FLAWS = """() => {
     levels.forEach((level, index) => { if (index && level > levels[index - 1] + 1) flaws.push(`jump: ${levels}`) });
     if (document.querySelectorAll("main").length !== 1) flaws.push("not one main");
     if (!document.documentElement.lang || !document.title.trim()) flaws.push("no language or title");
-    if (document.querySelector("[style], style, [onclick]")) flaws.push("inline style or script");
+    if (document.querySelector("[style]:not(textarea), style, [onclick]")) flaws.push("inline style or script");
     return flaws;
 }"""
 

@@ -32,7 +32,7 @@ async def fits(visitor):
 def short_study(make_study):
     long_word = "Donaudampfschifffahrtsgesellschaftskapitän" * 3
     return make_study(
-        min_turns=2, max_turns=40, title=f"Small talk {long_word}", instructions=long_word,
+        min_turns=2, max_turns=40, title=long_word[:120], instructions=long_word,
         script={"replies": [long_word], "fail_on": [2]},
     )  # fmt: skip
 
