@@ -35,6 +35,8 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--disable-quic",
 )  # fmt: skip
 
+FLAWS = (Path(__file__).parent / "flaws.js").read_text()
+
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -124,6 +126,10 @@ class Visitor:
     def questions(self, reply: int) -> Locator:
         """The questions under a reply, counted from 1."""
         return self.page.locator(".questions").nth(reply - 1)
+
+    async def flaws(self) -> list[str]:
+        """What would hinder people who use a screen reader, or the Content-Security-Policy."""
+        return list(await self.page.evaluate(FLAWS))
 
     async def texts(self) -> list[str]:
         return await self.bubbles.all_text_contents()

@@ -38,7 +38,7 @@ async def test_frames_add_up_to_the_dialogue(run):
     known = await run(RECEIVE, [
         {"type": "state", "turns": [HI], "labels": {}, "fault": None, "progress": PROGRESS, "finished": None},
         {"type": "turn_saved", "turn": HELLO, "progress": PROGRESS},
-        {"type": "label_saved", "position": 2, "answers": {"sensible": False}, "progress": PROGRESS | {"turns": 2}},
+        {"type": "label_saved", "position": 2, "answers": {"sensible": False}, "progress": {"turns": 2}},
     ])  # fmt: skip
 
     assert known["turns"] == [HI, HELLO]
@@ -55,7 +55,7 @@ async def test_a_frame_heard_twice_changes_nothing_more(run):
 async def test_a_state_replaces_what_was_known(run):
     known = await run(RECEIVE, [
         {"type": "refused", "reason": "empty", "say": "Write something."},
-        {"type": "bot_failed", "fault": {"say": "Broken", "attempts": 1, "may_give_up": False}, "progress": PROGRESS},
+        {"type": "bot_failed", "fault": {"say": "Broken", "attempts": 1}, "progress": PROGRESS},
         {"type": "state", "turns": [HI], "labels": {}, "fault": None, "progress": PROGRESS, "finished": None},
     ])  # fmt: skip
 
@@ -98,11 +98,16 @@ OUTBOX = "const box = new m.Outbox(localStorage, 'd1'); box.forget();"
 
 
 async def test_the_outbox_sends_again_what_was_not_acknowledged(run):
-    body = OUTBOX + """
-        box.holdTurn("k1", "Hello"); box.holdLabel(2, {sensible: true, specific: true}); box.holdLabel(4, {sensible: false});
+    body = (
+        OUTBOX
+        + """
+        box.holdTurn("k1", "Hello");
+        box.holdLabel(2, {sensible: true, specific: true});
+        box.holdLabel(4, {sensible: false});
         box.settle({type: "label_saved", position: 4, answers: {sensible: false, specific: false}});
         box.settle({type: "label_saved", position: 2, answers: {sensible: false, specific: false}});
         return new m.Outbox(localStorage, "d1").frames()"""
+    )
 
     assert await run(body) == [
         {"type": "label", "position": 2, "answers": {"sensible": True, "specific": True}},
@@ -111,19 +116,26 @@ async def test_the_outbox_sends_again_what_was_not_acknowledged(run):
 
 
 async def test_the_outbox_lets_go_of_what_the_state_shows(run):
-    body = OUTBOX + """
+    body = (
+        OUTBOX
+        + """
         box.holdTurn("k1", "Hello"); box.holdLabel(2, {sensible: false});
-        box.settle({type: "state", turns: argument, labels: {2: {sensible: false, specific: false}}, finished: null});
+        const labels = {2: {sensible: false, specific: false}};
+        box.settle({type: "state", turns: argument, labels, finished: null});
         return box.isEmpty"""
+    )
 
     assert await run(body, [HI, HELLO])
 
 
 async def test_a_refused_message_goes_back_into_the_draft(run):
-    body = OUTBOX + """
+    body = (
+        OUTBOX
+        + """
         box.holdTurn("k1", "Refused"); box.keepDraft("Begun since");
         box.settle({type: "refused", reason: "not_your_turn", say: "Wait.", key: "k1"});
         return box.held"""
+    )
 
     assert await run(body) == {"draft": "Refused\nBegun since", "turn": None, "labels": {}}
 
