@@ -74,6 +74,7 @@ class Resident:
         self._changed = threading.Condition(threading.Lock())
         self._loaded = threading.Event()
         self._state = State.LOADING
+        self._load_error = ""
         self._busy_since: float | None = None
         self._tally = Tally()
         self._thread = threading.Thread(target=self._run, name=f"bot {name}", daemon=True)
@@ -188,7 +189,7 @@ class Resident:
     def _refusal(self) -> HostingError | None:
         state = self.state
         if state is State.FAILED:
-            return BotFailedError(f"Bot '{self.name}' could not be loaded: {self._tally.last_error}")
+            return BotFailedError(f"Bot '{self.name}' could not be loaded: {self._load_error}")
         if state is State.CLOSED:
             return BotFailedError(f"Bot '{self.name}' is closed.")
         if state is State.STUCK:
@@ -249,18 +250,18 @@ class Resident:
             bot = self._load()
             _check(bot)
         except BaseException as error:  # a bot that calls sys.exit() must not leave its callers waiting
-            self._leave_loading(State.FAILED, _last_lines(error))
+            self._leave_loading(State.FAILED, error)
             return None
         self._leave_loading(State.READY)
         return bot
 
-    def _leave_loading(self, state: State, error: str = "") -> None:
+    def _leave_loading(self, state: State, error: BaseException | None = None) -> None:
         with self._changed:
-            self._tally.last_error = error
             if self._state is State.LOADING:  # not closed in the meantime
                 self._state = state
-            if state is State.FAILED:
-                self._fail_waiting(f"Bot '{self.name}' could not be loaded: {error}")
+            if error is not None:
+                self._load_error, self._tally.last_error = last_line(error), _last_lines(error)
+                self._fail_waiting(f"Bot '{self.name}' could not be loaded: {self._load_error}")
         self._loaded.set()
 
     def _next_batch(self, max_batch: int, max_wait: float) -> list[_Request]:
@@ -296,14 +297,13 @@ class Resident:
             request.deliver(outcome)
 
     def _call(self, bot: Bot, contexts: list[Context]) -> object:
-        self._busy_since = time.monotonic()
-        try:
-            responses = bot.respond(contexts)
-        finally:
-            self._busy_since = None
         with self._changed:
             self._tally.batches.append(len(contexts))
-        return responses
+        self._busy_since = time.monotonic()
+        try:
+            return bot.respond(contexts)
+        finally:
+            self._busy_since = None
 
     def _outcomes(self, responses: object, asked: int) -> list[Outcome]:
         """One outcome per context, whatever the bot returned."""

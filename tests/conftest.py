@@ -1,16 +1,209 @@
-from collections.abc import Iterator
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+from uuid import uuid4
 
 import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from channels.routing import URLRouter
 from django.db import connection
+from django.test import Client
 from pytest_django import DjangoDbBlocker
+
+from accounts.models import User
+from bots import host
+from bots.models import Bot
+from bots.services import register_bot
+from crowd.models import Participation, Worker
+from crowd.services import assign, consent
+from crowd.sessions import COOKIE, signed
+from dialogues import database
+from dialogues.models import Dialogue
+from dialogues.services import begin
+from project.routing import websocket_urlpatterns
+from studies.models import Study
+from studies.services import save_study, set_state
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Close what long-lived threads still hold open, so that the test database can be dropped."""
     yield
+    database.close_connections()
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+
+
+# --- the cast: Ada administers, Rex researches, Wanda works, Mallory must see nothing ------------
+
+
+@pytest.fixture
+def ada(transactional_db: None) -> User:
+    return User.objects.create_superuser("ada", password="correct horse")
+
+
+@pytest.fixture
+def rex(transactional_db: None) -> User:
+    return User.objects.create_user("rex", password="correct horse")
+
+
+@pytest.fixture
+def mallory(transactional_db: None) -> User:
+    return User.objects.create_user("mallory", password="correct horse")
+
+
+@pytest.fixture
+def sign_in() -> Callable[[User], Client]:
+    def signed_in(user: User) -> Client:
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return signed_in
+
+
+MakeStudy = Callable[..., Study]
+
+
+@pytest.fixture
+def make_study(rex: User) -> MakeStudy:
+    """Make an open study of Rex. Bots are given as {name: target}; every bot is a scripted one."""
+
+    def make(
+        bots: dict[str, int] | None = None, *, script: dict[str, Any] | None = None, **fields: Any
+    ) -> Study:
+        targets = {
+            register_bot(
+                name=name,
+                title=name.title(),
+                adapter="scripted",
+                configuration=script or {"replies": ["Go on."]},
+            ): target
+            for name, target in (bots or {"scripty": 100}).items()
+        }
+        fields = {"title": "Small talk", "languages": ["en"]} | fields
+        study = save_study(Study(**fields), owner=rex, consent_text="You talk to a machine.", targets=targets)
+        return set_state(study.pk, Study.State.OPEN)
+
+    return make
+
+
+@pytest.fixture
+def study(make_study: MakeStudy) -> Study:
+    return make_study()
+
+
+def enter(study: Study) -> Participation:
+    """Someone new consents."""
+    version = study.consent_versions.last()
+    assert version
+    return consent(study, version, worker_id=None, panel_id=None)
+
+
+def start_dialogue(study: Study) -> Dialogue:
+    """Someone new consents, is assigned a bot, and begins."""
+    return begin(assign(enter(study).pk))
+
+
+def worker_of(dialogue: Dialogue) -> Worker:
+    assert dialogue.assignment
+    return dialogue.assignment.participation.worker
+
+
+@pytest.fixture
+def dialogue(study: Study) -> Dialogue:
+    return start_dialogue(study)
+
+
+@pytest.fixture
+def bot(study: Study) -> Bot:
+    return study.study_bots.get().bot
+
+
+# --- sockets -------------------------------------------------------------------------------------
+
+
+class Tab:
+    """A browser tab of a worker: speaks frames through the real consumer."""
+
+    def __init__(self, dialogue: Dialogue, cookie: str) -> None:
+        scope = {
+            "type": "websocket",
+            "path": f"/ws/dialogues/{dialogue.public_id}/",
+            "headers": [(b"cookie", f"{COOKIE}={cookie}".encode())],
+            "subprotocols": [],
+        }
+        self.application = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
+        self.first: dict[str, Any] = {}
+
+    async def connect(self) -> None:
+        await self.application.send_input({"type": "websocket.connect"})
+        assert (await self.application.receive_output(timeout=10))["type"] == "websocket.accept"
+        self.first = await self.receive("state", "refused")
+
+    async def disconnect(self) -> None:
+        await self.application.send_input({"type": "websocket.disconnect", "code": 1005})
+        await self.application.wait(timeout=10)
+
+    async def send(self, **frame: Any) -> None:
+        await self.send_raw(text=json.dumps(frame))
+
+    async def send_raw(self, *, text: str | None = None, data: bytes | None = None) -> None:
+        await self.application.send_input({"type": "websocket.receive", "text": text, "bytes": data})
+
+    async def close_code(self) -> int:
+        message = await self.application.receive_output(timeout=10)
+        assert message["type"] == "websocket.close"
+        return int(message["code"])
+
+    async def receive(self, *kinds: str) -> dict[str, Any]:
+        """The next frame of one of these kinds; others are passed over."""
+        while True:
+            message = await self.application.receive_output(timeout=10)
+            assert message["type"] == "websocket.send", message
+            frame: dict[str, Any] = json.loads(message["text"])
+            if not kinds or frame["type"] in kinds:
+                return frame
+
+    async def say(self, text: str) -> dict[str, Any]:
+        """Send a message and wait for the bot's reply, or for a refusal."""
+        await self.send(type="turn", key=str(uuid4()), text=text)
+        return await self.receive("bot_turn", "bot_failed", "refused")
+
+    async def label(self, position: int, **answers: Any) -> dict[str, Any]:
+        await self.send(type="label", position=position, answers=answers)
+        return await self.receive("label_saved", "refused")
+
+    async def exchange(self, text: str, **answers: Any) -> dict[str, Any]:
+        """Send a message and label the reply."""
+        reply = await self.say(text)
+        return await self.label(
+            reply["turn"]["position"], **(answers or {"sensible": True, "specific": False})
+        )
+
+
+OpenTab = Callable[..., Awaitable[Tab]]
+
+
+@pytest.fixture
+async def open_tab(transactional_db: None) -> AsyncIterator[OpenTab]:
+    """Open tabs that have received their first state; everything is closed at the end."""
+    tabs: list[Tab] = []
+
+    async def open_one(dialogue: Dialogue, *, worker: Worker | None = None, cookie: str | None = None) -> Tab:
+        if cookie is None:
+            cookie = signed((worker or await sync_to_async(worker_of)(dialogue)).pk)
+        tab = Tab(dialogue, cookie)
+        tabs.append(tab)
+        await tab.connect()
+        return tab
+
+    yield open_one
+    for tab in tabs:
+        if not tab.application.future.done():
+            await tab.disconnect()
+    await host.close()

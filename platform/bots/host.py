@@ -22,9 +22,9 @@ _hosted: dict[int, HostedBot] = {}
 _lock = threading.Lock()
 
 
-def start() -> None:
+async def start() -> None:
     """Begin loading every active bot; returns at once, pages need not wait for models."""
-    for bot in Bot.objects.filter(active=True):
+    async for bot in Bot.objects.filter(active=True):
         host(bot)
 
 
@@ -55,8 +55,9 @@ def health() -> list[Health]:
     return [hosted.resident.health() for hosted in list(_hosted.values())]
 
 
-def close() -> None:
+async def close() -> None:
     with _lock:
-        for hosted in _hosted.values():
-            hosted.resident.close()
+        residents = [hosted.resident for hosted in _hosted.values()]
         _hosted.clear()
+    for resident in residents:
+        resident.close()

@@ -1,0 +1,181 @@
+"""Bots on the terminal: `python -m chatbots list | describe NAME | reply NAME | chat NAME`."""
+
+import argparse
+import importlib
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NoReturn
+
+from chatbots.base import Context, Speaker, Turn
+from chatbots.errors import ChatbotError, HostingError
+from chatbots.registry import REGISTRY
+from chatbots.resident import Resident
+
+TOOLS = ("meena",)
+"""Packages of `chatbots/` with commands of their own: `main(arguments) -> int` in their module `cli`."""
+
+
+class UsageError(Exception):
+    """An argument that cannot be used; the message is for the terminal."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line instead of argparse's two."""
+        self.exit(2, f"chatbots: {message}. See {self.prog} --help\n")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Args:
+        arguments: what follows `python -m chatbots`.
+
+    Returns:
+        The exit status: 0, or 2 after one line of error on the standard error stream.
+    """
+    if arguments and arguments[0] in installed_tools():
+        cli = importlib.import_module(f"chatbots.{arguments[0]}.cli")
+        return int(cli.main(list(arguments[1:])))
+    options = _parser().parse_args(arguments)
+    _show_tracebacks(getattr(options, "verbose", False))
+    try:
+        options.run(options)
+    except (ChatbotError, UsageError) as error:
+        print(f"chatbots: {error}", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 130
+    return 0
+
+
+def _show_tracebacks(wanted: bool) -> None:
+    logging.getLogger("chatbots").addHandler(logging.StreamHandler() if wanted else logging.NullHandler())
+
+
+def installed_tools() -> list[str]:
+    """The members of `TOOLS` that are present; does not import them."""
+    return [tool for tool in TOOLS if find_spec(f"chatbots.{tool}")]
+
+
+def _parser() -> argparse.ArgumentParser:
+    tools = installed_tools()
+    parser = _Parser(
+        prog="python -m chatbots",
+        description="List, describe and try the bots that are registered.",
+        epilog=f"More commands: {', '.join(f'{tool} --help' for tool in tools)}" if tools else None,
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add = partial(_add_command, commands)
+    add("list", _list, "names and summaries of all bots")
+    _name(add("describe", _describe, "settings and fingerprint of a bot"))
+    reply = add("reply", _reply, "answer one context")
+    _name(reply)
+    reply.add_argument(
+        "--context", action="append", required=True, metavar="TEXT", help="a turn; repeat, oldest first"
+    )
+    chat = add("chat", _chat, "talk until end of input (Ctrl-D)")
+    _name(chat)
+    for command in (reply, chat):
+        command.add_argument(
+            "--config", default="{}", metavar="JSON", help="settings, or @FILE that holds them"
+        )
+        command.add_argument("--seed", type=int, help="makes replies repeatable")
+        command.add_argument("--verbose", action="store_true", help="show the bot's own traceback")
+        command.add_argument("--deadline", type=float, default=60.0, metavar="SECONDS", help="per reply")
+    return parser
+
+
+def _add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], None], summary: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="as `list` shows it")
+
+
+def _list(options: argparse.Namespace) -> None:
+    names = REGISTRY.registered_names()
+    width = max(map(len, names), default=0)
+    for name in names:
+        print(f"{name:<{width}}  {REGISTRY.describe(name).summary}")
+    for origin, why in REGISTRY.broken_modules().items():
+        print(f"chatbots: {origin} could not be imported: {why}", file=sys.stderr)
+
+
+def _describe(options: argparse.Namespace) -> None:
+    description = REGISTRY.describe(options.name)
+    print(f"{description.name}: {description.summary}\nclass: {description.origin}\nsettings:")
+    for setting, schema in description.schema["properties"].items():
+        default = json.dumps(schema["default"]) if "default" in schema else "required"
+        print(f"  {setting} ({default}): {schema.get('description', '')}")
+
+
+def _reply(options: argparse.Namespace) -> None:
+    with _resident(options) as bot:
+        print(bot.respond_now(Context.from_texts(options.context, options.seed)).text)
+
+
+def _chat(options: argparse.Namespace) -> None:
+    turns: list[Turn] = []
+    with _resident(options) as bot:
+        for text in _typed_lines():
+            turns.append(Turn(Speaker.HUMAN, text))
+            try:
+                response = bot.respond_now(Context(tuple(turns), options.seed))
+            except HostingError as error:
+                turns.pop()
+                print(f"chatbots: {error}", file=sys.stderr)
+            else:
+                turns.append(Turn(Speaker.BOT, response.text))
+                print(f"{options.name}: {response.text}", flush=True)
+
+
+def _typed_lines() -> Iterable[str]:
+    prompt = "you: " if sys.stdin.isatty() else ""
+    while True:
+        try:
+            yield input(prompt)
+        except EOFError:
+            return
+
+
+def _resident(options: argparse.Namespace) -> Resident:
+    """The bot, loaded: its deadline is for replies alone."""
+    settings = _settings(options.config)
+    REGISTRY.configuration(options.name, settings)
+    if options.deadline <= 0:
+        raise UsageError(f"--deadline {options.deadline:g}: give more than 0 seconds.")
+    bot = Resident(
+        options.name,
+        lambda: REGISTRY.create_bot(options.name, settings),
+        deadline=options.deadline,
+    )
+    bot.wait_loaded()
+    return bot
+
+
+def _settings(argument: str) -> Mapping[str, Any]:
+    try:
+        text = Path(argument[1:]).read_text("utf-8") if argument.startswith("@") else argument
+        settings = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"--config {argument}: {error}. Give a JSON object, or @FILE that holds one."
+        ) from None
+    if not isinstance(settings, dict):
+        raise UsageError(f'--config {argument}: not a JSON object. Write it as {{"setting": value}}.')
+    return settings
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

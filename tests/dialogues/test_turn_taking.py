@@ -1,0 +1,439 @@
+"""Turns through the real consumer, database and resident bots."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from dialogues.models import MAX_TEXT, Dialogue, Fault, Turn
+from dialogues.refusals import REFUSALS
+from tests.conftest import MakeStudy, OpenTab, start_dialogue
+
+begin = sync_to_async(start_dialogue)
+make = sync_to_async
+
+
+async def texts(dialogue: Dialogue) -> list[str]:
+    return [turn.text async for turn in Turn.objects.filter(dialogue=dialogue).order_by("position")]
+
+
+async def test_a_new_tab_sees_the_opening_and_what_to_do(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+
+    assert [(t["speaker"], t["text"], t["counted"]) for t in tab.first["turns"]] == [("bot", "Hi!", False)]
+    assert tab.first["progress"]["may_send"]
+    assert tab.first["progress"]["labels_needed"] == 7
+    assert tab.first["finished"] is None
+
+
+async def test_a_turn_is_saved_then_answered(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+
+    await tab.send(type="turn", key=str(uuid4()), text="  Hello there  ")
+
+    saved = await tab.receive()
+    assert (saved["type"], saved["turn"]["text"], saved["turn"]["position"]) == (
+        "turn_saved",
+        "Hello there",
+        1,
+    )
+    assert saved["progress"]["thinking"]
+    reply = await tab.receive()
+    assert (reply["type"], reply["turn"]["text"], reply["turn"]["position"]) == ("bot_turn", "Go on.", 2)
+    assert reply["progress"]["unlabelled"] == [2]
+    turn = await Turn.objects.select_related("bot_version__bot").aget(dialogue=dialogue, position=2)
+    assert turn.bot_version
+    assert turn.bot_version.bot.name == "scripty"
+    assert turn.bot_version.details["configuration"]["replies"] == ["Go on."]
+    assert turn.latency_ms is not None
+    assert turn.seed is not None
+
+
+async def test_a_resent_frame_gets_the_stored_reply(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+    frame = {"type": "turn", "key": str(uuid4()), "text": "Hi"}
+    await tab.send(**frame)
+    first = await tab.receive("bot_turn")
+
+    await tab.send(**frame)
+
+    assert (await tab.receive("bot_turn"))["turn"] == first["turn"]
+    assert await texts(dialogue) == ["Hi!", "Hi", "Go on."]
+
+
+async def test_a_reused_key_with_other_text_is_refused(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+    key = str(uuid4())
+    await tab.send(type="turn", key=key, text="Hi")
+    await tab.receive("bot_turn")
+
+    await tab.send(type="turn", key=key, text="Something else")
+
+    assert (await tab.receive("refused"))["reason"] == "key_reused"
+    assert await texts(dialogue) == ["Hi!", "Hi", "Go on."]
+
+
+async def test_the_next_message_waits_for_the_label(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+    await tab.say("Hi")
+
+    refused = await tab.say("And another thing")
+    saved = await tab.label(2, sensible=True, specific=True)
+    reply = await tab.say("And another thing")
+
+    assert (refused["reason"], saved["type"], reply["type"]) == ("label_first", "label_saved", "bot_turn")
+
+
+async def test_labels_may_wait_for_the_end_where_the_study_says_so(
+    make_study: MakeStudy, open_tab: OpenTab
+) -> None:
+    study = await make(make_study)(labelling_moment="before_finish", min_turns=4, max_turns=4)
+    dialogue = await begin(study)
+    tab = await open_tab(dialogue)
+    await tab.say("One")
+    await tab.say("Two")
+
+    await tab.send(type="finish")
+    refused = await tab.receive("refused")
+    for position in (2, 4):
+        await tab.label(position, sensible=False)
+    await tab.send(type="finish")
+
+    assert refused["reason"] == "unanswered"
+    assert (await tab.receive("state"))["finished"].endswith("/thanks/")
+
+
+async def test_a_message_out_of_turn_is_refused(make_study: MakeStudy, open_tab: OpenTab) -> None:
+    study = await make(make_study)(script={"replies": ["Slow."], "seconds": 0.5})
+    dialogue = await begin(study)
+    tab = await open_tab(dialogue)
+    await tab.send(type="turn", key=str(uuid4()), text="First")
+    await tab.receive("turn_saved")
+
+    await tab.send(type="turn", key=str(uuid4()), text="Impatient")
+
+    assert (await tab.receive("refused"))["reason"] == "not_your_turn"
+    await tab.receive("bot_turn")
+    assert await texts(dialogue) == ["Hi!", "First", "Slow."]
+
+
+async def test_a_conversation_ends_between_its_limits(make_study: MakeStudy, open_tab: OpenTab) -> None:
+    study = await make(make_study)(min_turns=4, max_turns=6)
+    dialogue = await begin(study)
+    tab = await open_tab(dialogue)
+    await tab.exchange("One")
+    await tab.send(type="finish")
+    early = await tab.receive("refused")
+    await tab.exchange("Two")
+    third = await tab.exchange("Three")
+    late = await tab.say("Four")
+
+    await tab.send(type="finish")
+    state = await tab.receive("state")
+    after = await tab.say("Five")
+
+    assert (early["reason"], late["reason"], after["reason"]) == ("too_early", "turn_limit", "ended")
+    assert third["progress"]["turns"] == 6
+    assert state["finished"].endswith("/thanks/")
+    await dialogue.arefresh_from_db()
+    assert dialogue.ending == "complete"
+
+
+async def test_seven_labelled_replies_are_needed_by_default(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+    for n in range(6):
+        await tab.exchange(f"Message {n}")
+    await tab.send(type="finish")
+    refused = await tab.receive("refused")
+
+    last = await tab.exchange("Message 7")
+
+    assert refused["reason"] == "too_early"
+    assert last["progress"]["may_finish"]
+    assert last["progress"]["turns"] == 14
+
+
+async def test_the_worker_may_open(make_study: MakeStudy, open_tab: OpenTab) -> None:
+    study = await make(make_study)(opening_speaker="human", opening_text="", min_turns=2, max_turns=2)
+    dialogue = await begin(study)
+    tab = await open_tab(dialogue)
+    assert tab.first["turns"] == []
+
+    saved = await tab.exchange("I speak first")
+
+    assert saved["progress"]["may_finish"]
+    assert (await tab.say("No more"))["reason"] == "turn_limit"
+
+
+async def test_a_scripted_greeting_of_the_worker_is_answered_without_a_click(
+    make_study: MakeStudy, open_tab: OpenTab
+) -> None:
+    study = await make(make_study)(opening_speaker="human", opening_text="Hi!")
+    dialogue = await begin(study)
+
+    tab = await open_tab(dialogue)
+    reply = await tab.receive("bot_turn")
+
+    assert [turn["counted"] for turn in tab.first["turns"]] == [False]
+    assert (reply["turn"]["position"], reply["progress"]["turns"], reply["progress"]["unlabelled"]) == (
+        1,
+        1,
+        [1],
+    )
+
+
+async def test_a_failed_reply_is_a_fault_and_can_be_retried(make_study: MakeStudy, open_tab: OpenTab) -> None:
+    study = await make(make_study)(script={"replies": ["Back again."], "fail_on": [1], "fail_times": 1})
+    dialogue = await begin(study)
+    tab = await open_tab(dialogue)
+
+    failed = await tab.say("Hi")
+    await tab.send(type="retry")
+    reply = await tab.receive("bot_turn")
+
+    assert (failed["type"], failed["fault"]["attempts"], failed["fault"]["may_give_up"]) == (
+        "bot_failed",
+        1,
+        False,
+    )
+    assert "safe" in failed["fault"]["say"]
+    assert reply["turn"]["text"] == "Back again."
+    fault = await Fault.objects.aget(dialogue=dialogue)
+    assert (fault.position, fault.kind) == (2, "BotFailed")
+
+
+async def test_after_three_failures_the_worker_may_leave_with_full_pay(
+    make_study: MakeStudy, open_tab: OpenTab
+) -> None:
+    study = await make(make_study)(script={"fail_on": [1]})
+    dialogue = await begin(study)
+    tab = await open_tab(dialogue)
+    await tab.say("Hi")
+    await tab.send(type="give_up")
+    too_soon = await tab.receive("refused")
+    for _ in range(2):
+        await tab.send(type="retry")
+        failed = await tab.receive("bot_failed")
+
+    await tab.send(type="give_up")
+    state = await tab.receive("state")
+    while state["finished"] is None:
+        state = await tab.receive("state")
+
+    assert too_soon["reason"] == "may_not_give_up"
+    assert failed["fault"]["may_give_up"]
+    await dialogue.arefresh_from_db()
+    assert dialogue.ending == "bot_failed"
+
+
+async def test_a_reply_that_nobody_waited_for_is_there_on_return(
+    make_study: MakeStudy, open_tab: OpenTab
+) -> None:
+    study = await make(make_study)(script={"replies": ["Late but there."], "seconds": 0.3})
+    dialogue = await begin(study)
+    tab = await open_tab(dialogue)
+    await tab.send(type="turn", key=str(uuid4()), text="Hi")
+    await tab.receive("turn_saved")
+    await tab.disconnect()
+
+    again = await open_tab(dialogue)
+    reply = await again.receive("bot_turn")
+
+    assert reply["turn"]["text"] == "Late but there."
+    assert await texts(dialogue) == ["Hi!", "Hi", "Late but there."]
+
+
+async def test_a_reply_lost_in_a_crash_is_asked_for_again(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    # What a killed server leaves behind: the human turn is committed, its reply is not.
+    await Turn.objects.acreate(
+        dialogue=dialogue, position=1, text="Hi", key=uuid4(), created_at=timezone.now()
+    )
+    await Dialogue.objects.filter(pk=dialogue.pk).aupdate(turns=2)
+
+    tab = await open_tab(dialogue)
+
+    assert (await tab.receive("bot_turn"))["turn"]["position"] == 2
+
+
+async def test_two_tabs_see_the_same(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    one, two = await open_tab(dialogue), await open_tab(dialogue)
+    await one.receive("state")  # it has heard of the other
+
+    await one.exchange("From the first tab")
+    in_two = [
+        await two.receive("turn_saved"),
+        await two.receive("bot_turn"),
+        await two.receive("label_saved"),
+    ]
+    await two.exchange("From the second tab")
+    in_one = [
+        await one.receive("turn_saved"),
+        await one.receive("bot_turn"),
+        await one.receive("label_saved"),
+    ]
+
+    assert [f["turn"]["text"] for f in in_two[:2]] == ["From the first tab", "Go on."]
+    assert [f["turn"]["text"] for f in in_one[:2]] == ["From the second tab", "Go on."]
+
+
+async def test_a_tab_misses_nothing_that_happens_while_it_opens(
+    dialogue: Dialogue, open_tab: OpenTab
+) -> None:
+    one = await open_tab(dialogue)
+    await one.send(type="turn", key=str(uuid4()), text="At the same moment")
+
+    two = await open_tab(dialogue)
+    shown = two.first["turns"]
+    while len(shown) < 3:
+        frame = await two.receive("state", "turn_saved", "bot_turn")
+        shown = frame["turns"] if frame["type"] == "state" else [*shown, frame["turn"]]
+
+    assert [turn["text"] for turn in shown] == ["Hi!", "At the same moment", "Go on."]
+
+
+async def test_two_tabs_that_send_at_once_save_one_message(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    one, two = await open_tab(dialogue), await open_tab(dialogue)
+
+    await asyncio.gather(
+        *(tab.send(type="turn", key=str(uuid4()), text=name) for tab, name in ((one, "one"), (two, "two")))
+    )
+    await one.receive("bot_turn")
+
+    saved = await texts(dialogue)
+    assert len(saved) == 3
+    assert saved[1] in ("one", "two")
+
+
+async def test_a_slow_bot_holds_up_nobody_else(make_study: MakeStudy, open_tab: OpenTab) -> None:
+    slow = await make(make_study)({"slow": 1}, script={"replies": ["Zzz."], "seconds": 1.5})
+    quick = await make(make_study)({"quick": 1})
+    slow_tab, quick_tab = [await open_tab(await begin(study)) for study in (slow, quick)]
+    await slow_tab.send(type="turn", key=str(uuid4()), text="Hi")
+    await slow_tab.receive("turn_saved")
+
+    reply = await quick_tab.say("Hi")
+
+    assert reply["type"] == "bot_turn"
+    assert await Turn.objects.filter(text="Zzz.").acount() == 0
+    assert (await slow_tab.receive("bot_turn"))["turn"]["text"] == "Zzz."
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ("{not json", "not_json"),
+        ("[1, 2]", "not_json"),
+        ("null", "not_json"),
+        ("[" * 5000, "not_json"),
+        ('{"type": "dance"}', "unknown_type"),
+        ('{"type": ["turn"]}', "unknown_type"),
+        ('{"type": "turn"}', "malformed"),
+        ('{"type": "turn", "text": 7, "key": "x"}', "malformed"),
+        ('{"type": "turn", "text": "Hi", "key": "not-a-uuid"}', "malformed"),
+        ('{"type": "label", "position": true, "answers": {}}', "malformed"),
+        (
+            '{"type": "label", "position": 99999999999999999999, "answers": {"sensible": false}}',
+            "unknown_turn",
+        ),
+        ('{"type": "label", "position": -1, "answers": {"sensible": false}}', "unknown_turn"),
+        ('{"type": "label", "position": 0, "answers": {"sensible": false}}', "not_to_label"),
+        ('{"type": "retry"}', "nothing_to_retry"),
+        ('{"type": "finish"}', "too_early"),
+        ('{"type": "turn", "text": "x", "key": "' + "k" * 70_000 + '"}', "too_long"),
+    ],
+)
+async def test_a_bad_frame_is_refused_with_its_reason(
+    dialogue: Dialogue, open_tab: OpenTab, raw: str, reason: str
+) -> None:
+    tab = await open_tab(dialogue)
+
+    await tab.send_raw(text=raw)
+
+    refused = await tab.receive("refused")
+    assert refused["reason"] == reason
+    assert refused["say"] == REFUSALS[reason]
+    assert await texts(dialogue) == ["Hi!"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("", "empty"), (" \n\0 ", "empty"), ("x" * (MAX_TEXT + 1), "too_long")]
+)
+async def test_a_message_without_fitting_text_is_refused(
+    dialogue: Dialogue, open_tab: OpenTab, text: str, reason: str
+) -> None:
+    tab = await open_tab(dialogue)
+
+    assert (await tab.say(text))["reason"] == reason
+    assert await texts(dialogue) == ["Hi!"]
+
+
+async def test_the_longest_message_of_emoji_fits(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+
+    await tab.say("😀" * MAX_TEXT)
+
+    assert (await texts(dialogue))[1] == "😀" * MAX_TEXT
+
+
+async def test_a_binary_frame_is_refused(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+
+    await tab.send_raw(data=b"\x00\x01")
+
+    assert (await tab.receive("refused"))["reason"] == "not_json"
+
+
+async def test_a_flood_of_frames_ends_the_connection(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+
+    for _ in range(60):
+        await tab.send(type="retry")
+    reasons = set()
+    while "too_fast" not in reasons:
+        reasons.add((await tab.receive("refused"))["reason"])
+
+    assert await tab.close_code() == 4429
+
+
+async def test_another_workers_dialogue_is_closed_to_mallory(study: object, open_tab: OpenTab) -> None:
+    wandas, mallorys = await begin(study), await begin(study)
+    mallory = await sync_to_async(lambda: mallorys.assignment.participation.worker)()
+
+    tab = await open_tab(wandas, worker=mallory)
+
+    assert tab.first["reason"] == "not_yours"
+    assert await tab.close_code() == 4403
+
+
+@pytest.mark.parametrize("cookie", ["", "forged", "eyJ3b3JrZXIiOjF9:1abc:def"])
+async def test_a_forged_session_is_turned_away(dialogue: Dialogue, open_tab: OpenTab, cookie: str) -> None:
+    tab = await open_tab(dialogue, cookie=cookie)
+
+    assert tab.first["reason"] == "no_session"
+    assert "resume code" in tab.first["say"]
+    assert await tab.close_code() == 4401
+
+
+async def test_an_unknown_dialogue_is_turned_away(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    worker = await sync_to_async(lambda: dialogue.assignment.participation.worker)()
+    elsewhere = Dialogue(public_id=uuid4())
+
+    tab = await open_tab(elsewhere, worker=worker)
+
+    assert tab.first["reason"] == "unknown_dialogue"
+    assert await tab.close_code() == 4404
+
+
+def test_the_database_refuses_a_turn_after_the_end(dialogue: Dialogue) -> None:
+    Dialogue.objects.filter(pk=dialogue.pk).update(ending="bot_failed", ended_at=timezone.now())
+
+    with pytest.raises(IntegrityError, match="turn_only_in_open_dialogue"), transaction.atomic():
+        Turn.objects.create(dialogue=dialogue, position=1, text="Too late", created_at=timezone.now())
+
+
+def test_the_database_refuses_an_end_without_enough_labels(dialogue: Dialogue) -> None:
+    with pytest.raises(IntegrityError, match="dialogue_complete_has_enough_labels"), transaction.atomic():
+        Dialogue.objects.filter(pk=dialogue.pk).update(ending="complete", ended_at=timezone.now())
