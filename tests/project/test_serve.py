@@ -14,6 +14,7 @@ import psutil
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 Serve = Callable[..., Any]
 Manage = Callable[..., subprocess.CompletedProcess[str]]
@@ -75,11 +76,11 @@ def test_one_life_from_an_empty_folder_to_ctrl_c(
     # Pages of other sites cannot open a socket with our cookies; our own pages and plain clients can.
     socket_link = link.replace("http", "ws") + "ws/dialogues/00000000-0000-4000-8000-000000000000/"
     with pytest.raises(InvalidStatus) as refused:
-        connect(socket_link, origin="http://evil.example")  # type: ignore[arg-type]
+        connect(socket_link, origin=Origin("http://evil.example"))
     assert refused.value.response.status_code == 403
     assert b"its address and the server's differ" in (refused.value.response.body or b"")
-    for origin in (link.rstrip("/"), None):
-        with connect(socket_link, origin=origin) as websocket:  # type: ignore[arg-type]
+    for origin in (Origin(link.rstrip("/")), None):
+        with connect(socket_link, origin=origin) as websocket:
             assert json.loads(websocket.recv())["reason"] == "no_session"
 
     # Ready once the timer's first heartbeat went through the worker.
