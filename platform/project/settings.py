@@ -25,7 +25,7 @@ def _flag(name: str, default: bool) -> bool:
     raise ValueError(f"{name}={value!r} is neither yes nor no. Set it to one of: yes, no, 1, 0, true, false.")
 
 
-VAR = Path(os.environ.get("TURNWISE_VAR", ROOT / "var")).resolve()
+VAR = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var").resolve()
 
 
 def _embedded(name: str) -> str:
