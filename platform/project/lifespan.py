@@ -1,6 +1,7 @@
 import logging
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
+from channels.db import database_sync_to_async
 
 from bots import host
 from dialogues.database import close_connections
@@ -16,13 +17,13 @@ class Lifespan:
     ) -> None:
         await receive()
         try:
-            await host.start()
+            await database_sync_to_async(host.start)()
         except Exception as error:
             log.exception("The bots cannot be started")
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await host.close()
+        await database_sync_to_async(host.close)()
         close_connections()
         await send({"type": "lifespan.shutdown.complete"})
