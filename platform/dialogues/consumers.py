@@ -132,7 +132,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         """
         turns, progress, faults = await in_database(queries.snapshot, self.place)
         if progress.reply_due and not faults and not turn_taking.is_answering(self.place):
-            await turn_taking.retry(self.place, tell=self.tell)
+            turn_taking.resume(self.place, turns, progress, tell=self.tell)
         has_failed = progress.reply_due and faults > 0 and not turn_taking.is_answering(self.place)
         return {
             "type": "state",
