@@ -18,7 +18,11 @@ TEXT = [
     *((ink, ground) for ink in ("ask", "bad") for ground in ("paper", "surface")),
 ]
 SHAPES = [
-    *((line, ground) for line in ("edge", "ask-edge", "bad-edge", "accent") for ground in ("paper", "surface")),
+    *(
+        (line, ground)
+        for line in ("edge", "ask-edge", "bad-edge", "accent")
+        for ground in ("paper", "surface")
+    ),
     *(("focus", ground) for ground in (*GROUNDS, "ask-wash", "bad-wash")),
     *((bar, "surface") for bar in ("chart-1", "chart-2", "chart-3")),
 ]
@@ -50,7 +54,13 @@ def test_colours_that_meet_are_far_enough_apart(scheme, pairs, least):
 
 
 def test_every_colour_is_a_token():
-    sheets = (path for path in (Path(__file__).parents[2] / "static" / "css").glob("*.css") if path.name != "tokens.css")
-    strays = [found for sheet in sheets for found in re.findall(r"#[0-9a-fA-F]{3,8}\b(?=[;,) ])", sheet.read_text())]
+    sheets = (
+        path
+        for path in (Path(__file__).parents[2] / "static" / "css").glob("*.css")
+        if path.name != "tokens.css"
+    )
+    strays = [
+        found for sheet in sheets for found in re.findall(r"#[0-9a-fA-F]{3,8}\b(?=[;,) ])", sheet.read_text())
+    ]
 
     assert strays == []

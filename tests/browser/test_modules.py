@@ -98,11 +98,14 @@ OUTBOX = "const box = new m.Outbox(localStorage, 'd1'); box.forget();"
 
 
 async def test_the_outbox_sends_again_what_was_not_acknowledged(run):
-    body = OUTBOX + """
+    body = (
+        OUTBOX
+        + """
         box.holdTurn("k1", "Hello"); box.holdLabel(2, {sensible: true, specific: true}); box.holdLabel(4, {sensible: false});
         box.settle({type: "label_saved", position: 4, answers: {sensible: false, specific: false}});
         box.settle({type: "label_saved", position: 2, answers: {sensible: false, specific: false}});
         return new m.Outbox(localStorage, "d1").frames()"""
+    )
 
     assert await run(body) == [
         {"type": "label", "position": 2, "answers": {"sensible": True, "specific": True}},
@@ -111,19 +114,25 @@ async def test_the_outbox_sends_again_what_was_not_acknowledged(run):
 
 
 async def test_the_outbox_lets_go_of_what_the_state_shows(run):
-    body = OUTBOX + """
+    body = (
+        OUTBOX
+        + """
         box.holdTurn("k1", "Hello"); box.holdLabel(2, {sensible: false});
         box.settle({type: "state", turns: argument, labels: {2: {sensible: false, specific: false}}, finished: null});
         return box.isEmpty"""
+    )
 
     assert await run(body, [HI, HELLO])
 
 
 async def test_a_refused_message_goes_back_into_the_draft(run):
-    body = OUTBOX + """
+    body = (
+        OUTBOX
+        + """
         box.holdTurn("k1", "Refused"); box.keepDraft("Begun since");
         box.settle({type: "refused", reason: "not_your_turn", say: "Wait.", key: "k1"});
         return box.held"""
+    )
 
     assert await run(body) == {"draft": "Refused\nBegun since", "turn": None, "labels": {}}
 

@@ -109,7 +109,11 @@ async def test_a_message_is_saved_once_when_the_line_breaks(wanda, study, line, 
     await line.break_()
 
     await expect(wanda.bubbles).to_have_text(["Hi!", "Only once, please", "Go on."])
-    assert [turn.text async for turn in Turn.objects.order_by("position")] == ["Hi!", "Only once, please", "Go on."]
+    assert [turn.text async for turn in Turn.objects.order_by("position")] == [
+        "Hi!",
+        "Only once, please",
+        "Go on.",
+    ]
 
 
 @pytest.mark.parametrize("lost", ["label", "label_saved"])

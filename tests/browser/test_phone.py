@@ -25,7 +25,11 @@ async def phone(visit):
 
 
 async def fits(visitor):
-    return [await visitor.page.evaluate(script) for script in (OVERHANG, SMALL_TARGETS, OUT_OF_REACH)] == [0, [], []]
+    return [await visitor.page.evaluate(script) for script in (OVERHANG, SMALL_TARGETS, OUT_OF_REACH)] == [
+        0,
+        [],
+        [],
+    ]
 
 
 @pytest.fixture

@@ -10,7 +10,9 @@ from dialogues.models import Dialogue
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-MARKUP = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script></script>&amp;"
+MARKUP = (
+    "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script></script>&amp;"
+)
 
 
 @pytest.fixture
