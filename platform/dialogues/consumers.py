@@ -119,10 +119,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     async def tell(self, frame: Frame) -> None:
         """Send a frame to every tab of this dialogue."""
         async with self.in_order:
-            await self._tell(frame)
-
-    async def _tell(self, frame: Frame) -> None:
-        await self.say(frame)
+            await self.say(frame)
         if not self.alone or not self.is_open:
             event = {"type": "tab.frame", "frame": frame, "from": self.channel_name}
             await self.channel_layer.group_send(self.group, event)
@@ -139,7 +136,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         """
         turns, progress, faults = await in_database(queries.snapshot, self.place)
         if progress.reply_due and not faults and not turn_taking.is_answering(self.place):
-            await turn_taking.retry(self.place, tell=self.tell)
+            turn_taking.resume(self.place, turns, progress, tell=self.tell)
         has_failed = progress.reply_due and faults > 0 and not turn_taking.is_answering(self.place)
         return {
             "type": "state",
@@ -155,8 +152,12 @@ class DialogueConsumer(AsyncWebsocketConsumer):
             await self.say(await self.state())
 
     async def _show_state_everywhere(self) -> None:
-        async with self.in_order:
-            await self._tell(await self.state())
+        """Every tab reads for itself: a state read here could reach another tab after something newer."""
+        await self._show_state()
+        if not self.alone:
+            await self.channel_layer.group_send(
+                self.group, {"type": "tab.changed", "from": self.channel_name}
+            )
 
     async def _refuse(self, refusal: RefusedError, frame: Frame) -> None:
         given = {name: frame[name] for name in ("key", "position") if isinstance(frame.get(name), str | int)}
@@ -179,6 +180,10 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         """This tab is not alone. What the other told before it knew of this one is read anew."""
         self.alone = False
         await self._show_state()
+
+    async def tab_changed(self, event: Frame) -> None:
+        if event["from"] != self.channel_name:
+            await self._show_state()
 
     async def tab_frame(self, event: Frame) -> None:
         if event["from"] != self.channel_name:

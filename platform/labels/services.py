@@ -1,9 +1,8 @@
 from collections.abc import Mapping
-from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
 
+from dialogues.database import CLOCK
 from dialogues.models import Dialogue, Turn
 from dialogues.place import Place
 from dialogues.progress import Progress
@@ -15,7 +14,7 @@ from labels.models import Label
 
 @transaction.atomic
 def record(
-    place: Place, *, position: int, answers: Mapping[str, object], now: datetime | None = None
+    place: Place, *, position: int, answers: Mapping[str, object]
 ) -> tuple[dict[str, Answer], Progress]:
     """Save the worker's label of a bot turn of their own conversation, or change it. Safe to repeat.
 
@@ -32,7 +31,7 @@ def record(
         raise RefusedError("unknown_turn")
     if not progress.is_labelled_turn(position):
         raise RefusedError("not_to_label")
-    _save(place, position, checked, now or timezone.now())
+    _save(place, position, checked)
     if position in dialogue.unlabelled:
         dialogue.unlabelled.remove(position)
         dialogue.save(update_fields=["unlabelled"])
@@ -46,16 +45,16 @@ def _checked_answers(place: Place, answers: Mapping[str, object]) -> dict[str, A
         raise RefusedError(error.code, error.message) from error
 
 
-def _save(place: Place, position: int, answers: dict[str, Answer], now: datetime) -> None:
+def _save(place: Place, position: int, answers: dict[str, Answer]) -> None:
     turn = Turn.objects.only("pk").get(dialogue_id=place.dialogue_id, position=position)
     label, is_new = Label.objects.get_or_create(
         turn=turn,
         rater_id=place.worker_id,
         question_set=place.question_set,
-        defaults={"answers": answers, "created_at": now, "changed_at": now},
+        defaults={"answers": answers, "created_at": CLOCK, "changed_at": CLOCK},
     )
     if not is_new and label.answers != answers:
         label.answers = answers
-        label.changed_at = now
+        label.changed_at = CLOCK
         label.changes += 1
         label.save(update_fields=["answers", "changed_at", "changes"])

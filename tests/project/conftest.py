@@ -1,0 +1,125 @@
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+class Serving:
+    """A real `manage.py serve` in a process of its own."""
+
+    def __init__(self, var: Path, *arguments: str, **environment: str) -> None:
+        self.var = var
+        self.output = tempfile.NamedTemporaryFile("w+", suffix=".txt")  # noqa: SIM115
+        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--var", str(var), *arguments]
+        self.process = subprocess.Popen(
+            command,
+            env=clean_environment() | environment,
+            stdout=self.output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def said(self) -> str:
+        return Path(self.output.name).read_text()
+
+    def wait_until_said(self, pattern: str) -> re.Match[str]:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            found = re.search(pattern, self.said())
+            if found:
+                return found
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise AssertionError(f"{pattern!r} was not said, but:\n{self.said()}")
+
+    @property
+    def link(self) -> str:
+        return self.wait_until_said(r"ready: (http\S+/)")[1]
+
+    def children(self) -> dict[str, psutil.Process]:
+        """The supervised processes by the part of their command line that tells them apart."""
+        found = {}
+        for child in psutil.Process(self.process.pid).children():
+            line = " ".join(child.cmdline())
+            names = ("uvicorn", "worker", "beat", "postgres", "redis-server")
+            found[next(name for name in names if name in line.split("/bin/")[-1])] = child
+        return found
+
+    def end(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+def clean_environment() -> dict[str, str]:
+    ours = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "TURNWISE_VAR", "ALLOWED_HOSTS")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def gone(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@pytest.fixture(scope="session")
+def manage() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run manage.py to its end, in the environment of a shell that knows nothing of these tests."""
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(ROOT / "manage.py"), *arguments],
+            env=clean_environment() | environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def wait_until_gone() -> Callable[[psutil.Process], bool]:
+    def wait(process: psutil.Process) -> bool:
+        deadline = time.monotonic() + 30
+        while not gone(process) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return gone(process)
+
+    return wait
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A short path that PostgreSQL's own user may pass: root's pytest folders are closed to it."""
+    made = Path(tempfile.mkdtemp(prefix="tw-"))
+    made.chmod(0o711)
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Serving]]:
+    """Start `manage.py serve`; whatever still runs at the end of the test is stopped."""
+    started: list[Serving] = []
+
+    def start(var: Path, *arguments: str, **environment: str) -> Serving:
+        started.append(Serving(var, *arguments, **environment))
+        return started[-1]
+
+    yield start
+    for each in started:
+        if each.process.poll() is None:
+            each.end(signal.SIGTERM)
