@@ -1,5 +1,6 @@
 """The worker's socket. Translates frames to calls and back; decides nothing."""
 
+import asyncio
 import json
 import logging
 import time
@@ -47,6 +48,8 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         await self.accept()
         self.is_open = True
         self.alone = True
+        # A reply told while the state is being read would be overwritten by that older state.
+        self.in_order = asyncio.Lock()
         self.allowance = float(BURST)
         self.last_frame_at = self.last_sign_of_life = time.monotonic()
         self.handlers: dict[str, Handler] = self.frame_handlers()
@@ -115,6 +118,10 @@ class DialogueConsumer(AsyncWebsocketConsumer):
 
     async def tell(self, frame: Frame) -> None:
         """Send a frame to every tab of this dialogue."""
+        async with self.in_order:
+            await self._tell(frame)
+
+    async def _tell(self, frame: Frame) -> None:
         await self.say(frame)
         if not self.alone or not self.is_open:
             event = {"type": "tab.frame", "frame": frame, "from": self.channel_name}
@@ -144,10 +151,12 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         }
 
     async def _show_state(self) -> None:
-        await self.say(await self.state())
+        async with self.in_order:
+            await self.say(await self.state())
 
     async def _show_state_everywhere(self) -> None:
-        await self.tell(await self.state())
+        async with self.in_order:
+            await self._tell(await self.state())
 
     async def _refuse(self, refusal: RefusedError, frame: Frame) -> None:
         given = {name: frame[name] for name in ("key", "position") if isinstance(frame.get(name), str | int)}

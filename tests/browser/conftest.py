@@ -129,8 +129,10 @@ class Visitor:
         return await self.bubbles.all_text_contents()
 
     async def another_tab(self) -> "Visitor":
+        """The same page once more, behind this one."""
         page = await self.page.context.new_page()
         await page.goto(self.page.url)
+        await self.page.bring_to_front()  # the browser slows a tab in the background down
         return Visitor(page, self.site)
 
 
