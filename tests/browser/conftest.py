@@ -73,7 +73,7 @@ async def browser() -> AsyncIterator[Browser]:
     flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
     async with async_playwright() as playwright:
         chromium = await playwright.chromium.launch(
-            executable_path=shutil.which("chromium") or shutil.which("chromium-browser"), args=list(flags)
+            executable_path=os.environ.get("TURNWISE_CHROMIUM") or shutil.which("chromium"), args=list(flags)
         )
         yield chromium
         await chromium.close()
