@@ -42,9 +42,8 @@ def coded(values: ArrayLike) -> tuple[AnyArray, IntArray]:
         codes in [0, k).
     """
     array = np.asarray(values)
-    if array.dtype.kind in "iub":
-        names, codes = np.unique(array, return_inverse=True)
-        return names, codes.astype(np.int64, copy=False)
+    if array.dtype.kind in "iubf" and array.size:
+        return _coded_numbers(array)
     # Hashing is several times faster than sorting a million strings.
     first_seen: dict[Hashable, int] = {}
     codes = np.fromiter(
@@ -56,6 +55,19 @@ def coded(values: ArrayLike) -> tuple[AnyArray, IntArray]:
     ranks = np.empty(len(names), np.int64)
     ranks[order] = np.arange(len(names))
     return names[order], ranks[codes]
+
+
+def _coded_numbers(array: AnyArray) -> tuple[AnyArray, IntArray]:
+    low, high = array.min(), array.max()
+    with np.errstate(invalid="ignore"):
+        offsets = (array - low).astype(np.int64)
+    if not 0 <= high - low <= 4 * array.size or (array.dtype.kind == "f" and (offsets + low != array).any()):
+        names, codes = np.unique(array, return_inverse=True)
+        return names, codes.astype(np.int64, copy=False)
+    # Whole numbers of small range are ranked by counting, ten times faster than by sorting.
+    present = np.bincount(offsets) > 0
+    ranks = np.cumsum(present) - 1
+    return np.flatnonzero(present).astype(array.dtype) + low, ranks[offsets]
 
 
 @dataclass(frozen=True, eq=False)
