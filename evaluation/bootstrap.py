@@ -67,10 +67,10 @@ def resampled_sums(rows: FloatArray, resamples: int, rng: Generator) -> FloatArr
     Returns:
         (r, m) sums.
     """
-    distinct, counts = _distinct_rows(rows)
+    distinct, counts = distinct_rows(rows)
     sums = np.empty((resamples, rows.shape[1]))
-    for start, stop in _blocks(resamples, len(distinct)):
-        sums[start:stop] = _draw_counts(counts, stop - start, rng) @ distinct
+    for start, stop in blocks(resamples, len(distinct)):
+        sums[start:stop] = draw_counts(counts, stop - start, rng) @ distinct
     return sums
 
 
@@ -213,7 +213,7 @@ def _check_arguments(resamples: int, level: float) -> None:
         raise ValueError(f"level={level} is not a coverage between 0 and 1, such as 0.95.")
 
 
-def _distinct_rows(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+def distinct_rows(rows: FloatArray) -> tuple[FloatArray, IntArray]:
     """Distinct rows and how often each occurs, if that makes drawing cheaper; else all rows, once each.
 
     Clusters with equal rows are exchangeable, so drawing how often each distinct row occurs (multinomial)
@@ -233,7 +233,7 @@ def _ranks(column: FloatArray) -> IntArray:
     return np.unique(column, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
-def _draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
+def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
     """(r, d) how often each distinct row is drawn when Σ counts clusters are drawn with replacement."""
     clusters = int(counts.sum())
     if len(counts) < clusters:
@@ -244,7 +244,7 @@ def _draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray
     return flat.reshape(resamples, clusters).astype(np.float64)
 
 
-def _blocks(resamples: int, width: int) -> Iterator[tuple[int, int]]:
+def blocks(resamples: int, width: int) -> Iterator[tuple[int, int]]:
     """Ranges of resamples whose weights fit comfortably into memory."""
     size = max(1, _BLOCK // max(width, 1))
     for start in range(0, resamples, size):

@@ -139,9 +139,14 @@ class Labels:
         return coded(self.rater)
 
     @cached_property
+    def contexts(self) -> tuple[AnyArray, IntArray]:
+        """Values of the dialogue column in order, whatever the bot, and (n,) their codes."""
+        return coded(self.dialogue)
+
+    @cached_property
     def dialogues(self) -> tuple[IntArray, IntArray]:
         """Clusters (bot, dialogue): (k,) bot code of each, and (n,) the cluster of each label."""
-        names, dialogue = coded(self.dialogue)
+        names, dialogue = self.contexts
         width = max(len(names), 1)
         clusters, codes = coded(self.bots[1] * width + dialogue)
         return clusters // width, codes
