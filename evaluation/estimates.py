@@ -104,9 +104,7 @@ def two_way_interval(
     """
     dialogues, raters = len(labels.dialogues[0]), len(labels.raters[0])
     if min(dialogues, raters) < 2:
-        return Undefined(
-            f"Conversations: {dialogues}, raters: {raters}; a two-way interval needs 2 of each."
-        )
+        return Undefined(f"Conversations: {dialogues}, raters: {raters}; a two-way interval needs 2 of each.")
     conversation, rater = labels.dialogues[1], labels.raters[1]
     pairs = len(np.unique(conversation * raters + rater))
     if pairs == dialogues:
