@@ -21,14 +21,18 @@ class LabelsError(ValueError):
     Attributes:
         row: index of the row at fault, counted from 0 (the message counts from 1); None: no single row.
         column: name of the column at fault.
-        problem: the message without the row.
+        problem: the message without the rows.
+        earlier: index of an earlier row that this one repeats, if it does.
     """
 
-    def __init__(self, problem: str, column: str, row: int | None = None) -> None:
-        super().__init__(problem if row is None else f"Row {row + 1}, column {column}: {problem}")
+    def __init__(self, problem: str, column: str, row: int | None = None, earlier: int | None = None) -> None:
+        where = "" if row is None else f"Row {row + 1}, column {column}: "
+        before = "" if earlier is None else f" See row {earlier + 1}."
+        super().__init__(where + problem + before)
         self.problem = problem
         self.column = column
         self.row = row
+        self.earlier = earlier
 
 
 def coded(values: ArrayLike) -> tuple[AnyArray, IntArray]:
@@ -208,9 +212,10 @@ class Labels:
             first, row = int(order[at]), int(order[at + 1])
             raise LabelsError(
                 f"rater '{self.rater[row]}' already labelled turn {self.turn[row]} of dialogue "
-                f"'{self.dialogue[row]}' of bot '{self.bot[row]}' in row {first + 1}; keep one of the two.",
+                f"'{self.dialogue[row]}' of bot '{self.bot[row]}'; keep one of the two.",
                 "rater",
                 row,
+                first,
             )
 
 

@@ -115,7 +115,8 @@ def _refuse_duplicates(code: IntArray, unit: AnyArray, rater: AnyArray) -> None:
         at = again[np.argmin(order[again + 1])]
         first, row = int(order[at]), int(order[at + 1])
         raise LabelsError(
-            f"rater '{rater[row]}' already rated unit '{unit[row]}' in row {first + 1}; keep one of the two.",
+            f"rater '{rater[row]}' already rated unit '{unit[row]}'; keep one of the two.",
             "rater",
             row,
+            first,
         )

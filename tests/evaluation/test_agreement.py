@@ -197,7 +197,7 @@ def test_negative_ratings_have_no_ratio_distance():
 
 
 def test_a_rater_who_rates_a_unit_twice_is_refused():
-    with pytest.raises(LabelsError, match=r"Row 3.*'wanda' already rated unit 't1' in row 1"):
+    with pytest.raises(LabelsError, match=r"Row 3.*'wanda' already rated unit 't1'.* See row 1"):
         Ratings.from_columns(["t1", "t1", "t1"], ["wanda", "rita", "wanda"], [1, 0, 0])
 
 

@@ -12,7 +12,7 @@ GOOD = ("meena", "d1", 2, "wanda", True, False)
     ("bad", "column", "words"),
     [
         (("meena", "d1", 4, "wanda", False, True), "specific", "specific but not sensible"),
-        (GOOD, "rater", "already labelled turn 2 of dialogue 'd1' of bot 'meena' in row 1"),
+        (GOOD, "rater", "already labelled turn 2 of dialogue 'd1' of bot 'meena'; .* See row 1"),
         (("", "d1", 4, "wanda", True, True), "bot", "empty"),
         (("meena", None, 4, "wanda", True, True), "dialogue", "empty"),
         (("meena", "d1", "4", "wanda", True, True), "turn", "'4' is not an integer"),
