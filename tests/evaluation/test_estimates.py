@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from evaluation.bootstrap import SENSIBLENESS, cluster_interval
-from evaluation.estimates import estimates, rater_sums, two_way_interval
+from evaluation.estimates import (
+    estimates,
+    pigeonhole_draws,
+    rater_sums,
+    two_way_interval,
+    two_way_variance,
+)
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import Labels
 from evaluation.ssa import Unit, dialogue_sums
@@ -13,9 +19,9 @@ from evaluation.ssa import Unit, dialogue_sums
 def crossed(dialogues: int, raters: int, *, seed: int = 1) -> Labels:
     """Every rater judges the one turn of every dialogue; both dialogues and raters have their own leaning."""
     draw = np.random.default_rng(seed)
-    ease, mildness = draw.normal(0, 0.15, dialogues), draw.normal(0, 0.15, raters)
+    ease, mildness = draw.uniform(-0.2, 0.2, dialogues), draw.uniform(-0.2, 0.2, raters)
     d, r = np.divmod(np.arange(dialogues * raters), raters)
-    sensible = draw.random(d.size) < np.clip(0.6 + ease[d] + mildness[r], 0, 1)
+    sensible = draw.random(d.size) < 0.6 + ease[d] + mildness[r]
     return Labels(np.full(d.size, "b"), d, np.zeros(d.size, int), r, sensible, np.zeros(d.size, bool))
 
 
@@ -42,16 +48,34 @@ def test_the_interval_over_raters_resamples_raters():
     assert over_raters == same
 
 
-def test_the_two_way_interval_equals_a_loop_over_both():
+def test_pigeonhole_draws_equal_a_loop_over_both():
     labels = crossed(25, 8)
     draw = np.random.default_rng(4)
     grid = labels.sensible.reshape(25, 8)
     loop = [grid[draw.integers(0, 25, 25)][:, draw.integers(0, 8, 8)].mean() for _ in range(8000)]
 
-    interval = two_way_interval(labels, SENSIBLENESS, np.random.default_rng(5))
+    draws = pigeonhole_draws(labels, SENSIBLENESS, np.random.default_rng(5), 8000)
 
-    assert interval.method == "pigeonhole"
-    assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(loop, [0.025, 0.975])), abs=0.012)
+    assert np.quantile(draws, [0.025, 0.5, 0.975]) == pytest.approx(
+        np.quantile(loop, [0.025, 0.5, 0.975]), abs=0.012
+    )
+
+
+def test_the_two_way_variance_is_that_of_repeated_studies():
+    studies = [crossed(60, 12, seed=seed) for seed in range(400)]
+
+    claimed = np.mean([two_way_variance(labels, SENSIBLENESS) for labels in studies])
+
+    assert claimed == pytest.approx(np.var([labels.sensible.mean() for labels in studies]), rel=0.2)
+
+
+def test_the_two_way_interval_holds_its_level():
+    held = 0
+    for seed in range(300):
+        draw = np.random.default_rng(seed)
+        held += 0.6 in two_way_interval(crossed(60, 12, seed=seed), SENSIBLENESS, draw, resamples=400)
+
+    assert held / 300 == pytest.approx(0.95, abs=0.035)
 
 
 def test_the_two_way_interval_is_wider_than_either_alone():
