@@ -62,16 +62,16 @@ def coded(values: ArrayLike) -> tuple[AnyArray, IntArray]:
 
 
 def _coded_numbers(array: AnyArray) -> tuple[AnyArray, IntArray]:
-    low, high = array.min(), array.max()
-    with np.errstate(invalid="ignore"):
-        offsets = (array - low).astype(np.int64)
-    if not 0 <= high - low <= 4 * array.size or (array.dtype.kind == "f" and (offsets + low != array).any()):
-        names, codes = np.unique(array, return_inverse=True)
-        return names, codes.astype(np.int64, copy=False)
-    # Whole numbers of small range are ranked by counting, ten times faster than by sorting.
-    present = np.bincount(offsets) > 0
-    ranks = np.cumsum(present) - 1
-    return np.flatnonzero(present).astype(array.dtype) + low, ranks[offsets]
+    low, high = array.min().item(), array.max().item()
+    if 0 <= high - low <= 4 * array.size and abs(low) < 2**53:
+        # Whole numbers of small range are ranked by counting, ten times faster than by sorting.
+        offsets = array.astype(np.int64) - int(low)
+        if array.dtype.kind != "f" or (offsets + int(low) == array).all():
+            present = np.bincount(offsets) > 0
+            ranks = np.cumsum(present) - 1
+            return (np.flatnonzero(present) + int(low)).astype(array.dtype), ranks[offsets]
+    names, codes = np.unique(array, return_inverse=True)
+    return names, codes.astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
