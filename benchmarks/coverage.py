@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from evaluation.agreement import Metric, alpha_interval, krippendorff_alpha
 from evaluation.bootstrap import SENSIBLENESS, SSA, cluster_interval, percentile, resampled_sums
-from evaluation.comparison import compare, permutation
+from evaluation.comparison import compare
 from evaluation.estimates import two_way_interval
 from evaluation.interval import Interval, Method, Undefined
 from evaluation.labels import FloatArray, Labels
@@ -196,11 +196,11 @@ def planted_variance(studies: int, seed: int) -> dict[str, float]:
 
 def false_alarms(studies: int, seed: int) -> float:
     """Share of permutation tests with p ≤ 0.05 between two bots that are alike."""
-    p = [
-        permutation(conversations(rng, 60), conversations(rng, 60), SSA, rng, RESAMPLES)
+    p_values = [
+        compare(conversations(rng, 60), conversations(rng, 60), rng, resamples=RESAMPLES).p
         for rng in np.random.default_rng(seed).spawn(studies)
     ]
-    return float(np.mean(np.array(p) <= 0.05))
+    return float(np.mean([isinstance(p, float) and p <= 0.05 for p in p_values]))
 
 
 def watched_alarms(studies: int, seed: int) -> float:

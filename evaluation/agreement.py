@@ -116,13 +116,12 @@ def disagreement(ratings: Ratings, metric: Metric | FloatArray = Metric.NOMINAL)
     missing = _too_little(ratings)
     if missing:
         return missing
-    counts = _pairable(ratings)
-    per_unit = counts.sum(axis=1)
+    counts, per_unit = ratings.pairable
     marginals = counts.sum(axis=0)
     n = float(marginals.sum())
     if np.count_nonzero(marginals) == 1:
         return Undefined(f"All {n:.0f} ratings are the same, so agreement cannot be told from chance.")
-    coincidences = (counts / (per_unit - 1)[:, None]).T @ counts
+    coincidences = _coincidences(counts, per_unit)
     distances = _distances(metric, ratings.values, marginals[None])[0]
     observed = float((coincidences * distances).sum()) / n
     expected = float(marginals @ distances @ marginals) / (n * (n - 1))
@@ -150,9 +149,8 @@ def alpha_interval(
     alpha = krippendorff_alpha(ratings, metric)
     if isinstance(alpha, Undefined):
         return alpha
-    counts = _pairable(ratings)
     build = _by_coincidences if metric is Metric.ORDINAL else _by_disagreement
-    return _interval(build(counts, metric, ratings.values), rng, resamples, level, method)
+    return _interval(build(ratings.pairable[0], metric, ratings.values), rng, resamples, level, method)
 
 
 def fleiss_kappa(ratings: Ratings) -> float | Undefined:
@@ -164,7 +162,7 @@ def fleiss_kappa(ratings: Ratings) -> float | Undefined:
         Kappa, at most 1; `Undefined` if units have different numbers of ratings, or all ratings are the same.
     """
     reason = _why_no_fleiss(ratings)
-    return reason or _chance_corrected(_pairable(ratings), _pooled_chance).value()
+    return reason or _chance_corrected(ratings.pairable[0], _pooled_chance).value()
 
 
 def free_marginal_kappa(ratings: Ratings) -> float | Undefined:
@@ -174,7 +172,7 @@ def free_marginal_kappa(ratings: Ratings) -> float | Undefined:
     """
     if len(ratings.values) < 2:
         return Undefined("Only one rating occurs, so agreement cannot be told from chance.")
-    return _too_little(ratings) or _chance_corrected(_pairable(ratings), _uniform_chance).value()
+    return _too_little(ratings) or _chance_corrected(ratings.pairable[0], _uniform_chance).value()
 
 
 def fleiss_interval(
@@ -182,7 +180,7 @@ def fleiss_interval(
 ) -> Interval | Undefined:
     """Bootstrap interval over units of `fleiss_kappa`."""
     reason = _why_no_fleiss(ratings)
-    coefficient = _chance_corrected(_pairable(ratings), _pooled_chance)
+    coefficient = _chance_corrected(ratings.pairable[0], _pooled_chance)
     return reason or _interval(coefficient, rng, resamples, level, "percentile")
 
 
@@ -200,15 +198,8 @@ def _interval(
     )
 
 
-def _pairable(ratings: Ratings) -> FloatArray:
-    """(u, c) counts of the units with at least two ratings."""
-    counts = ratings.counts
-    pairable = counts.sum(axis=1) >= 2
-    return counts if pairable.all() else counts[pairable]
-
-
 def _too_little(ratings: Ratings) -> Undefined | None:
-    if len(_pairable(ratings)):
+    if len(ratings.pairable[1]):
         return None
     if ratings.raters == 1:
         return Undefined("One rater only; agreement needs at least two.")
@@ -219,7 +210,7 @@ def _why_no_fleiss(ratings: Ratings) -> Undefined | None:
     missing = _too_little(ratings)
     if missing:
         return missing
-    per_unit = _pairable(ratings).sum(axis=1)
+    per_unit = ratings.pairable[1]
     if np.ptp(per_unit):
         return Undefined(
             f"Fleiss' kappa needs the same number of ratings of every unit, but here it ranges from "
@@ -231,8 +222,7 @@ def _why_no_fleiss(ratings: Ratings) -> Undefined | None:
 
 
 def _pooled(ratings: Ratings) -> Coefficient:
-    counts = _pairable(ratings)
-    per_unit = counts.sum(axis=1)
+    counts, per_unit = ratings.pairable
     rows = np.column_stack([(counts * (counts - 1)).sum(axis=1), per_unit * (per_unit - 1)])
     return Coefficient(rows, Ratio((1.0, 0.0), 1))
 
@@ -258,6 +248,14 @@ def _chance_corrected(counts: FloatArray, chance: Callable[[FloatArray], FloatAr
         return np.where(np.isclose(expected, 1), np.nan, value)
 
     return Coefficient(np.column_stack([agreeing, np.ones(len(counts)), counts]), kappa)
+
+
+def _coincidences(counts: FloatArray, per_unit: FloatArray) -> FloatArray:
+    """(c, c) Krippendorff's coincidences plus, on the diagonal, each rating with itself."""
+    if per_unit.min() == per_unit.max():
+        together: FloatArray = counts.T @ counts / (per_unit[0] - 1)
+        return together
+    return (counts / (per_unit - 1)[:, None]).T @ counts
 
 
 def _by_disagreement(counts: FloatArray, metric: Metric | FloatArray, values: AnyArray) -> Coefficient:

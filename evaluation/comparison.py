@@ -8,10 +8,11 @@ Holm 1979, Scandinavian Journal of Statistics 6(2).
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from evaluation.bootstrap import (
     LEVEL,
@@ -19,14 +20,16 @@ from evaluation.bootstrap import (
     SSA,
     Ratio,
     blocks,
-    cluster_interval,
-    distinct_rows,
+    draw_counts,
     percentile,
     resampled_sums,
 )
 from evaluation.interval import Interval, Undefined
-from evaluation.labels import FloatArray, Labels
+from evaluation.labels import FloatArray, IntArray, Labels
 from evaluation.ssa import Unit, dialogue_sums
+
+Pair: TypeAlias = tuple[int, int]
+ComplexArray: TypeAlias = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +101,18 @@ def compare_all(
     Returns:
         One comparison per pair, in the order of the names; none for fewer than two bots.
     """
-    sums, bots = dialogue_sums(labels, unit)
-    context = _context_of_clusters(labels)
     names = labels.bots[0].tolist()
-    found = []
-    for a, b in combinations(range(len(names)), 2):
-        first, second = sums[bots == a], sums[bots == b]
-        if paired:
-            _, in_a, in_b = np.intersect1d(context[bots == a], context[bots == b], return_indices=True)
-            first, second = first[in_a], second[in_b]
-        compared = compare(first, second, rng, ratio=ratio, paired=paired, resamples=resamples, level=level)
-        found.append(replace(compared, first=names[a], second=names[b]))
+    pairs = list(combinations(range(len(names)), 2))
+    sums, bots = dialogue_sums(labels, unit)
+    columns = _value_and_size(sums, ratio)
+    if paired:
+        tested = _paired(_by_context(labels, columns, bots), pairs, rng, resamples, level)
+    else:
+        of_bot = [columns[bots == b] for b in range(len(names))]
+        tested = _unpaired(of_bot, pairs, rng, resamples, level)
+    found = [
+        replace(result, first=names[a], second=names[b]) for (a, b), result in zip(pairs, tested, strict=True)
+    ]
     return with_holm(found)
 
 
@@ -136,51 +140,74 @@ def compare(
     Returns:
         The comparison, with "first" and "second" for names and `p_holm` equal to `p`.
     """
-    clusters = (len(first), len(second))
-    if min(clusters) < 2:
-        few = Undefined(f"{clusters[0]} and {clusters[1]} conversations; a comparison needs 2 of each bot.")
-        gap = _difference(ratio, first.sum(axis=0)[None], second.sum(axis=0)[None])[0]
-        return Comparison("first", "second", float(gap), few, few, few, paired, clusters)
+    columns = [_value_and_size(rows, ratio) for rows in (first, second)]
     if paired:
-        difference, interval = _paired_interval(first, second, ratio, rng, resamples, level)
-        p = paired_permutation(first, second, ratio, rng, resamples)
-    else:
-        difference, interval = _unpaired_interval(first, second, ratio, rng, resamples, level)
-        p = permutation(first, second, ratio, rng, resamples)
-    return Comparison("first", "second", difference, interval, p, p, paired, clusters)
+        return _paired(np.stack(columns, axis=1), [(0, 1)], rng, resamples, level)[0]
+    return _unpaired(columns, [(0, 1)], rng, resamples, level)[0]
 
 
 def permutation(
-    first: FloatArray, second: FloatArray, ratio: Ratio, rng: Generator, permutations: int = RESAMPLES
-) -> float:
-    """Two-sided p-value: conversations (k, m) and (l, m) are dealt to the two bots at random.
+    rows: Sequence[FloatArray], pairs: Sequence[Pair], rng: Generator, permutations: int = RESAMPLES
+) -> FloatArray:
+    """Two-sided p-values: conversations are dealt to the two bots of each pair at random.
 
     Assumes under the null hypothesis that conversations are exchangeable between the bots; a label-level
-    test would ignore that turns of a conversation belong together.
+    test would ignore that turns of a conversation belong together. One random order of each bot's
+    conversations serves all its pairs: how many of the first bot's stay with it is hypergeometric, and which
+    ones, the first of that order.
+
+    Args:
+        rows: for each bot, (k, 2) value and size of each conversation; its score is Σ value / Σ size.
+        pairs: p pairs of indices into `rows`.
+        rng: seeded generator.
+        permutations: number of random dealings.
+
+    Returns:
+        (p,) p-values, never 0.
     """
-    both = np.vstack([first, second])
-    rows, counts = distinct_rows(both)
-    method: Literal["marginals", "count"] = "marginals" if len(rows) < len(both) else "count"
-    total = both.sum(axis=0)
-    dealt = np.empty((permutations, both.shape[1]))
-    for start, stop in blocks(permutations, len(rows)):
-        taken = rng.multivariate_hypergeometric(counts, len(first), size=stop - start, method=method)
-        dealt[start:stop] = taken @ rows
-    observed = _difference(ratio, first.sum(axis=0)[None], second.sum(axis=0)[None])[0]
-    return _p_value(_difference(ratio, dealt, total - dealt), float(observed))
+    left, right = np.asarray(pairs).T
+    lengths = np.array([len(r) for r in rows])
+    starts = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1]
+    packed = [r[:, 0] + 1j * r[:, 1] for r in rows]
+    both = np.array([p.sum() for p in packed])[left] + np.array([p.sum() for p in packed])[right]
+    observed = np.array([_score(p.sum()) for p in packed])
+    extreme = np.zeros(len(pairs))
+    for start, stop in blocks(permutations, int(lengths.sum())):
+        prefix = np.concatenate([_prefix_sums(p, stop - start, rng) for p in packed], axis=1)
+        stay = rng.hypergeometric(
+            lengths[left], lengths[right], lengths[left], size=(stop - start, len(pairs))
+        )
+        dealt = np.take_along_axis(prefix, starts[left] + stay, axis=1)
+        dealt += np.take_along_axis(prefix, starts[right] + lengths[left] - stay, axis=1)
+        extreme += _as_extreme(_score(dealt) - _score(both - dealt), observed[left] - observed[right])
+    return (1 + extreme) / (1 + permutations)
 
 
 def paired_permutation(
-    first: FloatArray, second: FloatArray, ratio: Ratio, rng: Generator, permutations: int = RESAMPLES
-) -> float:
-    """Two-sided p-value: in each context, a row of both (k, m), the bots are swapped with probability 1/2."""
-    rows, counts = distinct_rows(first - second)
-    sum_first, sum_second = first.sum(axis=0), second.sum(axis=0)
-    gain = np.empty((permutations, first.shape[1]))
-    for start, stop in blocks(permutations, len(rows)):
-        gain[start:stop] = rng.binomial(counts, 0.5, size=(stop - start, len(rows))) @ rows
-    observed = _difference(ratio, sum_first[None], sum_second[None])[0]
-    return _p_value(_difference(ratio, sum_first - gain, sum_second + gain), float(observed))
+    table: FloatArray, pairs: Sequence[Pair], rng: Generator, permutations: int = RESAMPLES
+) -> FloatArray:
+    """Two-sided p-values: in each context the two bots of a pair are swapped with probability 1/2.
+
+    Args:
+        table: (contexts, bots, 2) value and size; size 0 where a bot has no label in a context. A pair is
+            compared on the contexts that both have.
+        pairs: p pairs of bots.
+        rng: seeded generator.
+        permutations: number of random swaps.
+
+    Returns:
+        (p,) p-values, never 0.
+    """
+    first, second = _common(table, pairs)
+    total_first, total_second = first.sum(axis=0), second.sum(axis=0)
+    observed = _score(total_first) - _score(total_second)
+    gain = second - first
+    extreme = np.zeros(len(pairs))
+    for start, stop in blocks(permutations, len(table)):
+        swapped = rng.integers(0, 2, size=(stop - start, len(table)), dtype=np.int8).astype(np.float64)
+        moved = _times(swapped, gain)
+        extreme += _as_extreme(_score(total_first + moved) - _score(total_second - moved), observed)
+    return (1 + extreme) / (1 + permutations)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -201,42 +228,109 @@ def with_holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return [c if isinstance(c.p, Undefined) else replace(c, p_holm=next(corrected)) for c in comparisons]
 
 
-def _context_of_clusters(labels: Labels) -> FloatArray:
-    """(k,) code of the dialogue value of each cluster (bot, dialogue)."""
-    context = np.zeros(len(labels.dialogues[0]))
+def _unpaired(
+    rows: Sequence[FloatArray], pairs: Sequence[Pair], rng: Generator, resamples: int, level: float
+) -> list[Comparison]:
+    """Comparisons of bots by (k, 2) value and size of their own conversations; one resampling per bot."""
+    enough = [pair for pair in pairs if min(len(rows[pair[0]]), len(rows[pair[1]])) >= 2]
+    draws = [_score(_pack(resampled_sums(r, resamples, rng))) if len(r) >= 2 else None for r in rows]
+    p_values = dict(zip(enough, permutation(rows, enough, rng, resamples) if enough else [], strict=True))
+    found = []
+    for a, b in pairs:
+        gap = float(_score(_pack(rows[a]).sum()) - _score(_pack(rows[b]).sum()))
+        of_a, of_b = draws[a], draws[b]
+        interval = None if of_a is None or of_b is None else percentile(of_a - of_b, level)
+        clusters = (len(rows[a]), len(rows[b]))
+        found.append(_comparison(gap, interval, p_values.get((a, b)), False, clusters))
+    return found
+
+
+def _paired(
+    table: FloatArray, pairs: Sequence[Pair], rng: Generator, resamples: int, level: float
+) -> list[Comparison]:
+    """Comparisons on common contexts of a table as in `paired_permutation`; one resampling of contexts."""
+    if not pairs:
+        return []
+    first, second = _common(table, pairs)
+    gaps = _score(first.sum(axis=0)) - _score(second.sum(axis=0))
+    once = np.ones(len(table), np.int64)
+    draws = np.empty((resamples, len(pairs)))
+    for start, stop in blocks(resamples, len(table)):
+        weights = draw_counts(once, stop - start, rng)
+        draws[start:stop] = _score(_times(weights, first)) - _score(_times(weights, second))
+    p_values = paired_permutation(table, pairs, rng, resamples)
+    contexts = np.count_nonzero(first.imag, axis=0).tolist()
+    return [
+        _comparison(
+            float(gaps[i]),
+            percentile(draws[:, i], level) if contexts[i] >= 2 else None,
+            float(p_values[i]) if contexts[i] >= 2 else None,
+            True,
+            (contexts[i], contexts[i]),
+        )
+        for i in range(len(pairs))
+    ]
+
+
+def _comparison(
+    gap: float, interval: Interval | Undefined | None, p: float | None, paired: bool, clusters: Pair
+) -> Comparison:
+    few = Undefined(f"{clusters[0]} and {clusters[1]} conversations; a comparison needs 2 of each bot.")
+    known = few if p is None else float(p)
+    return Comparison("first", "second", gap, interval or few, known, known, paired, clusters)
+
+
+def _value_and_size(rows: FloatArray, ratio: Ratio) -> FloatArray:
+    """(k, 2) numerator and denominator of a ratio."""
+    return np.column_stack([rows @ np.asarray(ratio.weights), rows[:, ratio.size]])
+
+
+def _by_context(labels: Labels, columns: FloatArray, bots: IntArray) -> FloatArray:
+    """(contexts, bots, 2) value and size of each cluster (bot, dialogue), 0 where there is none."""
+    context = np.zeros(len(bots), np.int64)
     context[labels.dialogues[1]] = labels.contexts[1]
-    return context
+    table = np.zeros((len(labels.contexts[0]), len(labels.bots[0]), 2))
+    table[context, bots] = columns
+    return table
 
 
-def _difference(ratio: Ratio, first: FloatArray, second: FloatArray) -> FloatArray:
-    return ratio(first) - ratio(second)
+# A value and a size travel as one complex number, so that both are summed and dealt together.
 
 
-def _paired_interval(
-    first: FloatArray, second: FloatArray, ratio: Ratio, rng: Generator, resamples: int, level: float
-) -> tuple[float, Interval | Undefined]:
-    m = first.shape[1]
-    rows = np.hstack([first, second])
-
-    def difference(sums: FloatArray) -> FloatArray:
-        return _difference(ratio, sums[:, :m], sums[:, m:])
-
-    interval = cluster_interval(rows, difference, rng, resamples=resamples, level=level, cluster="context")
-    return float(difference(rows.sum(axis=0)[None])[0]), interval
+def _pack(columns: FloatArray) -> ComplexArray:
+    return columns[..., 0] + 1j * columns[..., 1]
 
 
-def _unpaired_interval(
-    first: FloatArray, second: FloatArray, ratio: Ratio, rng: Generator, resamples: int, level: float
-) -> tuple[float, Interval | Undefined]:
-    draws = [resampled_sums(rows, resamples, rng) for rows in (first, second)]
-    estimate = _difference(ratio, first.sum(axis=0)[None], second.sum(axis=0)[None])[0]
-    return float(estimate), percentile(_difference(ratio, *draws), level)
+def _score(sums: ComplexArray) -> FloatArray:
+    """Value over size; NaN where there is nothing."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.real(sums) / np.imag(sums), dtype=np.float64)
 
 
-def _p_value(permuted: FloatArray, observed: float) -> float:
+def _common(table: FloatArray, pairs: Sequence[Pair]) -> tuple[ComplexArray, ComplexArray]:
+    """Twice (contexts, p): the first and the second bot of each pair where both have labels, else 0."""
+    left, right = np.asarray(pairs).T
+    packed = _pack(table)
+    both = (table[:, left, 1] > 0) & (table[:, right, 1] > 0)
+    return np.where(both, packed[:, left], 0), np.where(both, packed[:, right], 0)
+
+
+def _times(weights: FloatArray, columns: ComplexArray) -> ComplexArray:
+    return weights @ columns.real + 1j * (weights @ columns.imag)
+
+
+def _prefix_sums(values: ComplexArray, orders: int, rng: Generator) -> ComplexArray:
+    """(orders, k + 1) running sums of k values in random orders, from 0."""
+    sums = np.zeros((orders, len(values) + 1), dtype=np.complex128)
+    shuffled = rng.permuted(np.broadcast_to(values, (orders, len(values))), axis=1)
+    np.cumsum(shuffled, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def _as_extreme(permuted: FloatArray, observed: FloatArray) -> FloatArray:
+    """(p,) how many of the (r, p) differences are as large as the observed ones (p,), in either direction."""
     # Sums in another order differ in the last bits; equal differences must count as equal.
-    extreme = np.abs(permuted) >= abs(observed) - 1e-12
-    return float((1 + extreme.sum()) / (1 + len(permuted)))
+    return np.asarray((np.abs(permuted) >= np.abs(observed) - 1e-12).sum(axis=0), dtype=np.float64)
 
 
 def _points(value: float) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from evaluation.interval import Undefined
 from evaluation.labels import AnyArray, FloatArray, IntArray, Labels
@@ -41,7 +42,7 @@ def dawid_skene(
     group: IntArray | None = None,
     *,
     smoothing: float = 0.01,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-4,
     most_iterations: int = 500,
 ) -> TrueAnswers | Undefined:
     """Fit the model by expectation and maximisation, starting from the share of votes for each answer.
@@ -67,11 +68,12 @@ def dawid_skene(
     votes = ratings.counts
     total = votes.sum(axis=1, keepdims=True)
     posterior = np.divide(votes, total, out=np.full_like(votes, 1 / votes.shape[1]), where=total > 0)
+    given = _given_answers(ratings)
     change, iterations = np.inf, 0
     while change > tolerance and iterations < most_iterations:
-        prevalence, confusion = _maximise(ratings, group, posterior, smoothing)
+        prevalence, confusion = _maximise(given, group, posterior, smoothing)
         previous = posterior
-        posterior, log_likelihood = _expect(ratings, group, prevalence, confusion)
+        posterior, log_likelihood = _expect(given, group, prevalence, confusion)
         change = float(np.abs(posterior - previous).max())
         iterations += 1
     return TrueAnswers(
@@ -110,30 +112,31 @@ def _expected_share(labels: Labels, answers: AnyArray) -> FloatArray | Undefined
     return share
 
 
+def _given_answers(ratings: Ratings) -> sparse.csr_array:
+    """(units, raters · c) 1 where the rater gave the unit that answer."""
+    column = ratings.rater * len(ratings.values) + ratings.value
+    shape = (ratings.units, ratings.raters * len(ratings.values))
+    return sparse.csr_array((np.ones(len(ratings)), (ratings.unit, column)), shape=shape)
+
+
 def _maximise(
-    ratings: Ratings, group: IntArray, posterior: FloatArray, smoothing: float
+    given: sparse.csr_array, group: IntArray, posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
     c = posterior.shape[1]
     prevalence = np.column_stack([np.bincount(group, posterior[:, k]) for k in range(c)])
-    cell = ratings.rater * c + ratings.value
-    weight = posterior[ratings.unit]
-    tables = np.stack([np.bincount(cell, weight[:, k], ratings.raters * c) for k in range(c)], axis=1)
-    confusion = tables.reshape(ratings.raters, c, c).transpose(0, 2, 1) + smoothing
+    confusion = (given.T @ posterior).reshape(-1, c, c).transpose(0, 2, 1) + smoothing
     row_sums = confusion.sum(axis=2, keepdims=True)
     confusion = np.divide(confusion, row_sums, out=np.full_like(confusion, 1 / c), where=row_sums > 0)
     return prevalence / prevalence.sum(axis=1, keepdims=True), confusion
 
 
 def _expect(
-    ratings: Ratings, group: IntArray, prevalence: FloatArray, confusion: FloatArray
+    given: sparse.csr_array, group: IntArray, prevalence: FloatArray, confusion: FloatArray
 ) -> tuple[FloatArray, float]:
     c = prevalence.shape[1]
     with np.errstate(divide="ignore"):
         log_prevalence, log_confusion = np.log(prevalence), np.log(confusion)
-    evidence = log_confusion[ratings.rater, :, ratings.value]
-    log_joint = log_prevalence[group] + np.column_stack(
-        [np.bincount(ratings.unit, evidence[:, k], ratings.units) for k in range(c)]
-    )
+    log_joint = log_prevalence[group] + given @ log_confusion.transpose(0, 2, 1).reshape(-1, c)
     top = log_joint.max(axis=1, keepdims=True)
     weight = np.exp(log_joint - top)
     total = weight.sum(axis=1, keepdims=True)

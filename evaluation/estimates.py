@@ -1,8 +1,8 @@
 """Scores of bots together with their intervals: over conversations, over raters, or over both."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -18,6 +18,7 @@ from evaluation.bootstrap import (
     Ratio,
     blocks,
     cluster_interval,
+    cluster_intervals,
     draw_counts,
     percentile,
 )
@@ -25,6 +26,7 @@ from evaluation.interval import Interval, Method, Undefined
 from evaluation.labels import FloatArray, IntArray, Labels
 from evaluation.ssa import Score, Unit, dialogue_sums, ssa
 
+SCORES = (SENSIBLENESS, SPECIFICITY, SSA)
 Over: TypeAlias = Literal["conversations", "raters", "both"]
 
 
@@ -69,11 +71,20 @@ def estimates(
     """
     if over != "conversations" and unit is not Unit.LABEL:
         raise ValueError(f"Intervals over {over} resample single labels; use Unit.LABEL instead of {unit!r}.")
-    settings = _Settings(resamples, level, method)
+    sums, bots = dialogue_sums(labels, unit)
     answer: dict[Hashable, Estimate] = {}
     for code, (bot, score) in enumerate(ssa(labels, unit).items()):
-        of_bot = labels.where(labels.bots[1] == code)
-        answer[bot] = Estimate(score, *_intervals(of_bot, rng, unit, over, settings))
+        if over == "both":
+            of_bot = labels.where(labels.bots[1] == code)
+            intervals = [two_way_interval(of_bot, s, rng, resamples=resamples, level=level) for s in SCORES]
+        else:
+            of_rater = over == "raters"
+            rows = rater_sums(labels.where(labels.bots[1] == code)) if of_rater else sums[bots == code]
+            cluster = "rater" if of_rater else "conversation"
+            intervals = cluster_intervals(
+                rows, SCORES, rng, resamples=resamples, level=level, method=method, cluster=cluster
+            )
+        answer[bot] = Estimate(score, *intervals)
     return answer
 
 
@@ -162,30 +173,6 @@ def _clustered_variance(residual: FloatArray, cluster: IntArray) -> float:
 def _pairs(labels: Labels) -> IntArray:
     """(n,) one code for each conversation and rater."""
     return labels.dialogues[1] * len(labels.raters[0]) + labels.raters[1]
-
-
-class _Settings(NamedTuple):
-    """How to resample: number of resamples, nominal coverage, method."""
-
-    resamples: int
-    level: float
-    method: Method
-
-
-def _intervals(
-    labels: Labels, rng: Generator, unit: Unit, over: Over, settings: _Settings
-) -> Iterator[Interval | Undefined]:
-    """Intervals of the three scores of one bot."""
-    resamples, level, method = settings
-    rows = rater_sums(labels) if over == "raters" else dialogue_sums(labels, unit)[0]
-    cluster = "rater" if over == "raters" else "conversation"
-    for ratio in (SENSIBLENESS, SPECIFICITY, SSA):
-        if over == "both":
-            yield two_way_interval(labels, ratio, rng, resamples=resamples, level=level)
-        else:
-            yield cluster_interval(
-                rows, ratio, rng, resamples=resamples, level=level, method=method, cluster=cluster
-            )
 
 
 def _label_columns(labels: Labels) -> tuple[FloatArray, FloatArray, FloatArray]:

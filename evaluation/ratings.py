@@ -52,9 +52,14 @@ class Ratings:
         """Ratings from a matrix (raters, units) of numbers in which NaN is a missing rating."""
         table = np.atleast_2d(np.asarray(matrix, dtype=np.float64))
         present = ~np.isnan(table)
-        rater, unit = np.divmod(np.flatnonzero(present), table.shape[1])
-        values, codes = coded(table.ravel() if present.all() else table[present])
-        return cls(unit, rater, codes, table.shape[1], table.shape[0], values)
+        raters, units = table.shape
+        if present.all():
+            rater, unit = np.repeat(np.arange(raters), units), np.tile(np.arange(units), raters)
+            values, codes = coded(table.ravel())
+        else:
+            rater, unit = np.nonzero(present)
+            values, codes = coded(table[present])
+        return cls(unit, rater, codes, units, raters, values)
 
     @classmethod
     def from_counts(cls, counts: ArrayLike, values: Sequence[Hashable] | None = None) -> "Ratings":
@@ -84,6 +89,13 @@ class Ratings:
         c = len(self.values)
         flat = np.bincount(self.unit * c + self.value, minlength=self.units * c)
         return flat.reshape(self.units, c).astype(np.float64)
+
+    @cached_property
+    def pairable(self) -> tuple[FloatArray, FloatArray]:
+        """(u, c) counts of the u units with at least two ratings, and (u,) their numbers of ratings."""
+        per_unit = self.counts @ np.ones(len(self.values))
+        enough = per_unit >= 2
+        return (self.counts, per_unit) if enough.all() else (self.counts[enough], per_unit[enough])
 
     def table(self, first: int, second: int) -> FloatArray:
         """(c, c) in how many units rater `first` gave the row's rating and rater `second` the column's.
