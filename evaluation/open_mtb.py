@@ -21,6 +21,7 @@ CATEGORIES = (
 CONTEXTS_BY_TURNS = {1: 315, 2: 500, 3: 662}  # the paper's numbers, section 2.4
 LEAST_CONSISTENCY = 150
 LONGEST_TURN = 300  # characters
+NEAR_DUPLICATE_OVERLAP = 0.6  # of character 4-grams; no pair of the shipped set reaches it
 
 
 @dataclass(frozen=True)
