@@ -81,6 +81,16 @@ def test_no_two_dialogues_are_alike(contexts: list[StaticContext]) -> None:
     assert [pair for pair in pairs if openings[pair.first] != openings[pair.second]] == []
 
 
+def test_the_data_card_tells_the_counts(contexts: list[StaticContext]) -> None:
+    card = PATH.with_name("README.md").read_text(encoding="utf-8")
+
+    for category in (*CATEGORIES, "all"):
+        chosen = [context for context in contexts if category in (context.category, "all")]
+        by_turns = [sum(len(context.turns) == n for context in chosen) for n in (1, 2, 3)]
+        row = [category, *by_turns, len(chosen), sum(context.consistency for context in chosen)]
+        assert f"| {' | '.join(map(str, row))} |" in card
+
+
 def test_a_repeated_id_is_a_fault(contexts: list[StaticContext]) -> None:
     assert any("is used 2 times" in fault for fault in find_faults([*contexts, contexts[0]]))
 
