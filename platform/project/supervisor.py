@@ -27,6 +27,16 @@ from project.programs import Program, Service, Watch
 ROOT = Path(__file__).resolve().parents[2]
 GLANCE_SECONDS = 0.1
 
+WEB = (
+    "-m uvicorn project.asgi:application --lifespan on --loop uvloop --http httptools"
+    " --ws websockets-sansio --ws-max-size 262144 --ws-per-message-deflate false"
+    " --log-level warning --no-access-log --timeout-graceful-shutdown 5"
+)
+# Jobs travel as JSON, so what Celery says about root and pickle does not apply.
+QUIET = ["-W", "ignore:You're running the worker with superuser"]
+WORKER = "-m celery -A project -q worker --pool solo --loglevel WARNING --without-gossip --without-mingle"
+TIMER = "-m celery -A project.timer -q beat --loglevel WARNING --pidfile="
+
 
 class Supervisor:
     def __init__(self, var: Path, host: str, listener: socket.socket) -> None:
@@ -51,7 +61,7 @@ class Supervisor:
             place.ensure_secret_key(self.var)
             self._start_services()
             self._prepare()
-            self._start_programs()
+            self._start_web()
             while True:
                 self._look_after()
                 time.sleep(GLANCE_SECONDS)
@@ -99,38 +109,14 @@ class Supervisor:
         self.admin = tuple(news["admin"]) if news["admin"] else None
         self.worker_path = news["worker_path"]
 
-    def _start_programs(self) -> None:
+    def _start_web(self) -> None:
         fd = self.listener.fileno()
-        os.set_inheritable(fd, True)
-        web = ["-m", "uvicorn", "project.asgi:application", "--fd", str(fd)]
-        web += ["--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio"]
-        web += ["--ws-max-size", str(256 * 1024), "--ws-per-message-deflate", "false"]
-        web += ["--lifespan", "on", "--log-level", "warning", "--no-access-log"]
-        web += ["--timeout-graceful-shutdown", "5"]
-        # Jobs travel as JSON, so what Celery says about root and pickle does not apply.
-        worker = [
-            "-W",
-            "ignore:You're running the worker with superuser",
-            "-m",
-            "celery",
-            "-A",
-            "project",
-            "-q",
-        ]
-        worker += [
-            "worker",
-            "--pool",
-            "solo",
-            "--loglevel",
-            "WARNING",
-            "--without-gossip",
-            "--without-mingle",
-        ]
-        timer = ["-m", "celery", "-A", "project.timer", "-q", "beat", "--loglevel", "WARNING"]
-        timer += ["--pidfile", "", "--schedule", str(self.var / "timer" / "schedule")]
+        self._start(Program("The web server", [*WEB.split(), "--fd", str(fd)], self.environment, fd))
+
+    def _start_jobs(self) -> None:
         (self.var / "timer").mkdir(exist_ok=True)
-        self._start(Program("The web server", web, self.environment, fd))
-        self._start(Program("The worker for jobs", worker, self.environment))
+        timer = [*TIMER.split(), "--schedule", str(self.var / "timer" / "schedule")]
+        self._start(Program("The worker for jobs", [*QUIET, *WORKER.split()], self.environment))
         self._start(Program("The timer for jobs", timer, self.environment))
 
     def _look_after(self) -> None:
@@ -141,6 +127,7 @@ class Supervisor:
         if not self.announced and _answers(self.link + "healthz"):
             self.announced = True
             say(self._welcome())
+            self._start_jobs()  # not before: the first page should not wait for them
 
     def _welcome(self) -> str:
         lines = [f"Turnwise is ready: {self.link}"]

@@ -1,3 +1,4 @@
+import contextlib
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import psutil
 import pytest
 
 ROOT = Path(__file__).parents[2]
+CHILDREN = ("uvicorn", "-q worker", "-q beat", "postgres", "redis-server")
 
 
 class Serving:
@@ -49,13 +51,20 @@ class Serving:
         return self.wait_until_said(r"ready: (http\S+/)")[1]
 
     def children(self) -> dict[str, psutil.Process]:
-        """The supervised processes by the part of their command line that tells them apart."""
-        found = {}
-        for child in psutil.Process(self.process.pid).children():
-            line = " ".join(child.cmdline())
-            names = ("uvicorn", "worker", "beat", "postgres", "redis-server")
-            found[next(name for name in names if name in line.split("/bin/")[-1])] = child
+        """All supervised processes, once they run, by the word that tells them apart."""
+        deadline = time.monotonic() + 30
+        found: dict[str, psutil.Process] = {}
+        while len(found) < len(CHILDREN) and time.monotonic() < deadline:
+            time.sleep(0.05)
+            found = dict(self._children_by_name())
+        assert len(found) == len(CHILDREN), f"only {sorted(found)} run, and it said:\n{self.said()}"
         return found
+
+    def _children_by_name(self) -> Iterator[tuple[str, psutil.Process]]:
+        for child in psutil.Process(self.process.pid).children():
+            with contextlib.suppress(psutil.Error):
+                line = " ".join(child.cmdline()).rpartition("/bin/")[2]
+                yield from ((name, child) for name in CHILDREN if name in line)
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
@@ -101,18 +110,29 @@ def wait_until_gone() -> Callable[[psutil.Process], bool]:
     return wait
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A short path that PostgreSQL's own user may pass: root's pytest folders are closed to it."""
-    made = Path(tempfile.mkdtemp(prefix="tw-"))
-    made.chmod(0o711)
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
+@pytest.fixture(scope="session")
+def new_folder() -> Iterator[Callable[[], Path]]:
+    """Make short folders that PostgreSQL's own user may pass: root's pytest folders are closed to it."""
+    made: list[Path] = []
+
+    def make() -> Path:
+        made.append(Path(tempfile.mkdtemp(prefix="tw-")))
+        made[-1].chmod(0o711)
+        return made[-1]
+
+    yield make
+    for each in made:
+        shutil.rmtree(each, ignore_errors=True)
 
 
 @pytest.fixture
+def folder(new_folder: Callable[[], Path]) -> Path:
+    return new_folder()
+
+
+@pytest.fixture(scope="module")
 def serve() -> Iterator[Callable[..., Serving]]:
-    """Start `manage.py serve`; whatever still runs at the end of the test is stopped."""
+    """Start `manage.py serve`; whatever still runs at the end of the module is stopped."""
     started: list[Serving] = []
 
     def start(var: Path, *arguments: str, **environment: str) -> Serving:

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,11 +12,9 @@ from project.processes import StartError
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def guarded(new_folder: Callable[[], Path]) -> Iterator[str]:
     """The socket folder of a PostgreSQL that asks everyone but its owner for a password."""
-    folder = tmp_path_factory.mktemp("guarded")
-    for each in (folder, folder.parent, folder.parent.parent):
-        each.chmod(0o711)
+    folder = new_folder()
     server = PostgreSQL(folder / "postgresql", durable=False)
     server.start()
     rules = "local all turnwise trust\nlocal all all scram-sha-256\n"

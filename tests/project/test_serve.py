@@ -18,7 +18,6 @@ from websockets.typing import Origin
 
 Serve = Callable[..., Any]
 Manage = Callable[..., subprocess.CompletedProcess[str]]
-ALL = {"uvicorn", "worker", "beat", "postgres", "redis-server"}
 
 
 def status_of(link: str) -> int:
@@ -38,62 +37,59 @@ def wait_for_status(link: str, status: int) -> int:
     return found
 
 
-def test_one_life_from_an_empty_folder_to_ctrl_c(
-    serve: Serve, manage: Manage, folder: Path, wait_until_gone: Callable[[psutil.Process], bool]
-) -> None:
-    var = folder / "var"
-    running = serve(var, "--port", "0")
-    link = running.link
+@pytest.fixture(scope="module")
+def running(serve: Serve, new_folder: Callable[[], Path]) -> Any:
+    """A server on an empty folder, for the tests that leave it as it is."""
+    return serve(new_folder() / "var", "--port", "0")
+
+
+def test_the_first_start_prints_links_that_work_and_the_admin_s_password(running: Any) -> None:
     worker_link = running.wait_until_said(r"Chat as a worker +(\S+)")[1]
     running.wait_until_said(r"Name and password +admin / \S{12,}  \(shown this once\)")
-    assert set(running.children()) == ALL
+    assert urllib.request.urlopen(running.link + "healthz").read() == b"ok"
+    assert (status_of(worker_link), status_of(running.link + "sign-in/")) == (200, 200)
+    assert (running.var / "secret_key").stat().st_mode & 0o077 == 0
 
-    assert urllib.request.urlopen(link + "healthz").read() == b"ok"
-    assert (status_of(worker_link), status_of(link + "sign-in/")) == (200, 200)
-    assert (var / "secret_key").stat().st_mode & 0o077 == 0
 
-    # Beside it: a shell finds the same database, a second server refuses to share the folder or the port.
-    counted = manage(
-        "shell",
-        "--no-imports",
-        "-c",
-        "from studies.models import Study; print(Study.objects.count())",
-        TURNWISE_VAR=str(var),
-    )
-    assert counted.stdout == "1\n"
-    second = manage("serve", "--var", str(var), "--port", "0")
+def test_it_is_ready_once_a_heartbeat_of_the_timer_went_through_the_worker(running: Any) -> None:
+    assert wait_for_status(running.link + "readyz", 200) == 200
+
+
+def test_a_shell_beside_it_finds_the_same_database(running: Any, manage: Manage) -> None:
+    program = "from studies.models import Study; print(Study.objects.count())"
+    assert manage("shell", "--no-imports", "-c", program, TURNWISE_VAR=str(running.var)).stdout == "1\n"
+
+
+def test_a_second_one_may_not_share_the_folder(running: Any, manage: Manage) -> None:
+    second = manage("serve", "--var", str(running.var), "--port", "0")
+    pid = running.process.pid
     assert (second.returncode, second.stdout) == (1, "")
     assert second.stderr == (
-        f"Turnwise already runs on {var} (process {running.process.pid}, {link}). Stop it with Ctrl-C or "
-        f"`kill {running.process.pid}`, or give this one another folder with --var.\n"
+        f"Turnwise already runs on {running.var} (process {pid}, {running.link}). Stop it with Ctrl-C or "
+        f"`kill {pid}`, or give this one another folder with --var.\n"
     )
-    port = link.rstrip("/").rpartition(":")[2]
-    neighbour = manage("serve", "--var", str(folder / "other"), "--port", port)
-    assert neighbour.returncode == 1
-    assert neighbour.stderr.startswith(f"Port {port} is taken by python")
-    assert neighbour.stderr.count("\n") == 1
 
-    # Pages of other sites cannot open a socket with our cookies; our own pages and plain clients can.
-    socket_link = link.replace("http", "ws") + "ws/dialogues/00000000-0000-4000-8000-000000000000/"
+
+def test_a_second_one_may_not_share_the_port(running: Any, manage: Manage, folder: Path) -> None:
+    port = running.link.rstrip("/").rpartition(":")[2]
+    second = manage("serve", "--var", str(folder), "--port", port)
+    assert second.returncode == 1
+    assert second.stderr.startswith(f"Port {port} is taken by python")
+    assert second.stderr.count("\n") == 1
+
+
+def test_pages_of_other_sites_cannot_open_a_socket(running: Any) -> None:
+    socket_link = running.link.replace("http", "ws") + "ws/dialogues/00000000-0000-4000-8000-000000000000/"
     with pytest.raises(InvalidStatus) as refused:
         connect(socket_link, origin=Origin("http://evil.example"))
     assert refused.value.response.status_code == 403
     assert b"its address and the server's differ" in (refused.value.response.body or b"")
-    for origin in (Origin(link.rstrip("/")), None):
+    for origin in (Origin(running.link.rstrip("/")), None):
         with connect(socket_link, origin=origin) as websocket:
             assert json.loads(websocket.recv())["reason"] == "no_session"
 
-    # Ready once the timer's first heartbeat went through the worker.
-    assert wait_for_status(link + "readyz", 200) == 200
 
-    children = running.children()
-    assert running.end(signal.SIGINT) == 0
-    assert running.said().endswith("Turnwise has stopped.\n")
-    assert all(wait_until_gone(child) for child in children.values())
-    assert not (var / "services.json").exists()
-
-
-def test_after_kill_9_the_next_start_has_all_data_and_dead_children_come_back(
+def test_dead_children_come_back_and_after_kill_9_the_next_start_has_all_data(
     serve: Serve, folder: Path, wait_until_gone: Callable[[psutil.Process], bool]
 ) -> None:
     var = folder / "var"
@@ -101,25 +97,24 @@ def test_after_kill_9_the_next_start_has_all_data_and_dead_children_come_back(
     link = first.link
     path = first.wait_until_said(r"Chat as a worker +http://[^/]+(\S+)")[1]
     children = first.children()
-    assert set(children) == ALL
-
-    for name, speaks_as in (
-        ("uvicorn", "The web server"),
-        ("redis-server", "Redis"),
-        ("postgres", "PostgreSQL"),
-    ):
+    names = {"uvicorn": "The web server", "redis-server": "Redis", "postgres": "PostgreSQL"}
+    for name, speaks_as in names.items():
         children[name].kill()
         first.wait_until_said(rf"{speaks_as} ended \(signal SIGKILL\)\. Starting it again in 1 s\.")
-    assert wait_for_status(link + path.lstrip("/"), 200) == 200
-    children = first.children()
-    assert set(children) == ALL
+    assert wait_for_status(link.rstrip("/") + path, 200) == 200
 
+    children = first.children()
     first.end(signal.SIGKILL)
     second = serve(var, "--port", "0")
     assert status_of(second.link.rstrip("/") + path) == 200
     assert "Name and password" not in second.said()
     assert all(wait_until_gone(child) for child in children.values())
-    assert second.end(signal.SIGTERM) == 0
+
+    children = second.children()
+    assert second.end(signal.SIGINT) == 0
+    assert second.said().endswith("Turnwise has stopped.\n")
+    assert all(wait_until_gone(child) for child in children.values())
+    assert not (var / "services.json").exists()
 
 
 def test_external_services_that_do_not_answer_end_the_start_with_one_line(
