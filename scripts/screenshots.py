@@ -38,7 +38,9 @@ def talk(page: Page) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("link", help="a study link, for workers")
     parser.add_argument("--to", type=Path, default=PICTURE, help=f"default: {PICTURE}")
     arguments = parser.parse_args()
