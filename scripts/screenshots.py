@@ -47,7 +47,9 @@ def main() -> None:
     arguments.to.parent.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("TURNWISE_CHROMIUM") or shutil.which("chromium"), args=flags
+        )
         page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
         start(page, arguments.link)
         talk(page)
