@@ -40,32 +40,56 @@ FLAWS = (Path(__file__).parent / "flaws.js").read_text()
 expect.set_options(timeout=PATIENCE_MS)
 
 
+class Server:
+    """The ASGI application in a process of its own, on one port for as long as the tests run."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self.port = "0"  # a free one, at the first start
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "uvicorn", "project.asgi:application", "--lifespan", "on"]
+        database = urlsplit(os.environ["DATABASE_URL"])
+        name = settings.DATABASES["default"]["NAME"]  # the test database, by now
+        environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
+        with self.log.open("w") as output:
+            self.process = subprocess.Popen(
+                [*command, "--port", self.port], env=environment, stdout=output, stderr=output
+            )
+        self.port = self._port()
+
+    def _port(self) -> str:
+        deadline = time.monotonic() + SERVER_START_SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            found = re.search(r"running on http://\S+:(\d+)", self.log.read_text())
+            if found:
+                return found.group(1)
+            time.sleep(0.05)
+        raise RuntimeError(f"The server did not start. It said:\n{self.log.read_text()}")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
 @pytest.fixture(scope="session")
-def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of the running server."""
+def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     call_command("collectstatic", interactive=False, verbosity=0)
-    log = tmp_path_factory.mktemp("server") / "log"
-    command = [sys.executable, "-m", "uvicorn", "project.asgi:application", "--port", "0", "--lifespan", "on"]
-    database = urlsplit(os.environ["DATABASE_URL"])
-    name = settings.DATABASES["default"]["NAME"]  # the test database, by now
-    environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
-    with log.open("w") as output:
-        server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-    try:
-        yield _address(server, log)
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
+    running = Server(tmp_path_factory.mktemp("server") / "log")
+    running.start()
+    yield running
+    running.process.terminate()
+    running.process.wait(timeout=20)
 
 
-def _address(server: "subprocess.Popen[bytes]", log: Path) -> str:
-    deadline = time.monotonic() + SERVER_START_SECONDS
-    while server.poll() is None and time.monotonic() < deadline:
-        found = re.search(r"running on (http://\S+)", log.read_text())
-        if found:
-            return found.group(1)
-        time.sleep(0.05)
-    raise RuntimeError(f"The server did not start. It said:\n{log.read_text()}")
+@pytest.fixture(scope="session")
+def site(server: Server) -> str:
+    """Address of the running server."""
+    return server.address
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -148,7 +148,14 @@ class Chat {
     this.render();
     this.follower.added(false);
     if (open) this.list.group(position, open.key)?.focus();
-    else if (wasOpen && wantsMessageBox(event)) this.composer.focus();
+    else if (wasOpen) this.moveOn(event);
+  }
+
+  /** After the last answer under a reply: to the message, or to the next question where nothing can be written. */
+  moveOn(/** @type {Event} */ event) {
+    const next = this.openGroup();
+    if (next && !this.known.progress?.may_send) next.focus();
+    else if (wantsMessageBox(event)) this.composer.focus();
   }
 
   retry() {
