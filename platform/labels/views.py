@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -8,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from dialogues.models import Dialogue, Turn
-from evaluation.questions import question_set
+from evaluation.questions import Answer, question_set
 from labels.queries import dialogues_of, turns_with_labels
 from studies.queries import studies_of
 
@@ -39,7 +40,6 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     context = {
         "study": dialogue.study,
         "dialogue": dialogue,
-        "questions": question_set(dialogue.question_set).questions,
         "turns": [
             _shown(dialogue, turn, bot_seat, faults.pop(turn.position, []))
             for turn in turns_with_labels(dialogue)
@@ -57,6 +57,11 @@ def _shown(dialogue: Dialogue, turn: Turn, bot_seat: int, faults: list[str]) -> 
         "text": turn.text,
         "counted": turn.position >= dialogue.opening_turns,
         "latency_ms": turn.latency_ms,
-        "answers": labels[0].answers if labels else None,
+        "answers": _in_words(dialogue.question_set, labels[0].answers) if labels else None,
         "faults": faults,
     }
+
+
+def _in_words(questions: str, answers: Mapping[str, Answer]) -> list[tuple[str, str]]:
+    asked = question_set(questions).questions
+    return [(each.wording, each.label_of(answers[each.key])) for each in asked if each.key in answers]

@@ -1,0 +1,69 @@
+/** The message box: grows with its text, counts characters, and sends on Enter. */
+
+import { setText } from "./dom.js";
+
+/** Characters as the server counts them: an emoji is not two. @param {string} text */
+export function lengthOf(text) {
+  return [...text].length;
+}
+
+export class Composer {
+  /**
+   * @param {{form: HTMLFormElement, box: HTMLTextAreaElement, send: HTMLButtonElement, count: HTMLElement}} parts
+   * @param {{maxChars: number, onDraft: (text: string) => void, onSend: (text: string) => void}} options
+   */
+  constructor(parts, options) {
+    this.parts = parts;
+    this.options = options;
+    this.mayAct = false;
+    parts.box.addEventListener("input", () => this.changed());
+    parts.box.addEventListener("keydown", (event) => this.pressed(event));
+    parts.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      options.onSend(this.text);
+    });
+  }
+
+  get text() {
+    return this.parts.box.value;
+  }
+
+  set text(text) {
+    this.parts.box.value = text;
+    this.fit();
+  }
+
+  get isTooLong() {
+    return lengthOf(this.text.trim()) > this.options.maxChars;
+  }
+
+  changed() {
+    this.fit();
+    this.options.onDraft(this.text);
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    // While an input method composes a character, Enter chooses it.
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    this.options.onSend(this.text);
+  }
+
+  fit() {
+    const { box, count } = this.parts;
+    box.style.blockSize = "auto";
+    box.style.blockSize = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`;
+    setText(count, `${lengthOf(this.text.trim())} / ${this.options.maxChars}`);
+    count.classList.toggle("is-over", this.isTooLong);
+  }
+
+  /** Looks locked but stays reachable, so that its reason can be read. @param {boolean} maySend */
+  unlock(maySend) {
+    this.parts.send.setAttribute("aria-disabled", String(!maySend));
+  }
+
+  focus() {
+    this.parts.box.focus();
+  }
+}
