@@ -206,4 +206,4 @@ async def open_tab(transactional_db: None) -> AsyncIterator[OpenTab]:
     for tab in tabs:
         if not tab.application.future.done():
             await tab.disconnect()
-    await host.close()
+    host.close()

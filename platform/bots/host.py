@@ -8,8 +8,9 @@ from django.db import connection
 from bots.models import Bot
 from bots.services import version_of
 from chatbots import base
+from chatbots.health import Health
 from chatbots.registry import create_bot
-from chatbots.resident import Health, Resident
+from chatbots.resident import Resident
 
 
 @dataclass(slots=True)
@@ -22,9 +23,9 @@ _hosted: dict[int, HostedBot] = {}
 _lock = threading.Lock()
 
 
-async def start() -> None:
+def start() -> None:
     """Begin loading every active bot; returns at once, pages need not wait for models."""
-    async for bot in Bot.objects.filter(active=True):
+    for bot in Bot.objects.filter(active=True):
         host(bot)
 
 
@@ -55,7 +56,7 @@ def health() -> list[Health]:
     return [hosted.resident.health() for hosted in list(_hosted.values())]
 
 
-async def close() -> None:
+def close() -> None:
     with _lock:
         residents = [hosted.resident for hosted in _hosted.values()]
         _hosted.clear()

@@ -17,7 +17,7 @@ HOLD = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class PanelId:
-    """How a panel names its worker in the entry link, such as PROLIFIC_PID=5f2c…"""
+    """How a panel names its worker in the entry link, such as PROLIFIC_PID=5f2c."""
 
     parameter: str
     value: str
@@ -45,7 +45,7 @@ def consent(
 
 def _worker(study: Study, worker_id: int | None, panel_id: PanelId | None) -> Worker:
     if panel_id is None:
-        known = Worker.objects.filter(pk=worker_id).first()
+        known = Worker.objects.filter(pk=worker_id).first() if worker_id else None
         return known or Worker.objects.create()
     worker, is_new = _worker_of_panel(panel_id)
     # The id in the link is no secret: whoever knows it must not get into the work of its owner.

@@ -6,9 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
-from django_ratelimit.decorators import ratelimit
 
-from accounts.views import too_many
+from accounts.limits import too_many, too_often
 from crowd import refusals, services
 from crowd.examples import EXAMPLES
 from crowd.models import Assignment, Participation
@@ -107,10 +106,9 @@ def _panel_id(request: HttpRequest) -> PanelId | None:
 
 
 @require_POST
-@ratelimit(key="ip", rate="300/m", block=False)
 @worker_page
 def consent(request: HttpRequest, study: Study) -> HttpResponse:
-    if getattr(request, "limited", False):
+    if too_often(request, "consent", rate="300/m"):
         return too_many(request)
     if request.POST.get("agree") != "yes":
         return _welcome(request, study, error="To take part, please tick that you agree.")
@@ -128,10 +126,9 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_POST
-@ratelimit(key="ip", rate="20/m", block=False)
 @worker_page
 def resume(request: HttpRequest, study: Study) -> HttpResponse:
-    if getattr(request, "limited", False):
+    if too_often(request, "resume", rate="20/m"):
         return too_many(request)
     participation = participation_by_resume_code(request.POST.get("code", ""), study)
     if participation is None:

@@ -161,7 +161,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     # --- events of other tabs --------------------------------------------------------------------
 
     async def tab_joined(self, event: Frame) -> None:
-        """Another tab opened: from now on it hears of everything; what it missed while joining it reads anew."""
+        """Another tab opened: it hears of everything from now on, and reads anew what it missed meanwhile."""
         if event["tab"] == self.channel_name or not self.alone:
             return
         self.alone = False

@@ -11,8 +11,8 @@ REFUSALS = {
     "too_long": f"Your message is too long. Shorten it to {MAX_TEXT} characters or less and send it again.",
     "empty": "Your message is empty. Write something, then send it.",
     "foreign_origin": "This page may not talk to this server. Open the study link again.",
-    "no_session": "Your session is missing or has expired. Your work so far is safe: open the study link again and "
-    "enter your resume code.",
+    "no_session": "Your session is missing or has expired. Your work so far is safe: open the study link "
+    "again and enter your resume code.",
     "not_yours": "This conversation belongs to someone else. Open your own study link again.",
     "unknown_dialogue": "There is no such conversation. Open your study link again.",
     "too_fast": f"Too many messages in a short time. {SAFE} Wait a little, then reload the page.",

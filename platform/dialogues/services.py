@@ -92,7 +92,9 @@ WITH moved AS (
  RETURNING position
 )
 SELECT saved.position, moved.turns, moved.bot_turns, moved.unlabelled,
-       (SELECT array_agg(t.text ORDER BY t.position) FROM dialogues_turn AS t WHERE t.dialogue_id = %(dialogue)s)
+       (SELECT array_agg(t.text ORDER BY t.position)
+          FROM dialogues_turn AS t
+         WHERE t.dialogue_id = %(dialogue)s)
   FROM moved, saved
 """
 
@@ -145,13 +147,16 @@ def _explain(place: Place, *, text: str, key: UUID) -> Exchange:
 CLOSE_EXCHANGE = """
 WITH moved AS (
     UPDATE dialogues_dialogue AS d
-       SET turns = d.turns + 1, bot_turns = d.bot_turns + 1, unlabelled = d.unlabelled || %(position)s::smallint
+       SET turns = d.turns + 1,
+           bot_turns = d.bot_turns + 1,
+           unlabelled = d.unlabelled || %(position)s::smallint
      WHERE d.id = %(dialogue)s AND d.ended_at IS NULL AND d.turns = %(position)s
  RETURNING d.id, d.turns, d.bot_turns, d.unlabelled
 ), saved AS (
     INSERT INTO dialogues_turn
            (dialogue_id, position, text, created_at, bot_version_id, latency_ms, seed, candidates)
-    SELECT id, %(position)s, %(text)s, %(now)s, %(version)s, %(latency)s, %(seed)s, %(candidates)s::jsonb FROM moved
+    SELECT id, %(position)s, %(text)s, %(now)s, %(version)s, %(latency)s, %(seed)s, %(candidates)s::jsonb
+      FROM moved
 )
 SELECT turns, bot_turns, unlabelled FROM moved
 """
@@ -167,7 +172,7 @@ def close_exchange(
     """
     now = now or timezone.now()
     candidates = [[c.text, c.score] for c in reply.response.candidates]
-    row_of_reply = {
+    row_of_reply: dict[str, str | int | datetime | None] = {
         "dialogue": place.dialogue_id,
         "position": position,
         "text": reply.response.text,

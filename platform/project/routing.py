@@ -1,5 +1,9 @@
+from typing import Any
+
 from django.urls import path
 
 from labels.consumers import LabellingConsumer
 
-websocket_urlpatterns = [path("ws/dialogues/<uuid:public_id>/", LabellingConsumer.as_asgi())]
+# Django's `path` is typed for views; Channels' router takes its result for consumers too.
+consumer: Any = LabellingConsumer.as_asgi()
+websocket_urlpatterns: Any = [path("ws/dialogues/<uuid:public_id>/", consumer)]

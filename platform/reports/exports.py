@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
 from asgiref.sync import sync_to_async
 
@@ -25,9 +25,9 @@ def jsonl_lines(study: Study) -> Iterator[str]:
         yield "".join(_json_line(row) for row in batch)
 
 
-def _csv(rows: "list[object]") -> str:
+def _csv(rows: Iterable[Sequence[object]]) -> str:
     buffer = io.StringIO()
-    csv.writer(buffer).writerows(rows)  # type: ignore[arg-type]
+    csv.writer(buffer).writerows(rows)
     return buffer.getvalue()
 
 
@@ -47,6 +47,9 @@ def _json_line(row: LabelledTurn) -> str:
 
 async def in_threads(chunks: Iterator[str]) -> AsyncIterator[str]:
     """The chunks for an ASGI response, which would otherwise collect all of them before sending the first."""
-    step = sync_to_async(next)
-    while (chunk := await step(chunks, None)) is not None:
+
+    def step() -> str | None:
+        return next(chunks, None)
+
+    while (chunk := await sync_to_async(step)()) is not None:
         yield chunk

@@ -37,7 +37,7 @@ _SVG = "http://www.w3.org/2000/svg"
 
 
 def scores_chart(result: Mapping[str, Any], references: Sequence[Reference]) -> str:
-    """Bars of every score of every bot with its interval; the papers' SSA as lines. Inline SVG, or "" if empty."""
+    """Bars of every score with its interval; the papers' SSA as lines. Inline SVG; "" without bots."""
     bots, columns = result["bots"], result["columns"]
     if not bots:
         return ""

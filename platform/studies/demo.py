@@ -14,14 +14,15 @@ Write as you would to a person you have just met, in whole sentences.
 Please do not write anything that could identify you or somebody else."""
 
 CONSENT = """\
-You will chat with an experimental computer program (a chatbot), and say for each of its replies whether it makes \
-sense and whether it is specific.
+You will chat with an experimental computer program (a chatbot), and say for each of its replies whether \
+it makes sense and whether it is specific.
 
-Your messages and answers are stored together with a random code, not with your name. They are used for research on \
-chatbots and may be published in anonymous form. Please do not write anything that could identify you or others.
+Your messages and answers are stored together with a random code, not with your name. They are used for \
+research on chatbots and may be published in anonymous form. Please do not write anything that could \
+identify you or others.
 
-The program may say things that are wrong, silly or unpleasant. Nobody reads along while you chat. You may stop at \
-any time by closing the page; what you have sent until then is kept."""
+The program may say things that are wrong, silly or unpleasant. Nobody reads along while you chat. You may \
+stop at any time by closing the page; what you have sent until then is kept."""
 
 
 def create_demo_study(owner: User) -> Study:

@@ -90,13 +90,14 @@ class Study(models.Model):
             models.CheckConstraint(
                 name="study_turn_limits",
                 condition=Q(min_turns__gte=2, max_turns__gte=(F("min_turns") + 1) / 2 * 2),
-                violation_error_message="The maximum of turns must leave room for the minimum: at least 2, and "
-                "turns come in pairs of a message and its reply.",
+                violation_error_message="The maximum of turns must leave room for the minimum, "
+                "which is at least 2; turns come in pairs of a message and its reply.",
             ),
             models.CheckConstraint(
                 name="study_bot_opening_needs_text",
                 condition=Q(opening_speaker=Speaker.HUMAN) | ~Q(opening_text=""),
-                violation_error_message="A conversation that the chatbot opens needs an opening text, such as “Hi!”.",
+                violation_error_message="A conversation that the chatbot opens needs an opening text, "
+                "such as “Hi!”.",
             ),
         )
 
