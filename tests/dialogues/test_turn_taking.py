@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from dialogues.models import MAX_TEXT, Dialogue, Fault, Turn
 from dialogues.refusals import REFUSALS
-from tests.conftest import MakeStudy, OpenTab, start_dialogue
+from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
 
 begin = sync_to_async(start_dialogue)
 make = sync_to_async
@@ -18,6 +18,16 @@ make = sync_to_async
 
 async def texts(dialogue: Dialogue) -> list[str]:
     return [turn.text async for turn in Turn.objects.filter(dialogue=dialogue).order_by("position")]
+
+
+async def shown(tab: Tab, turns: int) -> list[str]:
+    """What the tab shows once it shows so many turns; each arrives alone or in a new state."""
+    on_page = {turn["position"]: turn["text"] for turn in tab.first["turns"]}
+    while len(on_page) < turns:
+        frame = await tab.receive("state", "turn_saved", "bot_turn")
+        arrived = frame["turns"] if frame["type"] == "state" else [frame["turn"]]
+        on_page |= {turn["position"]: turn["text"] for turn in arrived}
+    return [on_page[position] for position in sorted(on_page)]
 
 
 async def test_a_new_tab_sees_the_opening_and_what_to_do(dialogue: Dialogue, open_tab: OpenTab) -> None:
@@ -286,12 +296,8 @@ async def test_a_tab_misses_nothing_that_happens_while_it_opens(
     await one.send(type="turn", key=str(uuid4()), text="At the same moment")
 
     two = await open_tab(dialogue)
-    shown = two.first["turns"]
-    while len(shown) < 3:
-        frame = await two.receive("state", "turn_saved", "bot_turn")
-        shown = frame["turns"] if frame["type"] == "state" else [*shown, frame["turn"]]
 
-    assert [turn["text"] for turn in shown] == ["Hi!", "At the same moment", "Go on."]
+    assert await shown(two, 3) == ["Hi!", "At the same moment", "Go on."]
 
 
 async def test_two_tabs_that_send_at_once_save_one_message(dialogue: Dialogue, open_tab: OpenTab) -> None:
@@ -300,11 +306,10 @@ async def test_two_tabs_that_send_at_once_save_one_message(dialogue: Dialogue, o
     await asyncio.gather(
         *(tab.send(type="turn", key=str(uuid4()), text=name) for tab, name in ((one, "one"), (two, "two")))
     )
-    await one.receive("bot_turn")
+    seen = [await shown(tab, 3) for tab in (one, two)]
 
-    saved = await texts(dialogue)
-    assert len(saved) == 3
-    assert saved[1] in ("one", "two")
+    assert seen[0] == seen[1] == await texts(dialogue)
+    assert seen[0][1] in ("one", "two")
 
 
 async def test_a_slow_bot_holds_up_nobody_else(make_study: MakeStudy, open_tab: OpenTab) -> None:

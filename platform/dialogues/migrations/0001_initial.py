@@ -2,6 +2,7 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
+import django.db.models.expressions
 import uuid
 from django.db import migrations, models
 
@@ -10,75 +11,12 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("bots", "0001_initial"),
         ("crowd", "0001_initial"),
+        ("studies", "0001_initial"),
     ]
 
     operations = [
-        migrations.CreateModel(
-            name="Fault",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("position", models.PositiveSmallIntegerField(help_text="Where the reply was due.")),
-                ("kind", models.CharField(max_length=40)),
-                ("detail", models.TextField(blank=True)),
-                ("at", models.DateTimeField()),
-            ],
-            options={
-                "ordering": ("dialogue", "at"),
-            },
-        ),
-        migrations.CreateModel(
-            name="Participant",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("seat", models.PositiveSmallIntegerField(help_text="0 speaks first.")),
-            ],
-        ),
-        migrations.CreateModel(
-            name="Turn",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("position", models.PositiveSmallIntegerField()),
-                ("text", models.CharField(max_length=4000)),
-                ("created_at", models.DateTimeField()),
-                (
-                    "key",
-                    models.UUIDField(
-                        blank=True,
-                        help_text="Made by the worker's browser; a resent frame has it again.",
-                        null=True,
-                    ),
-                ),
-                ("latency_ms", models.PositiveIntegerField(blank=True, null=True)),
-                ("seed", models.BigIntegerField(blank=True, null=True)),
-                (
-                    "candidates",
-                    models.JSONField(
-                        blank=True,
-                        help_text="Other responses with their scores, if the bot gives them.",
-                        null=True,
-                    ),
-                ),
-            ],
-            options={
-                "ordering": ("dialogue", "position"),
-            },
-        ),
         migrations.CreateModel(
             name="Dialogue",
             fields=[
@@ -141,6 +79,221 @@ class Migration(migrations.Migration):
                         to="crowd.assignment",
                     ),
                 ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="dialogues",
+                        to="studies.study",
+                    ),
+                ),
             ],
+        ),
+        migrations.CreateModel(
+            name="Fault",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveSmallIntegerField(help_text="Where the reply was due.")),
+                ("kind", models.CharField(max_length=40)),
+                ("detail", models.TextField(blank=True)),
+                ("at", models.DateTimeField()),
+                (
+                    "dialogue",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="faults",
+                        to="dialogues.dialogue",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("dialogue", "at"),
+            },
+        ),
+        migrations.CreateModel(
+            name="Participant",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("seat", models.PositiveSmallIntegerField(help_text="0 speaks first.")),
+                (
+                    "bot",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="seats",
+                        to="bots.bot",
+                    ),
+                ),
+                (
+                    "dialogue",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="participants",
+                        to="dialogues.dialogue",
+                    ),
+                ),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="seats",
+                        to="crowd.worker",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Turn",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveSmallIntegerField()),
+                ("text", models.CharField(max_length=4000)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "key",
+                    models.UUIDField(
+                        blank=True,
+                        help_text="Made by the worker's browser; a resent frame has it again.",
+                        null=True,
+                    ),
+                ),
+                ("latency_ms", models.PositiveIntegerField(blank=True, null=True)),
+                ("seed", models.BigIntegerField(blank=True, null=True)),
+                (
+                    "candidates",
+                    models.JSONField(
+                        blank=True,
+                        help_text="Other responses with their scores, if the bot gives them.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "bot_version",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="bots.botversion",
+                    ),
+                ),
+                (
+                    "dialogue",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="turn_set",
+                        to="dialogues.dialogue",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("dialogue", "position"),
+            },
+        ),
+        migrations.AddIndex(
+            model_name="dialogue",
+            index=models.Index(fields=["study", "ending"], name="dialogue_of_study"),
+        ),
+        migrations.AddConstraint(
+            model_name="dialogue",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "turns__lte",
+                        django.db.models.expressions.CombinedExpression(
+                            models.F("max_turns"), "+", models.F("opening_turns")
+                        ),
+                    )
+                ),
+                name="dialogue_within_max_turns",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="dialogue",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("ended_at", None), ("ending", "")),
+                    models.Q(models.Q(("ending", ""), _negated=True), ("ended_at__isnull", False)),
+                    _connector="OR",
+                ),
+                name="dialogue_ended_with_ending",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="dialogue",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("ending", "complete"), _negated=True),
+                    models.Q(
+                        (
+                            "bot_turns__gte",
+                            django.db.models.expressions.CombinedExpression(
+                                django.db.models.expressions.CombinedExpression(
+                                    models.F("min_turns"), "+", models.Value(1)
+                                ),
+                                "/",
+                                models.Value(2),
+                            ),
+                        ),
+                        ("unlabelled", []),
+                    ),
+                    _connector="OR",
+                ),
+                name="dialogue_complete_has_enough_labels",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="participant",
+            constraint=models.UniqueConstraint(fields=("dialogue", "seat"), name="participant_once_per_seat"),
+        ),
+        migrations.AddConstraint(
+            model_name="participant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("seat__in", (0, 1))), name="participant_seat_is_0_or_1"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="participant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("bot__isnull", False), ("worker", None)),
+                    models.Q(("bot", None), ("worker__isnull", False)),
+                    _connector="OR",
+                ),
+                name="participant_is_worker_or_bot",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="turn",
+            constraint=models.UniqueConstraint(
+                fields=("dialogue", "position"), name="turn_once_per_position"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="turn",
+            constraint=models.UniqueConstraint(fields=("dialogue", "key"), name="turn_once_per_key"),
+        ),
+        migrations.AddConstraint(
+            model_name="turn",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("text", ""), _negated=True), name="turn_says_something"
+            ),
         ),
     ]
