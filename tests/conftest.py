@@ -7,6 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from pytest_django import DjangoDbBlocker
@@ -36,6 +37,12 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+
+
+@pytest.fixture(autouse=True)
+def _attempts_are_forgotten() -> None:
+    """Limits on attempts count per address, and all tests come from the same one."""
+    cache.clear()
 
 
 # --- the cast: Ada administers, Rex researches, Wanda works, Mallory must see nothing ------------

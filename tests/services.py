@@ -24,6 +24,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     _stops.append(lambda: shutil.rmtree(folder, ignore_errors=True))
     # Never the services or the key of a server that runs beside the tests.
     os.environ.setdefault("TURNWISE_VAR", str(folder / "var"))
+    (folder / "var" / "static").mkdir(parents=True)
     for service, address in (
         (PostgreSQL(folder / "postgresql", durable=False), "DATABASE_URL"),
         (Redis(folder / "redis"), "REDIS_URL"),

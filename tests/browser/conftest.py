@@ -1,0 +1,180 @@
+"""A real browser on the real server: a process of its own, on the test database and the test Redis."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+import pytest_asyncio
+from django.conf import settings
+from django.core.management import call_command
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    async_playwright,
+    expect,
+)
+
+from studies.models import Study
+
+PATIENCE_MS = 15_000  # for the slowest machine; nothing waits longer than its condition takes
+SERVER_START_SECONDS = 30.0
+# A browser started by a test must look up nothing on the internet.
+FLAGS = (
+    "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-quic",
+)  # fmt: skip
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.fixture(scope="session")
+def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the running server."""
+    call_command("collectstatic", interactive=False, verbosity=0)
+    log = tmp_path_factory.mktemp("server") / "log"
+    command = [sys.executable, "-m", "uvicorn", "project.asgi:application", "--port", "0", "--lifespan", "on"]
+    database = urlsplit(os.environ["DATABASE_URL"])
+    name = settings.DATABASES["default"]["NAME"]  # the test database, by now
+    environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
+    with log.open("w") as output:
+        server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+    try:
+        yield _address(server, log)
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _address(server: "subprocess.Popen[bytes]", log: Path) -> str:
+    deadline = time.monotonic() + SERVER_START_SECONDS
+    while server.poll() is None and time.monotonic() < deadline:
+        found = re.search(r"running on (http://\S+)", log.read_text())
+        if found:
+            return found.group(1)
+        time.sleep(0.05)
+    raise RuntimeError(f"The server did not start. It said:\n{log.read_text()}")
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(
+            executable_path=shutil.which("chromium") or shutil.which("chromium-browser"), args=list(flags)
+        )
+        yield chromium
+        await chromium.close()
+
+
+class Visitor:
+    """Somebody at a page, and what they do there."""
+
+    def __init__(self, page: Page, site: str) -> None:
+        self.page = page
+        self.site = site
+        self.message = page.get_by_role("textbox", name="Your message")
+        self.bubbles = page.locator(".turn__text")
+        self.open_question = page.locator("fieldset.is-open").first
+
+    async def go(self, path: str) -> None:
+        await self.page.goto(self.site + path)
+
+    async def start(self, study: Study) -> None:
+        """From the study link to the chat."""
+        await self.go(study.get_entry_url())
+        await self.page.get_by_label("I agree to take part").check()
+        await self.page.get_by_role("button", name="Continue").click()
+        await self.page.get_by_role("button", name="Start the conversation").click()
+        await expect(self.bubbles).to_have_count(1)
+
+    async def say(self, text: str) -> None:
+        await self.ready()
+        await self.message.fill(text)
+        await self.message.press("Enter")
+
+    async def ready(self) -> None:
+        """Wait until a message may be sent."""
+        await expect(self.page.locator("#send")).to_have_attribute("aria-disabled", "false")
+
+    async def answer(self, *choices: str) -> None:
+        """Answer the open questions in order, by mouse."""
+        for choice in choices:
+            await self.open_question.get_by_role("button", name=choice).click()
+
+    async def exchange(self, text: str, *choices: str) -> None:
+        await self.say(text)
+        await self.answer(*(choices or ("Yes", "Yes")))
+
+    async def finish(self) -> None:
+        await self.page.get_by_role("button", name="Finish").click()
+        await self.page.get_by_role("button", name="Yes, finish").click()
+        await expect(self.page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+    def questions(self, reply: int) -> Locator:
+        """The questions under a reply, counted from 1."""
+        return self.page.locator(".questions").nth(reply - 1)
+
+    async def texts(self) -> list[str]:
+        return await self.bubbles.all_text_contents()
+
+    async def another_tab(self) -> "Visitor":
+        page = await self.page.context.new_page()
+        await page.goto(self.page.url)
+        return Visitor(page, self.site)
+
+
+Visit = Callable[..., Awaitable[Visitor]]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(browser: Browser, site: str, transactional_db: None) -> AsyncIterator[Visit]:
+    """Open a browser of one's own; options are those of Playwright's new_context.
+
+    At the end, no page may have raised an error, broken the Content-Security-Policy, or asked
+    anything of another server.
+    """
+    complaints: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    async def open_browser(**options: Any) -> Visitor:
+        context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}} | options)
+        context.set_default_timeout(PATIENCE_MS)
+        context.on("console", lambda message: complaints.extend(_complaint(message)))
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
+        context.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((site, "data:")) else complaints.append(request.url)
+            ),
+        )
+        contexts.append(context)
+        return Visitor(await context.new_page(), site)
+
+    yield open_browser
+    for context in contexts:
+        await context.close()
+    assert complaints == []
+
+
+def _complaint(message: ConsoleMessage) -> list[str]:
+    # The browser reports refusals that tests provoke (4xx pages, closed sockets) as errors too.
+    expected = ("Failed to load resource", "WebSocket connection to")
+    if message.type != "error" or message.text.startswith(expected):
+        return []
+    return [message.text]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def wanda(visit: Visit) -> Visitor:
+    return await visit()

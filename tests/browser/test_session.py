@@ -1,0 +1,90 @@
+"""The main job: talk, judge every reply, get the completion code."""
+
+import pytest
+from playwright.async_api import expect
+
+from crowd.models import Participation
+from labels.models import Label
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_a_full_session_leads_to_the_completion_code(wanda, study):
+    await wanda.start(study)
+    for number in range(1, 7):
+        await wanda.exchange(f"Message {number}", "Yes", "No")
+    await expect(wanda.page.get_by_role("button", name="Finish")).to_be_disabled()
+    await wanda.exchange("Message 7", "No")
+    await wanda.finish()
+
+    participation = await Participation.objects.aget()
+    assert await wanda.page.get_by_label("Completion code").input_value() == participation.completion_code
+    answers = [label.answers async for label in Label.objects.order_by("turn__position")]
+    assert answers == [{"sensible": True, "specific": False}] * 6 + [{"sensible": False, "specific": False}]
+
+
+async def test_the_second_question_appears_only_after_yes(wanda, study):
+    await wanda.start(study)
+    await wanda.say("Hello")
+    first, second = (
+        wanda.questions(1).get_by_role("group", name=name) for name in ("make sense", "specific")
+    )
+    await expect(first).to_be_visible()
+    await expect(second).to_be_hidden()
+
+    await first.get_by_role("button", name="Yes").click()
+    await expect(second).to_be_visible()
+    await first.get_by_role("button", name="No").click()
+    await expect(second).to_be_hidden()
+    await expect(wanda.questions(1).get_by_text("Saved", exact=True)).to_be_visible()
+
+
+async def test_an_answer_can_be_changed_later(wanda, study):
+    await wanda.start(study)
+    await wanda.exchange("One", "No")
+    await wanda.exchange("Two", "Yes", "Yes")
+    await wanda.ready()
+
+    sense = wanda.questions(1).get_by_role("group", name="make sense")
+    await sense.get_by_role("button", name="Yes").click()
+    await wanda.questions(1).get_by_role("group", name="specific").get_by_role("button", name="Yes").click()
+    await expect(wanda.questions(1).get_by_text("Saved", exact=True)).to_be_visible()
+
+    assert [label.answers["specific"] async for label in Label.objects.all()] == [True, True]
+
+
+async def test_a_message_waits_until_the_last_reply_is_judged(wanda, study):
+    await wanda.start(study)
+    await wanda.say("One")
+    await expect(wanda.open_question).to_be_visible()
+    await wanda.message.fill("Two")
+    await wanda.message.press("Enter")
+
+    await expect(wanda.page.get_by_text("Answer the question under the last reply")).to_be_visible()
+    await expect(wanda.open_question).to_be_focused()
+    await expect(wanda.message).to_have_value("Two")
+    await wanda.answer("No")
+    await wanda.ready()
+    await expect(wanda.message).to_be_focused()
+    await wanda.message.press("Enter")
+    await expect(wanda.bubbles).to_have_count(5)
+
+
+async def test_the_conversation_ends_at_the_most_turns(wanda, make_study):
+    await wanda.start(make_study(min_turns=2, max_turns=4))
+    await wanda.exchange("One")
+    await wanda.exchange("Two")
+
+    await expect(wanda.page.get_by_text("That was the last turn. You can finish now.")).to_be_visible()
+    await expect(wanda.page.locator("#send")).to_have_attribute("aria-disabled", "true")
+    await wanda.finish()
+
+
+async def test_a_message_that_is_too_long_stays_in_the_box_with_the_reason(wanda, study):
+    await wanda.start(study)
+    await wanda.message.fill("😀" * 4001)
+    await wanda.message.press("Enter")
+
+    await expect(wanda.page.get_by_text("4001 / 4000")).to_be_visible()
+    await expect(wanda.page.get_by_text("Shorten your message")).to_be_visible()
+    await expect(wanda.bubbles).to_have_count(1)

@@ -1,0 +1,90 @@
+"""Places with bots, under concurrency: real threads, real transactions."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from crowd.models import Assignment, Participation
+from crowd.queries import progress
+from crowd.refusals import EntryRefusedError
+from crowd.services import HOLD, assign, complete
+from studies.models import Study
+from studies.services import set_state
+from tests.conftest import MakeStudy, enter
+
+
+def assign_at_once(participations: list[Participation]) -> list[str]:
+    """Assign all of them at the same moment; the names of their bots, or the reason for having none."""
+
+    def one(participation: Participation) -> str:
+        try:
+            return assign(participation.pk).study_bot.bot.name
+        except EntryRefusedError as refusal:
+            return refusal.reason
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(participations)) as pool:
+        return list(pool.map(one, participations))
+
+
+def test_fifty_who_enter_at_once_are_spread_exactly_by_target(make_study: MakeStudy) -> None:
+    study = make_study({"big": 20, "middle": 10, "small": 5})
+
+    outcome = Counter(assign_at_once([enter(study) for _ in range(50)]))
+
+    assert outcome == {"big": 20, "middle": 10, "small": 5, "study_full": 15}
+
+
+def test_bots_fill_evenly_while_there_is_room(make_study: MakeStudy) -> None:
+    study = make_study({"one": 100, "two": 100})
+
+    outcome = Counter(assign_at_once([enter(study) for _ in range(20)]))
+
+    assert outcome == {"one": 10, "two": 10}
+
+
+def test_one_worker_who_starts_many_times_at_once_has_one_place(study: Study) -> None:
+    participation = enter(study)
+
+    assign_at_once([participation] * 10)
+
+    assert Assignment.objects.count() == 1
+
+
+def test_an_abandoned_place_returns_to_the_pool_and_its_worker_may_still_finish(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study({"only": 1})
+    abandoned = assign(enter(study).pk)
+    later = timezone.now() + HOLD + timedelta(minutes=1)
+
+    with pytest.raises(EntryRefusedError, match="conversations that are still needed"):
+        assign(enter(study).pk)
+    second = assign(enter(study).pk, now=later)
+    for assignment in (abandoned, second):
+        complete(assignment.pk, Assignment.Outcome.COMPLETE, now=later)
+
+    assert [(bot.finished, bot.target) for bot in progress(study)] == [(2, 1)]
+
+
+def test_a_conversation_that_the_bot_ended_does_not_count(make_study: MakeStudy) -> None:
+    study = make_study({"only": 1})
+    failed = assign(enter(study).pk)
+    complete(failed.pk, Assignment.Outcome.BOT_FAILED, now=timezone.now())
+
+    assert assign(enter(study).pk).pk != failed.pk
+
+
+def test_a_closed_study_gives_no_new_places_but_keeps_the_old(study: Study) -> None:
+    inside, outside = enter(study), enter(study)
+    place = assign(inside.pk)
+    set_state(study.pk, Study.State.CLOSED)
+
+    assert assign(inside.pk) == place
+    with pytest.raises(EntryRefusedError, match="no new participants"):
+        assign(outside.pk)

@@ -1,0 +1,194 @@
+"""The way of a worker through the pages, over HTTP."""
+
+import re
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+
+from crowd.models import Participation, Worker
+from crowd.sessions import COOKIE
+from studies.models import Study
+from studies.services import set_state
+from tests.conftest import MakeStudy
+
+
+def agree(client: Client, study: Study, **fields: str) -> HttpResponse:
+    return client.post(f"/s/{study.code}/consent/", {"agree": "yes", "consent": "1", **fields})
+
+
+def test_a_worker_goes_from_the_link_to_the_chat(study: Study) -> None:
+    client = Client()
+
+    welcome = client.get(f"/s/{study.code}/")
+    consented = agree(client, study)
+    instructions = client.get(consented.url)
+    started = client.post(f"/s/{study.code}/start/")
+    chat = client.get(started.url)
+
+    assert "experimental chatbot" in welcome.content.decode()
+    assert "You talk to a machine." in welcome.content.decode()
+    assert "tennis" in instructions.content.decode()
+    assert re.search(r'"socket": "/ws/dialogues/[0-9a-f-]{36}/"', chat.content.decode())
+    assert "Scripty" not in chat.content.decode()
+
+
+def test_an_open_study_shows_the_name_of_the_bot(make_study: MakeStudy) -> None:
+    study = make_study(blind=False)
+    client = Client()
+    agree(client, study)
+
+    assert "Scripty" in client.post(f"/s/{study.code}/start/", follow=True).content.decode()
+
+
+def test_the_cookie_is_hidden_from_scripts_and_other_sites(study: Study) -> None:
+    client = Client()
+    agree(client, study)
+
+    cookie = client.cookies[COOKIE]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+    assert int(cookie["max-age"]) > 30 * 24 * 3600
+
+
+@pytest.mark.parametrize("path", ["", "instructions/", "chat/"])
+def test_a_worker_who_returns_goes_on_where_they_were(study: Study, path: str) -> None:
+    client = Client()
+    agree(client, study)
+    client.post(f"/s/{study.code}/start/")
+
+    assert client.get(f"/s/{study.code}/", follow=True).request["PATH_INFO"] == f"/s/{study.code}/chat/"
+    assert client.get(f"/s/{study.code}/{path}", follow=True).status_code == 200
+
+
+def test_consent_twice_is_one_participation(study: Study) -> None:
+    client = Client()
+    agree(client, study)
+    agree(client, study)
+
+    assert Participation.objects.count() == Worker.objects.count() == 1
+
+
+def test_without_agreement_nothing_is_stored(study: Study) -> None:
+    response = Client().post(f"/s/{study.code}/consent/", {"consent": "1"})
+
+    assert response.status_code == 422
+    assert "tick that you agree" in response.content.decode()
+    assert Worker.objects.count() == 0
+
+
+def test_consent_to_a_text_that_changed_meanwhile_is_asked_again(study: Study) -> None:
+    response = agree(Client(), study, consent="7")
+
+    assert response.status_code == 422
+    assert "has changed" in response.content.decode()
+
+
+def test_a_resume_code_continues_on_another_device(study: Study) -> None:
+    phone, laptop = Client(), Client()
+    agree(phone, study)
+    code = Participation.objects.get().resume_code
+
+    response = laptop.post(f"/s/{study.code}/resume/", {"code": code.lower().replace("-", " ")})
+
+    assert response.url == f"/s/{study.code}/instructions/"
+    assert laptop.get(response.url).status_code == 200
+    assert Worker.objects.count() == 1
+
+
+@pytest.mark.parametrize("code", ["", "AAAAA-AAAAA", "x" * 5000, "'; DROP TABLE crowd_worker; --"])
+def test_a_wrong_resume_code_is_explained(study: Study, code: str) -> None:
+    response = Client().post(f"/s/{study.code}/resume/", {"code": code})
+
+    assert response.status_code == 422
+    assert "Codes look like" in response.content.decode()
+
+
+def test_guessing_resume_codes_is_slowed_down(study: Study) -> None:
+    client = Client(REMOTE_ADDR="198.51.100.7")
+    statuses = [
+        client.post(f"/s/{study.code}/resume/", {"code": "AAAAA-AAAAA"}).status_code for _ in range(21)
+    ]
+
+    assert statuses[0] == 422
+    assert statuses[-1] == 429
+
+
+def test_a_panel_names_its_worker_in_the_link(study: Study) -> None:
+    client = Client()
+    page = client.get(f"/s/{study.code}/?PROLIFIC_PID=5f2c9d")
+    assert "PROLIFIC_PID=5f2c9d" in page.content.decode()
+
+    agree(client, study, panel="PROLIFIC_PID=5f2c9d")
+
+    worker = Worker.objects.get()
+    assert (worker.panel, worker.panel_id) == ("PROLIFIC_PID", "5f2c9d")
+
+
+def test_knowing_a_panel_id_does_not_open_its_owners_work(study: Study) -> None:
+    agree(Client(), study, panel="PROLIFIC_PID=5f2c9d")
+
+    response = agree(Client(), study, panel="PROLIFIC_PID=5f2c9d")
+
+    assert response.status_code == 409
+    assert "resume code" in response.content.decode()
+    assert COOKIE not in response.cookies
+
+
+def test_odd_panel_ids_are_ignored(study: Study) -> None:
+    agree(Client(), study, panel="PROLIFIC_PID=<script>alert(1)</script>")
+
+    assert Worker.objects.get().panel_id == ""
+
+
+@pytest.mark.parametrize("path", ["", "instructions/", "chat/", "thanks/"])
+def test_an_unknown_study_says_so(transactional_db: None, path: str) -> None:
+    response = Client().get(f"/s/nosuchcode/{path}")
+
+    assert response.status_code == 404
+    assert "does not lead to a study" in response.content.decode()
+
+
+def test_a_closed_study_lets_nobody_new_in(study: Study) -> None:
+    set_state(study.pk, Study.State.CLOSED)
+    client = Client()
+
+    assert client.get(f"/s/{study.code}/").status_code == 403
+    assert agree(client, study).status_code == 403
+    assert Worker.objects.count() == 0
+
+
+def test_a_full_study_says_so_at_the_start(make_study: MakeStudy) -> None:
+    study = make_study({"only": 1})
+    first, second = Client(), Client()
+    for client in (first, second):
+        agree(client, study)
+    first.post(f"/s/{study.code}/start/")
+
+    response = second.post(f"/s/{study.code}/start/")
+
+    assert response.status_code == 409
+    assert "places are taken" in response.content.decode()
+
+
+@pytest.mark.parametrize("cookie", ["", "forged", "eyJ3b3JrZXIiOjF9:1abc:def"])
+@pytest.mark.parametrize("path", ["instructions/", "chat/", "thanks/"])
+def test_a_forged_session_is_refused_in_plain_words(study: Study, path: str, cookie: str) -> None:
+    client = Client()
+    client.cookies[COOKIE] = cookie
+
+    response = client.get(f"/s/{study.code}/{path}")
+
+    assert response.status_code == 401
+    assert "your work is safe" in response.content.decode()
+
+
+def test_the_completion_code_comes_after_the_end_only(study: Study) -> None:
+    client = Client()
+    agree(client, study)
+    client.post(f"/s/{study.code}/start/")
+
+    response = client.get(f"/s/{study.code}/thanks/", follow=True)
+
+    assert response.request["PATH_INFO"] == f"/s/{study.code}/chat/"
+    assert Participation.objects.get().completion_code not in response.content.decode()

@@ -1,0 +1,152 @@
+"""Whatever two tabs send, in whatever order and however often: the dialogue stays legal, nothing is lost."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4, uuid5
+
+from asgiref.sync import sync_to_async
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bots import host
+from crowd.sessions import signed
+from dialogues import turn_taking
+from dialogues.models import Dialogue, Turn
+from labels.models import Label
+from studies.models import Study
+from tests.conftest import MakeStudy, Tab, start_dialogue, worker_of
+
+KEYS = st.integers(0, 7)
+ANSWERS = st.sampled_from(
+    [
+        {"sensible": True, "specific": True},
+        {"sensible": True, "specific": False},
+        {"sensible": False},
+        {"sensible": False, "specific": True},
+        {"specific": True},
+        {},
+    ]
+)
+TURNS = st.builds(
+    lambda key, text: {"type": "turn", "key": key, "text": text},
+    KEYS,
+    st.sampled_from(["Hello", "You?", " "]),
+)
+LABELS = st.builds(
+    lambda position, answers: {"type": "label", "position": position, "answers": answers},
+    st.integers(-1, 8),
+    ANSWERS,
+)
+OTHERS = st.sampled_from([{"type": kind} for kind in ("retry", "finish", "give_up", "dance")])
+# A message and the label of its reply, so that some dialogues get to their end.
+EXCHANGE = st.just({"type": "exchange"})
+# (which tab, frame, whether to wait for everything to settle before the next)
+STEPS = st.lists(st.tuples(st.integers(0, 1), EXCHANGE | TURNS | LABELS | OTHERS, st.booleans()), max_size=16)
+
+
+@dataclass
+class Acknowledged:
+    """What the server has said is saved."""
+
+    turns: dict[str, str] = field(default_factory=dict)
+    labels: dict[int, dict[str, bool]] = field(default_factory=dict)
+    ended: bool = False
+
+    def note(self, frame: dict[str, Any]) -> None:
+        if frame["type"] == "turn_saved":
+            self.turns[frame["turn"]["key"]] = frame["turn"]["text"]
+        elif frame["type"] == "label_saved":
+            self.labels[frame["position"]] = frame["answers"]
+        elif frame["type"] == "state":
+            self.ended = self.ended or frame["finished"] is not None
+
+
+async def settle(dialogue: Dialogue, tabs: list[Tab], acknowledged: Acknowledged) -> None:
+    """Wait until no reply is on its way, and take in every frame."""
+    quiet = False
+    while not quiet or dialogue.pk in turn_taking._answering:
+        quiet = True
+        for tab in tabs:
+            while not await tab.application.receive_nothing(timeout=0.03, interval=0.005):
+                message = await tab.application.receive_output(timeout=1)
+                acknowledged.note(json.loads(message["text"]))
+                quiet = False
+
+
+async def exchange(dialogue: Dialogue, tabs: list[Tab], which: int, acknowledged: Acknowledged) -> None:
+    await tabs[which].send(type="turn", key=str(uuid4()), text="Well?")
+    await settle(dialogue, tabs, acknowledged)
+    await dialogue.arefresh_from_db()
+    for position in dialogue.unlabelled:
+        await tabs[1 - which].send(
+            type="label", position=position, answers={"sensible": True, "specific": True}
+        )
+
+
+@sync_to_async
+def begin(study: Study) -> tuple[Dialogue, str]:
+    dialogue = start_dialogue(study)
+    return dialogue, signed(worker_of(dialogue).pk)
+
+
+@sync_to_async
+def check(dialogue: Dialogue, acknowledged: Acknowledged) -> None:
+    dialogue.refresh_from_db()
+    turns = list(Turn.objects.filter(dialogue=dialogue).order_by("position"))
+    labels = {label.turn.position: label for label in Label.objects.filter(turn__dialogue=dialogue)}
+    assert [turn.position for turn in turns] == list(range(dialogue.turns))
+    assert dialogue.turns <= 1 + dialogue.max_turns
+    assert all((turn.key is None) == (turn.position % 2 == 0) for turn in turns)
+    bot_turns = [turn.position for turn in turns if turn.position % 2 == 0 and turn.position > 0]
+    assert dialogue.bot_turns == len(bot_turns)
+    assert dialogue.unlabelled == [position for position in bot_turns if position not in labels]
+    assert all(position in bot_turns for position in labels)
+    assert all(label.answers["sensible"] or not label.answers["specific"] for label in labels.values())
+    for turn in turns[3::2]:  # a later message of the worker: the reply before it had its label by then
+        assert labels[turn.position - 1].created_at <= turn.created_at
+    assert acknowledged.turns == {str(turn.key): turn.text for turn in turns if turn.key}
+    assert acknowledged.labels == {position: label.answers for position, label in labels.items()}
+    assert acknowledged.ended == bool(dialogue.ending)
+    if dialogue.ending == Dialogue.Ending.COMPLETE:
+        assert not dialogue.unlabelled
+        assert len(bot_turns) >= dialogue.min_turns / 2
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(exchanges=st.integers(0, 3), steps=STEPS, fails=st.booleans())
+async def test_any_interleaving_leaves_a_legal_dialogue(
+    make_study: MakeStudy, exchanges: int, steps: list[tuple[int, dict[str, Any], bool]], fails: bool
+) -> None:
+    script = {"replies": ["Go on."], "fail_on": [2] if fails else []}
+    study = await sync_to_async(make_study)(
+        {f"fails-{fails}": 1_000_000}, script=script, min_turns=4, max_turns=6
+    )
+    dialogue, cookie = await begin(study)
+    tabs = [Tab(dialogue, cookie), Tab(dialogue, cookie)]
+    acknowledged = Acknowledged()
+    for tab in tabs:
+        await tab.connect()
+
+    for _ in range(exchanges):
+        await exchange(dialogue, tabs, 0, acknowledged)
+    for which, frame, wait in steps:
+        if frame["type"] == "exchange":
+            await exchange(dialogue, tabs, which, acknowledged)
+            continue
+        keyed = frame | {"key": str(uuid5(UUID(int=frame["key"]), "key"))} if "key" in frame else frame
+        await tabs[which].send(**keyed)
+        if wait:
+            await settle(dialogue, tabs, acknowledged)
+    await settle(dialogue, tabs, acknowledged)
+
+    await check(dialogue, acknowledged)
+    for tab in tabs:
+        await tab.disconnect()
+    host.close()
+    await asyncio.sleep(0)
