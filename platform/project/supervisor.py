@@ -29,6 +29,12 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS_UNTIL_WELL = 60.0
 LONGEST_PAUSE = 30.0
 GLANCE_SECONDS = 0.1
+WEB_OPTIONS = [
+    "--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio",
+    "--ws-max-size", str(256 * 1024), "--ws-per-message-deflate", "false",
+    "--lifespan", "on", "--log-level", "warning", "--no-access-log",
+    "--timeout-graceful-shutdown", "5",
+]  # fmt: skip
 
 
 class Service(Protocol):
@@ -174,11 +180,7 @@ class Supervisor:
     def _start_programs(self) -> None:
         fd = self.listener.fileno()
         os.set_inheritable(fd, True)
-        web = ["-m", "uvicorn", "project.asgi:application", "--fd", str(fd)]
-        web += ["--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio"]
-        web += ["--ws-max-size", str(256 * 1024), "--ws-per-message-deflate", "false"]
-        web += ["--lifespan", "on", "--log-level", "warning", "--no-access-log"]
-        web += ["--timeout-graceful-shutdown", "5"]
+        web = ["-m", "uvicorn", "project.asgi:application", "--fd", str(fd), *WEB_OPTIONS]
         # Jobs travel as JSON, so what Celery says about root and pickle does not apply.
         worker = [
             "-W",
