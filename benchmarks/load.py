@@ -130,7 +130,9 @@ class Run:
     labels: list[float] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
 
-    async def timed(self, browser: Browser, frame: bytes, into: list[float], due: float | None = None) -> bytes:
+    async def timed(
+        self, browser: Browser, frame: bytes, into: list[float], due: float | None = None
+    ) -> bytes:
         """An exchange, counted if it ends in the window; `due` is when it should have begun."""
         began = due or time.monotonic()
         try:
@@ -217,7 +219,8 @@ async def carry_out(job: dict[str, Any]) -> dict[str, Any]:
     chats: list[Coroutine[Any, Any, None]]
     if every:
         chats = [
-            chat_by_the_clock(browser, run, now + every * i / count, every) for i, browser in enumerate(browsers)
+            chat_by_the_clock(browser, run, now + every * i / count, every)
+            for i, browser in enumerate(browsers)
         ]
     else:
         chats = [chat(browsers[i::count], run, job["labelling"]) for i in range(count)]
@@ -247,7 +250,10 @@ def quantiles(seconds: list[float]) -> dict[str, float]:
     if not seconds:
         return {}
     ordered = sorted(seconds)
-    return {f"p{q}": round(1000 * ordered[min(len(ordered) - 1, len(ordered) * q // 100)], 2) for q in (50, 95, 99)}
+    return {
+        f"p{q}": round(1000 * ordered[min(len(ordered) - 1, len(ordered) * q // 100)], 2)
+        for q in (50, 95, 99)
+    }
 
 
 if __name__ == "__main__":

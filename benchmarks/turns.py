@@ -103,7 +103,9 @@ class Bench:
             raise SystemExit(f"The load for {name} failed:\n{done.stderr}")
         seen: Result = json.loads(done.stdout)
         turns = max(1, seen["turns"])
-        used = {f"{who}_cpu_us_per_turn": round(1e6 * s / turns) for who, s in seen.pop("cpu_seconds").items()}
+        used = {
+            f"{who}_cpu_us_per_turn": round(1e6 * s / turns) for who, s in seen.pop("cpu_seconds").items()
+        }
         return {"turns_per_s": seen["turns"] / seconds, **seen, **used}
 
     def compare(self, chatters: int, repetitions: int, study: Any) -> Result:
@@ -287,7 +289,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="each repetition lasts (default: 3)")
     parser.add_argument("--open-seconds", type=float, default=10.0, help="the open loop lasts (default: 10)")
     parser.add_argument("--open-chatters", type=int, default=OPEN_CHATTERS, help="(default: %(default)s)")
-    parser.add_argument("--chatters", type=int, nargs="+", default=CHATTERS, help="closed loops (default: 1 20 200)")
+    parser.add_argument(
+        "--chatters", type=int, nargs="+", default=CHATTERS, help="closed loops (default: 1 20 200)"
+    )
     options = parser.parse_args()
     began = time.monotonic()
     result = surroundings() | measured(options)

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from bots.client import Reply
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
+from dialogues.database import Prepared
 from dialogues.models import MAX_TEXT, Dialogue, Fault, Participant, Turn
 from dialogues.place import Place, SavedTurn
 from dialogues.progress import Progress
@@ -75,7 +76,10 @@ def _seat(dialogue: Dialogue, assignment: Assignment, *, worker_seat: int) -> No
     Participant.objects.bulk_create([worker, bot])
 
 
-OPEN_EXCHANGE = """
+OPEN_EXCHANGE = Prepared(
+    "open_exchange",
+    {"dialogue": "bigint", "seat": "integer", "text": "text", "key": "uuid", "now": "timestamptz"},
+    """
 WITH moved AS (
     UPDATE dialogues_dialogue AS d
        SET turns = d.turns + 1
@@ -96,7 +100,8 @@ SELECT saved.position, moved.turns, moved.bot_turns, moved.unlabelled,
           FROM dialogues_turn AS t
          WHERE t.dialogue_id = %(dialogue)s)
   FROM moved, saved
-"""
+""",
+)
 
 
 def open_exchange(place: Place, *, text: str, key: UUID, now: datetime | None = None) -> Exchange:
@@ -107,12 +112,7 @@ def open_exchange(place: Place, *, text: str, key: UUID, now: datetime | None = 
     """
     now = now or timezone.now()
     text = _checked_text(text)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            OPEN_EXCHANGE,
-            {"dialogue": place.dialogue_id, "seat": place.seat, "text": text, "key": str(key), "now": now},
-        )
-        row = cursor.fetchone()
+    row = OPEN_EXCHANGE.row(dialogue=place.dialogue_id, seat=place.seat, text=text, key=str(key), now=now)
     if row is None:
         return _explain(place, text=text, key=key)
     position, turns, bot_turns, unlabelled, earlier = row
@@ -144,22 +144,29 @@ def _explain(place: Place, *, text: str, key: UUID) -> Exchange:
     return Exchange(saved_turn(place, stored), context, progress, saved_turn(place, reply) if reply else None)
 
 
-CLOSE_EXCHANGE = """
+CLOSE_EXCHANGE = Prepared(
+    "close_exchange",
+    {
+        "dialogue": "bigint", "position": "smallint", "text": "text", "now": "timestamptz",
+        "version": "bigint", "latency": "integer", "seed": "bigint", "candidates": "jsonb",
+    },
+    """
 WITH moved AS (
     UPDATE dialogues_dialogue AS d
        SET turns = d.turns + 1,
            bot_turns = d.bot_turns + 1,
-           unlabelled = d.unlabelled || %(position)s::smallint
+           unlabelled = d.unlabelled || %(position)s
      WHERE d.id = %(dialogue)s AND d.ended_at IS NULL AND d.turns = %(position)s
  RETURNING d.id, d.turns, d.bot_turns, d.unlabelled
 ), saved AS (
     INSERT INTO dialogues_turn
            (dialogue_id, position, text, created_at, bot_version_id, latency_ms, seed, candidates)
-    SELECT id, %(position)s, %(text)s, %(now)s, %(version)s, %(latency)s, %(seed)s, %(candidates)s::jsonb
+    SELECT id, %(position)s, %(text)s, %(now)s, %(version)s, %(latency)s, %(seed)s, %(candidates)s
       FROM moved
 )
 SELECT turns, bot_turns, unlabelled FROM moved
-"""
+""",
+)  # fmt: skip
 
 
 def close_exchange(
@@ -172,19 +179,16 @@ def close_exchange(
     """
     now = now or timezone.now()
     candidates = [[c.text, c.score] for c in reply.response.candidates]
-    row_of_reply: dict[str, str | int | datetime | None] = {
-        "dialogue": place.dialogue_id,
-        "position": position,
-        "text": reply.response.text,
-        "now": now,
-        "version": reply.version_id,
-        "latency": reply.latency_ms,
-        "seed": reply.seed,
-        "candidates": json.dumps(candidates) if candidates else None,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(CLOSE_EXCHANGE, row_of_reply)
-        row = cursor.fetchone()
+    row = CLOSE_EXCHANGE.row(
+        dialogue=place.dialogue_id,
+        position=position,
+        text=reply.response.text,
+        now=now,
+        version=reply.version_id,
+        latency=reply.latency_ms,
+        seed=reply.seed,
+        candidates=json.dumps(candidates) if candidates else None,
+    )
     if row is None:
         return _first_reply(place, position)
     progress = place.progress(turns=row[0], bot_turns=row[1], unlabelled=row[2], ended=False)
