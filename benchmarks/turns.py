@@ -31,7 +31,7 @@ import psutil
 
 from project.embedded import PostgreSQL, Redis
 from project.processes import spawn, stop
-from project.supervisor import WEB_OPTIONS
+from project.supervisor import WEB
 
 ROOT = Path(__file__).resolve().parents[1]
 CHATTERS = (1, 20, 200)
@@ -59,8 +59,8 @@ class Server:
         with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
             self.port = listener.getsockname()[1]
             fd = listener.fileno()
-            command = [sys.executable, "-m", "uvicorn", self.application, "--fd", str(fd)]
-            self.process = spawn([*command, *WEB_OPTIONS, *self.options], pass_fds=[fd])
+            web = WEB.replace("project.asgi:application", self.application).split()
+            self.process = spawn([sys.executable, *web, *self.options, "--fd", str(fd)], pass_fds=[fd])
         if self.core is not None:
             psutil.Process(self.process.pid).cpu_affinity([self.core])
         self._wait_until_it_answers()

@@ -49,18 +49,18 @@ def _attempts_are_forgotten() -> None:
 
 
 @pytest.fixture
-def ada(transactional_db: None) -> User:
-    return User.objects.create_superuser("ada", password="correct horse")
+def ada(db: None) -> User:
+    return User.objects.create_superuser("ada")
 
 
 @pytest.fixture
-def rex(transactional_db: None) -> User:
-    return User.objects.create_user("rex", password="correct horse")
+def rex(db: None) -> User:
+    return User.objects.create_user("rex")
 
 
 @pytest.fixture
-def mallory(transactional_db: None) -> User:
-    return User.objects.create_user("mallory", password="correct horse")
+def mallory(db: None) -> User:
+    return User.objects.create_user("mallory")
 
 
 @pytest.fixture

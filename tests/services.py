@@ -19,7 +19,9 @@ _stops: list[Callable[[], None]] = []
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
     os.environ.setdefault("SECRET_KEY", "only for tests")
-    folder = Path(tempfile.mkdtemp(prefix="turnwise-"))
+    memory = Path("/dev/shm")  # emptying tables between tests is mostly waiting for the disk
+    in_memory = str(memory) if os.access(memory, os.W_OK) else None
+    folder = Path(tempfile.mkdtemp(prefix="turnwise-", dir=in_memory))
     folder.chmod(0o711)  # PostgreSQL runs as another user where root runs the tests
     _stops.append(lambda: shutil.rmtree(folder, ignore_errors=True))
     # Never the services or the key of a server that runs beside the tests.

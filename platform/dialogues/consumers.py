@@ -1,5 +1,6 @@
 """The worker's socket. Translates frames to calls and back; decides nothing."""
 
+import asyncio
 import json
 import logging
 import time
@@ -47,6 +48,8 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         await self.accept()
         self.is_open = True
         self.alone = True
+        # A reply told while the state is being read would be overwritten by that older state.
+        self.in_order = asyncio.Lock()
         self.allowance = float(BURST)
         self.last_frame_at = self.last_sign_of_life = time.monotonic()
         self.handlers: dict[str, Handler] = self.frame_handlers()
@@ -115,7 +118,8 @@ class DialogueConsumer(AsyncWebsocketConsumer):
 
     async def tell(self, frame: Frame) -> None:
         """Send a frame to every tab of this dialogue."""
-        await self.say(frame)
+        async with self.in_order:
+            await self.say(frame)
         if not self.alone or not self.is_open:
             event = {"type": "tab.frame", "frame": frame, "from": self.channel_name}
             await self.channel_layer.group_send(self.group, event)
@@ -132,7 +136,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         """
         turns, progress, faults = await in_database(queries.snapshot, self.place)
         if progress.reply_due and not faults and not turn_taking.is_answering(self.place):
-            await turn_taking.retry(self.place, tell=self.tell)
+            turn_taking.resume(self.place, turns, progress, tell=self.tell)
         has_failed = progress.reply_due and faults > 0 and not turn_taking.is_answering(self.place)
         return {
             "type": "state",
@@ -144,10 +148,16 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         }
 
     async def _show_state(self) -> None:
-        await self.say(await self.state())
+        async with self.in_order:
+            await self.say(await self.state())
 
     async def _show_state_everywhere(self) -> None:
-        await self.tell(await self.state())
+        """Every tab reads for itself: a state read here could reach another tab after something newer."""
+        await self._show_state()
+        if not self.alone:
+            await self.channel_layer.group_send(
+                self.group, {"type": "tab.changed", "from": self.channel_name}
+            )
 
     async def _refuse(self, refusal: RefusedError, frame: Frame) -> None:
         given = {name: frame[name] for name in ("key", "position") if isinstance(frame.get(name), str | int)}
@@ -161,12 +171,19 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     # --- events of other tabs --------------------------------------------------------------------
 
     async def tab_joined(self, event: Frame) -> None:
-        """Another tab opened: it hears of everything from now on, and reads anew what it missed meanwhile."""
-        if event["tab"] == self.channel_name or not self.alone:
-            return
+        """Another tab opened: from now on it hears of everything that this one tells."""
+        if event["tab"] != self.channel_name:
+            self.alone = False
+            await self.channel_layer.send(event["tab"], {"type": "tab.here"})
+
+    async def tab_here(self, event: Frame) -> None:
+        """This tab is not alone. What the other told before it knew of this one is read anew."""
         self.alone = False
-        await self.channel_layer.group_send(self.group, {"type": "tab.joined", "tab": self.channel_name})
-        await self._show_state_everywhere()
+        await self._show_state()
+
+    async def tab_changed(self, event: Frame) -> None:
+        if event["from"] != self.channel_name:
+            await self._show_state()
 
     async def tab_frame(self, event: Frame) -> None:
         if event["from"] != self.channel_name:

@@ -2,7 +2,8 @@
 
 Each statement moves the dialogue's own row on only if the protocol allows it, and inserts the turn in
 the same step. PostgreSQL evaluates the condition again once it holds the row, so of two frames that
-race for the same position one wins and the other is told why (`_explain`). See
+race for the same position one wins and the other is told why (`_explain`). Times are PostgreSQL's,
+taken once the row is held, so that they stand in the order of what happened. See
 docs/decisions/0003-one-statement-per-turn.md.
 """
 
@@ -78,7 +79,7 @@ def _seat(dialogue: Dialogue, assignment: Assignment, *, worker_seat: int) -> No
 
 OPEN_EXCHANGE = Prepared(
     "open_exchange",
-    {"dialogue": "bigint", "seat": "integer", "text": "text", "key": "uuid", "now": "timestamptz"},
+    {"dialogue": "bigint", "seat": "integer", "text": "text", "key": "uuid"},
     """
 WITH moved AS (
     UPDATE dialogues_dialogue AS d
@@ -92,10 +93,10 @@ WITH moved AS (
  RETURNING d.id, d.turns, d.bot_turns, d.unlabelled
 ), saved AS (
     INSERT INTO dialogues_turn (dialogue_id, position, text, key, created_at)
-    SELECT id, turns - 1, %(text)s, %(key)s, %(now)s FROM moved
- RETURNING position
+    SELECT id, turns - 1, %(text)s, %(key)s, clock_timestamp() FROM moved
+ RETURNING position, created_at
 )
-SELECT saved.position, moved.turns, moved.bot_turns, moved.unlabelled,
+SELECT saved.position, saved.created_at, moved.turns, moved.bot_turns, moved.unlabelled,
        (SELECT array_agg(t.text ORDER BY t.position)
           FROM dialogues_turn AS t
          WHERE t.dialogue_id = %(dialogue)s)
@@ -104,20 +105,19 @@ SELECT saved.position, moved.turns, moved.bot_turns, moved.unlabelled,
 )
 
 
-def open_exchange(place: Place, *, text: str, key: UUID, now: datetime | None = None) -> Exchange:
+def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
     """Save what the worker wrote, once per key, and say what the bot is to answer.
 
     Raises:
         RefusedError: the protocol does not allow a message now, or the key was used with another text.
     """
-    now = now or timezone.now()
     text = _checked_text(text)
-    row = OPEN_EXCHANGE.row(dialogue=place.dialogue_id, seat=place.seat, text=text, key=str(key), now=now)
+    row = OPEN_EXCHANGE.row(dialogue=place.dialogue_id, seat=place.seat, text=text, key=str(key))
     if row is None:
         return _explain(place, text=text, key=key)
-    position, turns, bot_turns, unlabelled, earlier = row
+    position, at, turns, bot_turns, unlabelled, earlier = row
     progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
-    turn = SavedTurn(position, "human", text, position >= place.opening_turns, str(key), now.isoformat())
+    turn = SavedTurn(position, "human", text, position >= place.opening_turns, str(key), at.isoformat())
     return Exchange(turn, context_of(place, [*(earlier or []), text]), progress)
 
 
@@ -147,8 +147,8 @@ def _explain(place: Place, *, text: str, key: UUID) -> Exchange:
 CLOSE_EXCHANGE = Prepared(
     "close_exchange",
     {
-        "dialogue": "bigint", "position": "smallint", "text": "text", "now": "timestamptz",
-        "version": "bigint", "latency": "integer", "seed": "bigint", "candidates": "jsonb",
+        "dialogue": "bigint", "position": "smallint", "text": "text", "version": "bigint",
+        "latency": "integer", "seed": "bigint", "candidates": "jsonb",
     },
     """
 WITH moved AS (
@@ -161,29 +161,27 @@ WITH moved AS (
 ), saved AS (
     INSERT INTO dialogues_turn
            (dialogue_id, position, text, created_at, bot_version_id, latency_ms, seed, candidates)
-    SELECT id, %(position)s, %(text)s, %(now)s, %(version)s, %(latency)s, %(seed)s, %(candidates)s
+    SELECT id, %(position)s, %(text)s, clock_timestamp(),
+           %(version)s, %(latency)s, %(seed)s, %(candidates)s
       FROM moved
+ RETURNING created_at
 )
-SELECT turns, bot_turns, unlabelled FROM moved
+SELECT saved.created_at, moved.turns, moved.bot_turns, moved.unlabelled FROM moved, saved
 """,
 )  # fmt: skip
 
 
-def close_exchange(
-    place: Place, *, position: int, reply: Reply, now: datetime | None = None
-) -> tuple[SavedTurn, Progress]:
+def close_exchange(place: Place, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
     """Save the bot's reply at `position`. If one is there already, that first reply stays.
 
     Raises:
         RefusedError: the conversation ended meanwhile; the reply is dropped.
     """
-    now = now or timezone.now()
     candidates = [[c.text, c.score] for c in reply.response.candidates]
     row = CLOSE_EXCHANGE.row(
         dialogue=place.dialogue_id,
         position=position,
         text=reply.response.text,
-        now=now,
         version=reply.version_id,
         latency=reply.latency_ms,
         seed=reply.seed,
@@ -191,8 +189,9 @@ def close_exchange(
     )
     if row is None:
         return _first_reply(place, position)
-    progress = place.progress(turns=row[0], bot_turns=row[1], unlabelled=row[2], ended=False)
-    return SavedTurn(position, "bot", reply.response.text, True, None, now.isoformat()), progress
+    at, turns, bot_turns, unlabelled = row
+    progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
+    return SavedTurn(position, "bot", reply.response.text, True, None, at.isoformat()), progress
 
 
 def _first_reply(place: Place, position: int) -> tuple[SavedTurn, Progress]:

@@ -12,7 +12,7 @@ from chatbots.base import Context
 from chatbots.errors import ChatbotError
 from dialogues import queries, services
 from dialogues.database import in_database
-from dialogues.place import Place
+from dialogues.place import Place, SavedTurn
 from dialogues.progress import Progress
 from dialogues.refusals import RefusedError
 
@@ -58,8 +58,12 @@ async def retry(place: Place, *, tell: Tell) -> None:
     turns, progress, _ = await in_database(queries.snapshot, place)
     if not progress.reply_due:
         raise RefusedError("nothing_to_retry")
-    context = queries.context_of(place, [turn.text for turn in turns])
-    _answer_soon(place, context, progress, tell)
+    resume(place, turns, progress, tell=tell)
+
+
+def resume(place: Place, turns: list[SavedTurn], progress: Progress, *, tell: Tell) -> None:
+    """Ask the bot for the reply that these turns wait for, as after a crash in the middle of an exchange."""
+    _answer_soon(place, queries.context_of(place, [turn.text for turn in turns]), progress, tell)
 
 
 def is_answering(place: Place) -> bool:

@@ -2,9 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
-
-from django.utils import timezone
 
 from dialogues.database import Prepared
 from dialogues.place import Place
@@ -18,7 +15,7 @@ RECORD = Prepared(
     "record_label",
     {
         "dialogue": "bigint", "seat": "integer", "position": "smallint", "rater": "bigint",
-        "question_set": "text", "answers": "jsonb", "now": "timestamptz",
+        "question_set": "text", "answers": "jsonb",
     },
     """
 WITH moved AS (
@@ -34,7 +31,8 @@ WITH moved AS (
  RETURNING d.turns, d.bot_turns, d.unlabelled, t.id AS turn_id
 ), saved AS (
     INSERT INTO labels_label AS l (turn_id, rater_id, question_set, answers, created_at, changed_at, changes)
-    SELECT turn_id, %(rater)s, %(question_set)s, %(answers)s, %(now)s, %(now)s, 0 FROM moved
+    SELECT turn_id, %(rater)s, %(question_set)s, %(answers)s, clock_timestamp(), clock_timestamp(), 0
+      FROM moved
     ON CONFLICT ON CONSTRAINT label_once_per_rater DO UPDATE
        SET answers = EXCLUDED.answers, changed_at = EXCLUDED.changed_at, changes = l.changes + 1
      WHERE l.answers <> EXCLUDED.answers
@@ -45,7 +43,7 @@ SELECT turns, bot_turns, unlabelled FROM moved
 
 
 def record(
-    place: Place, *, position: int, answers: Mapping[str, object], now: datetime | None = None
+    place: Place, *, position: int, answers: Mapping[str, object]
 ) -> tuple[dict[str, Answer], Progress]:
     """Save the worker's label of a bot turn of their own conversation, or change it. Safe to repeat.
 
@@ -63,7 +61,6 @@ def record(
             rater=place.worker_id,
             question_set=place.question_set,
             answers=json.dumps(checked),
-            now=now or timezone.now(),
         )
     if row is None:
         raise _why_not(place, position)

@@ -11,6 +11,7 @@ DATABASE_CURES = {
     'role "': "Correct the user in DATABASE_URL, or create it with createuser.",
     'database "': "Create it with createdb, or correct the name in DATABASE_URL.",
     "translate host name": "Correct the host in DATABASE_URL.",
+    "invalid": "Write DATABASE_URL as postgresql://user:password@host:5432/database.",
     "": "Check the host and port in DATABASE_URL and that PostgreSQL runs there; "
     "unset DATABASE_URL to use the embedded one.",
 }

@@ -1,6 +1,6 @@
 from urllib.parse import urlsplit
 
-from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope, WebSocketScope
 
 REASON = (
     "This page may not open a conversation here: its address and the server's differ. "
@@ -18,6 +18,7 @@ class SameOrigin:
         self.inner = inner
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        assert scope["type"] == "websocket"
         headers = dict(scope["headers"])
         origin = headers.get(b"origin")
         if origin is None or _place(origin) == headers.get(b"host", b"").decode("latin-1").lower():
@@ -33,9 +34,9 @@ def _place(origin: bytes) -> str:
         return ""
 
 
-async def _refuse(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+async def _refuse(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
     await receive()
-    if "websocket.http.response" not in (scope["extensions"] or {}):
+    if "websocket.http.response" not in (scope.get("extensions") or {}):
         await send({"type": "websocket.close", "code": 4403, "reason": "foreign origin"})
         return
     headers = [(b"content-type", b"text/plain; charset=utf-8")]

@@ -90,9 +90,9 @@ def listen(host: str, port: int) -> socket.socket:
 
 def _by_whom(port: int) -> str:
     try:
-        for connection in psutil.net_connections("tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
-                return f" by {psutil.Process(connection.pid).name()} (process {connection.pid})"
+        for found in psutil.net_connections("tcp"):
+            if found.status == psutil.CONN_LISTEN and found.laddr and found.laddr.port == port and found.pid:
+                return f" by {psutil.Process(found.pid).name()} (process {found.pid})"
     except psutil.Error:
         pass
     return ""

@@ -25,7 +25,7 @@ def _flag(name: str, default: bool) -> bool:
     raise ValueError(f"{name}={value!r} is neither yes nor no. Set it to one of: yes, no, 1, 0, true, false.")
 
 
-VAR = Path(os.environ.get("TURNWISE_VAR", ROOT / "var")).resolve()
+VAR = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var").resolve()
 
 
 def _embedded(name: str) -> str:
@@ -111,7 +111,13 @@ TEMPLATES = [
 # --- data --------------------------------------------------------------------------------------
 # CONN_MAX_AGE stays 0: under ASGI every HTTP request may run in its own thread, and persistent
 # connections would leak. The consumers' steps have their own threads (dialogues/database.py).
-DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=0)}
+try:
+    DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=0)}
+except ValueError:
+    raise SystemExit(
+        "DATABASE_URL cannot be read. Write it as postgresql://user:password@host:5432/database, "
+        "with %40 for @ and %2F for / inside the password."
+    ) from None
 DIALOGUE_DATABASE_THREADS = int(os.environ.get("TURNWISE_DATABASE_THREADS", "4"))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"

@@ -14,96 +14,28 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from project import place
 from project.embedded import PostgreSQL, Redis
 from project.external import check_database, check_redis
 from project.processes import StartError, record, spawn, stop, stop_recorded
+from project.programs import Program, Service, Watch
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS_UNTIL_WELL = 60.0
-LONGEST_PAUSE = 30.0
 GLANCE_SECONDS = 0.1
-WEB_OPTIONS = [
-    "--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio",
-    "--ws-max-size", str(256 * 1024), "--ws-per-message-deflate", "false",
-    "--lifespan", "on", "--log-level", "warning", "--no-access-log",
-    "--timeout-graceful-shutdown", "5",
-]  # fmt: skip
 
-
-class Service(Protocol):
-    """A child that can be started again after it died."""
-
-    name: str
-    process: subprocess.Popen[bytes] | None
-
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-
-
-class Program:
-    """One of our own programs, run by this Python."""
-
-    def __init__(
-        self, name: str, arguments: Sequence[str], environment: dict[str, str], fd: int | None = None
-    ):
-        self.name = name
-        self.command = [sys.executable, *arguments]
-        self.environment = environment
-        self.pass_fds = () if fd is None else (fd,)
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self.process = spawn(self.command, environment=self.environment, pass_fds=self.pass_fds)
-
-    def stop(self) -> None:
-        stop(self.process)
-
-
-@dataclass
-class Watch:
-    """Starts a service again when it has died, after a pause that doubles while it keeps dying."""
-
-    service: Service
-    say: Callable[[str], None]
-    started_at: float = field(default_factory=time.monotonic)
-    deaths: int = 0
-    due_at: float | None = None
-
-    def glance(self, now: float) -> bool:
-        """Whether the service was started again just now."""
-        process = self.service.process
-        if process is not None and process.poll() is None:
-            return False
-        if self.due_at is None:
-            if now - self.started_at > SECONDS_UNTIL_WELL:
-                self.deaths = 0
-            pause = min(LONGEST_PAUSE, 2.0**self.deaths)
-            self.deaths += 1
-            self.due_at = now + pause
-            code = process.returncode if process else None
-            self.say(f"{self.service.name} ended ({_manner(code)}). Starting it again in {pause:.0f} s.")
-            return False
-        if now < self.due_at:
-            return False
-        self.due_at, self.started_at = None, now
-        try:
-            self.service.start()
-        except StartError as error:
-            self.say(str(error))
-        return True
-
-
-def _manner(code: int | None) -> str:
-    if code is None:
-        return "not started"
-    return f"code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+WEB = (
+    "-m uvicorn project.asgi:application --lifespan on --loop uvloop --http httptools"
+    " --ws websockets-sansio --ws-max-size 262144 --ws-per-message-deflate false"
+    " --log-level warning --no-access-log --timeout-graceful-shutdown 5"
+)
+# Jobs travel as JSON, so what Celery says about root and pickle does not apply.
+QUIET = ["-W", "ignore:You're running the worker with superuser"]
+WORKER = "-m celery -A project -q worker --pool solo --loglevel WARNING --without-gossip --without-mingle"
+TIMER = "-m celery -A project.timer -q beat --loglevel WARNING --pidfile="
 
 
 class Supervisor:
@@ -129,7 +61,7 @@ class Supervisor:
             place.ensure_secret_key(self.var)
             self._start_services()
             self._prepare()
-            self._start_programs()
+            self._start_web()
             while True:
                 self._look_after()
                 time.sleep(GLANCE_SECONDS)
@@ -154,8 +86,8 @@ class Supervisor:
         place.write_private(self.var / "services.json", json.dumps(embedded))
 
     def _start(self, service: Service) -> None:
+        self.watches.append(Watch(service, say))  # first, so that a signal meanwhile finds it to stop
         service.start()
-        self.watches.append(Watch(service, say))
         self._record()
 
     def _record(self) -> None:
@@ -177,34 +109,14 @@ class Supervisor:
         self.admin = tuple(news["admin"]) if news["admin"] else None
         self.worker_path = news["worker_path"]
 
-    def _start_programs(self) -> None:
+    def _start_web(self) -> None:
         fd = self.listener.fileno()
-        os.set_inheritable(fd, True)
-        web = ["-m", "uvicorn", "project.asgi:application", "--fd", str(fd), *WEB_OPTIONS]
-        # Jobs travel as JSON, so what Celery says about root and pickle does not apply.
-        worker = [
-            "-W",
-            "ignore:You're running the worker with superuser",
-            "-m",
-            "celery",
-            "-A",
-            "project",
-            "-q",
-        ]
-        worker += [
-            "worker",
-            "--pool",
-            "solo",
-            "--loglevel",
-            "WARNING",
-            "--without-gossip",
-            "--without-mingle",
-        ]
-        timer = ["-m", "celery", "-A", "project.timer", "-q", "beat", "--loglevel", "WARNING"]
-        timer += ["--pidfile", "", "--schedule", str(self.var / "timer" / "schedule")]
+        self._start(Program("The web server", [*WEB.split(), "--fd", str(fd)], self.environment, fd))
+
+    def _start_jobs(self) -> None:
         (self.var / "timer").mkdir(exist_ok=True)
-        self._start(Program("The web server", web, self.environment, fd))
-        self._start(Program("The worker for jobs", worker, self.environment))
+        timer = [*TIMER.split(), "--schedule", str(self.var / "timer" / "schedule")]
+        self._start(Program("The worker for jobs", [*QUIET, *WORKER.split()], self.environment))
         self._start(Program("The timer for jobs", timer, self.environment))
 
     def _look_after(self) -> None:
@@ -215,6 +127,7 @@ class Supervisor:
         if not self.announced and _answers(self.link + "healthz"):
             self.announced = True
             say(self._welcome())
+            self._start_jobs()  # not before: the first page should not wait for them
 
     def _welcome(self) -> str:
         lines = [f"Turnwise is ready: {self.link}"]

@@ -9,5 +9,5 @@ from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
 
-app = Celery("turnwise", fixups=())
+app = Celery("turnwise", fixups=[])
 app.config_from_object("django.conf:settings", namespace="CELERY")

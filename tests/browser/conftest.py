@@ -35,6 +35,8 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--disable-quic",
 )  # fmt: skip
 
+FLAWS = (Path(__file__).parent / "flaws.js").read_text()
+
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -71,7 +73,7 @@ async def browser() -> AsyncIterator[Browser]:
     flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
     async with async_playwright() as playwright:
         chromium = await playwright.chromium.launch(
-            executable_path=shutil.which("chromium") or shutil.which("chromium-browser"), args=list(flags)
+            executable_path=os.environ.get("TURNWISE_CHROMIUM") or shutil.which("chromium"), args=list(flags)
         )
         yield chromium
         await chromium.close()
@@ -125,12 +127,18 @@ class Visitor:
         """The questions under a reply, counted from 1."""
         return self.page.locator(".questions").nth(reply - 1)
 
+    async def flaws(self) -> list[str]:
+        """What would hinder people who use a screen reader, or the Content-Security-Policy."""
+        return list(await self.page.evaluate(FLAWS))
+
     async def texts(self) -> list[str]:
         return await self.bubbles.all_text_contents()
 
     async def another_tab(self) -> "Visitor":
+        """The same page once more, behind this one."""
         page = await self.page.context.new_page()
         await page.goto(self.page.url)
+        await self.page.bring_to_front()  # the browser slows a tab in the background down
         return Visitor(page, self.site)
 
 

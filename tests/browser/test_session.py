@@ -70,8 +70,13 @@ async def test_a_message_waits_until_the_last_reply_is_judged(wanda, study):
     await expect(wanda.bubbles).to_have_count(5)
 
 
-async def test_the_conversation_ends_at_the_most_turns(wanda, make_study):
-    await wanda.start(make_study(min_turns=2, max_turns=4))
+@pytest.fixture
+def short_study(make_study):
+    return make_study(min_turns=2, max_turns=4)
+
+
+async def test_the_conversation_ends_at_the_most_turns(wanda, short_study):
+    await wanda.start(short_study)
     await wanda.exchange("One")
     await wanda.exchange("Two")
 

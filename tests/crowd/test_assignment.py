@@ -16,6 +16,9 @@ from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeStudy, enter
 
+# Threads, or transactions of their own, must see what the test has written.
+pytestmark = pytest.mark.django_db(transaction=True)
+
 
 def assign_at_once(participations: list[Participation]) -> list[str]:
     """Assign all of them at the same moment; the names of their bots, or the reason for having none."""

@@ -142,7 +142,7 @@ def test_odd_panel_ids_are_ignored(study: Study) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "instructions/", "chat/", "thanks/"])
-def test_an_unknown_study_says_so(transactional_db: None, path: str) -> None:
+def test_an_unknown_study_says_so(db: None, path: str) -> None:
     response = Client().get(f"/s/nosuchcode/{path}")
 
     assert response.status_code == 404

@@ -81,6 +81,7 @@ def test_only_the_bots_counted_turns_are_labelled(place: Place, position: int, r
     assert Dialogue.objects.get().unlabelled == [2]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_tabs_that_label_at_once_leave_one_label(place: Place) -> None:
     def from_a_tab(number: int) -> None:
         try:

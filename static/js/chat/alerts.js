@@ -86,6 +86,7 @@ export class Alerts {
     const card = byId("fault");
     const wanted = fault && JSON.stringify(fault);
     card.hidden = !fault;
+    card.dataset.attempts = String(fault?.attempts ?? 0);
     if (wanted !== this.shownFault) card.replaceChildren(...(fault ? this.faultParts(fault) : []));
     this.shownFault = wanted;
     for (const button of card.querySelectorAll("button")) button.disabled = !isOpen;

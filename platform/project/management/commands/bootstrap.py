@@ -15,6 +15,7 @@ class Command(BaseCommand):
     help = (
         "Bring the database and static files up to date; make the first admin and the demo study if missing."
     )
+    requires_system_checks = []  # they import every page, and `make serve` waits
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one line of JSON for a program")

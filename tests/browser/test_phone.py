@@ -1,0 +1,79 @@
+"""At 320 px, with a finger: nothing to scroll sideways, nothing too small, nothing out of reach."""
+
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+CRAMPED = (Path(__file__).parent / "cramped.js").read_text()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def phone(visit):
+    return await visit(viewport={"width": 320, "height": 568}, has_touch=True, is_mobile=True)
+
+
+@pytest.fixture
+def short_study(make_study):
+    long_word = "Donaudampfschifffahrtsgesellschaftskapitän" * 3
+    return make_study(
+        min_turns=2, max_turns=40, title=long_word[:120], instructions=long_word,
+        script={"replies": [long_word], "fail_on": [2]},
+    )  # fmt: skip
+
+
+async def test_every_worker_page_fits(phone, short_study):
+    page = phone.page
+    await phone.go(short_study.get_entry_url())
+    await page.get_by_text("Go on with a resume code").click()
+    assert await phone.page.evaluate(CRAMPED) == []
+    await page.get_by_label("I agree to take part").check()
+    await page.get_by_role("button", name="Continue").click()
+    await page.wait_for_url("**/instructions/")
+    for summary in ("Working by keyboard", "Your resume code"):
+        await page.get_by_text(summary).click()
+    assert await phone.page.evaluate(CRAMPED) == []
+    await page.get_by_role("button", name="Start the conversation").click()
+    await expect(phone.bubbles).to_have_count(1)
+    assert await phone.page.evaluate(CRAMPED) == []
+    await phone.say("Supercalifragilisticexpialidocious" * 3)
+    await phone.open_question.get_by_text("What does this mean?").click()
+    assert await phone.page.evaluate(CRAMPED) == []
+    await phone.answer("Yes", "Yes")
+    await phone.say("Now break")
+    for _ in range(2):
+        await page.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_role("button", name="End here")).to_be_visible()
+    await page.evaluate("scrollTo(0, 0)")
+    for summary in ("The questions", "Keyboard", "Resume code"):
+        await page.get_by_text(summary, exact=True).click()
+    assert await phone.page.evaluate(CRAMPED) == []
+    await page.get_by_role("button", name="End here").click()
+    assert await phone.page.evaluate(CRAMPED) == []
+    await page.get_by_role("button", name="Yes, end here").click()
+    await expect(page.get_by_label("Completion code")).to_be_visible()
+    assert await phone.page.evaluate(CRAMPED) == []
+
+
+async def test_the_focused_question_is_not_hidden_behind_the_message_box(phone, short_study):
+    await phone.start(short_study)
+    await phone.say("Hello")
+    await expect(phone.open_question.get_by_role("button", name="Yes")).to_be_in_viewport(ratio=1)
+
+    box = await phone.page.locator(".dock").bounding_box()
+    question = await phone.open_question.bounding_box()
+    assert box
+    assert question
+    assert question["y"] + question["height"] <= box["y"]
+
+
+async def test_on_a_touch_screen_answering_does_not_open_the_keyboard(phone, short_study):
+    await phone.start(short_study)
+    await phone.say("Hello")
+    await phone.open_question.get_by_role("button", name="No").tap()
+    await phone.ready()
+
+    await expect(phone.message).not_to_be_focused()

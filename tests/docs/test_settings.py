@@ -1,0 +1,15 @@
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# Not ours: which settings Django reads, and where Python looks for modules.
+FOREIGN = {"DJANGO_SETTINGS_MODULE", "PYTHONPATH"}
+READ = re.compile(r'(?:environ\.get\(|environ\[|_flag\()"([A-Z_]+)"')
+
+
+def test_settings_page_names_exactly_the_variables_that_the_code_reads() -> None:
+    sources = [ROOT / "manage.py", *ROOT.glob("platform/**/*.py"), *ROOT.glob("chatbots/**/*.py")]
+    read = {name for source in sources for name in READ.findall(source.read_text())} - FOREIGN
+    described = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs/settings.md").read_text(), re.MULTILINE))
+    assert "DATABASE_URL" in read
+    assert described == read

@@ -1,0 +1,145 @@
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CHILDREN = ("uvicorn", "-q worker", "-q beat", "postgres", "redis-server")
+
+
+class Serving:
+    """A real `manage.py serve` in a process of its own."""
+
+    def __init__(self, var: Path, *arguments: str, **environment: str) -> None:
+        self.var = var
+        self.output = tempfile.NamedTemporaryFile("w+", suffix=".txt")  # noqa: SIM115
+        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--var", str(var), *arguments]
+        self.process = subprocess.Popen(
+            command,
+            env=clean_environment() | environment,
+            stdout=self.output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def said(self) -> str:
+        return Path(self.output.name).read_text()
+
+    def wait_until_said(self, pattern: str) -> re.Match[str]:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            found = re.search(pattern, self.said())
+            if found:
+                return found
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise AssertionError(f"{pattern!r} was not said, but:\n{self.said()}")
+
+    @property
+    def link(self) -> str:
+        return self.wait_until_said(r"ready: (http\S+/)")[1]
+
+    def children(self) -> dict[str, psutil.Process]:
+        """All supervised processes, once they run, by the word that tells them apart."""
+        deadline = time.monotonic() + 30
+        found: dict[str, psutil.Process] = {}
+        while len(found) < len(CHILDREN) and time.monotonic() < deadline:
+            time.sleep(0.05)
+            found = dict(self._children_by_name())
+        assert len(found) == len(CHILDREN), f"only {sorted(found)} run, and it said:\n{self.said()}"
+        return found
+
+    def _children_by_name(self) -> Iterator[tuple[str, psutil.Process]]:
+        for child in psutil.Process(self.process.pid).children():
+            with contextlib.suppress(psutil.Error):
+                line = " ".join(child.cmdline()).rpartition("/bin/")[2]
+                yield from ((name, child) for name in CHILDREN if name in line)
+
+    def end(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+def clean_environment() -> dict[str, str]:
+    ours = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "TURNWISE_VAR", "ALLOWED_HOSTS")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def gone(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@pytest.fixture(scope="session")
+def manage() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run manage.py to its end, in the environment of a shell that knows nothing of these tests."""
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(ROOT / "manage.py"), *arguments],
+            env=clean_environment() | environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def wait_until_gone() -> Callable[[psutil.Process], bool]:
+    def wait(process: psutil.Process) -> bool:
+        deadline = time.monotonic() + 30
+        while not gone(process) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return gone(process)
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def new_folder() -> Iterator[Callable[[], Path]]:
+    """Make short folders that PostgreSQL's own user may pass: root's pytest folders are closed to it."""
+    made: list[Path] = []
+
+    def make() -> Path:
+        made.append(Path(tempfile.mkdtemp(prefix="tw-")))
+        made[-1].chmod(0o711)
+        return made[-1]
+
+    yield make
+    for each in made:
+        shutil.rmtree(each, ignore_errors=True)
+
+
+@pytest.fixture
+def folder(new_folder: Callable[[], Path]) -> Path:
+    return new_folder()
+
+
+@pytest.fixture(scope="module")
+def serve() -> Iterator[Callable[..., Serving]]:
+    """Start `manage.py serve`; whatever still runs at the end of the module is stopped."""
+    started: list[Serving] = []
+
+    def start(var: Path, *arguments: str, **environment: str) -> Serving:
+        started.append(Serving(var, *arguments, **environment))
+        return started[-1]
+
+    yield start
+    for each in started:
+        if each.process.poll() is None:
+            each.end(signal.SIGTERM)

@@ -1,0 +1,131 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import psycopg2
+import pytest
+import redis
+
+from project.embedded import PostgreSQL, Redis
+from project.processes import StartError
+
+
+@pytest.fixture
+def postgresql(folder: Path) -> Iterator[PostgreSQL]:
+    server = PostgreSQL(folder / "postgresql", durable=False)
+    server.start()
+    yield server
+    server.stop()
+
+
+def run_sql(url: str, sql: str) -> list[tuple[object, ...]]:
+    connection = psycopg2.connect(url)
+    connection.autocommit = True
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchall() if cursor.description else []
+    finally:
+        connection.close()
+
+
+def test_postgresql_stops_the_orphan_on_its_folder_and_keeps_the_data(postgresql: PostgreSQL) -> None:
+    orphan = postgresql.process
+    assert orphan is not None
+    run_sql(postgresql.url, "CREATE TABLE kept AS SELECT 7 AS number")
+
+    heir = PostgreSQL(postgresql.folder, durable=False)
+    heir.start()
+    try:
+        assert orphan.wait(10) == 0
+        assert run_sql(heir.url, "SELECT number FROM kept") == [(7,)]
+    finally:
+        heir.stop()
+
+
+def test_postgresql_starts_although_its_pid_file_names_a_stranger(postgresql: PostgreSQL) -> None:
+    assert postgresql.process is not None
+    pid_file = postgresql.folder / "data" / "postmaster.pid"
+    text = pid_file.read_text().replace(str(postgresql.process.pid), str(os.getpid()), 1)
+    postgresql.process.kill()
+    postgresql.process.wait()
+    pid_file.write_text(text)
+
+    postgresql.start()
+
+    assert run_sql(postgresql.url, "SELECT 1") == [(1,)]
+
+
+def test_an_interrupted_first_start_is_begun_anew(folder: Path) -> None:
+    unfinished = folder / "postgresql" / "data.unfinished"
+    unfinished.mkdir(parents=True)
+    (unfinished / "PG_VERSION").write_text("18\n")
+    server = PostgreSQL(folder / "postgresql", durable=False)
+    server.start()
+    try:
+        assert not unfinished.exists()
+    finally:
+        server.stop()
+
+
+def test_postgresql_and_redis_live_in_a_folder_whose_path_no_socket_can_have(folder: Path) -> None:
+    deep = folder / ("long " * 20).strip() / "Größe %41"
+    postgresql, queue = PostgreSQL(deep / "postgresql", durable=False), Redis(deep / "redis")
+    postgresql.start()
+    queue.start()
+    try:
+        assert run_sql(postgresql.url, "SHOW server_encoding") == [("UTF8",)]
+        with redis.Redis.from_url(queue.url) as client:
+            assert client.ping()
+    finally:
+        postgresql.stop()
+        queue.stop()
+
+
+def test_only_sockets_are_open_and_those_not_to_other_users(postgresql: PostgreSQL, folder: Path) -> None:
+    queue = Redis(folder / "redis")
+    queue.start()
+    try:
+        for socket in (postgresql.folder / ".s.PGSQL.5432", queue.folder / "redis.sock"):
+            assert socket.stat().st_mode & 0o077 == 0
+            assert socket.parent.stat().st_mode & 0o077 == 0
+        for server in (postgresql, queue):
+            assert server.process is not None
+            assert psutil.Process(server.process.pid).net_connections("inet") == []
+    finally:
+        queue.stop()
+
+
+def test_data_of_another_major_version_is_refused(folder: Path) -> None:
+    data = folder / "postgresql" / "data"
+    data.mkdir(parents=True)
+    (data / "PG_VERSION").write_text("17\n")
+    with pytest.raises(StartError, match="is of PostgreSQL version 17, and this installation runs 18"):
+        PostgreSQL(folder / "postgresql").start()
+
+
+def test_redis_keeps_what_it_was_given_when_killed_and_stops_the_orphan(folder: Path) -> None:
+    orphan = Redis(folder / "redis")
+    orphan.start()
+    with redis.Redis.from_url(orphan.url) as client:
+        client.set("kept", "7")
+
+    heir = Redis(folder / "redis")
+    heir.start()
+    try:
+        assert orphan.process is not None
+        assert orphan.process.wait(10) == 0
+        with redis.Redis.from_url(heir.url) as client:
+            assert client.get("kept") == b"7"
+    finally:
+        heir.stop()
+
+
+def test_a_server_that_cannot_start_says_what_its_log_says(folder: Path) -> None:
+    (folder / "redis").mkdir()
+    (folder / "redis" / "appendonly.aof").write_text("this is no append-only file\r\n")
+    with pytest.raises(
+        StartError, match=r"(?s)Redis ended with 1\. Its log .*server\.log ends:.*Bad file format"
+    ):
+        Redis(folder / "redis").start()

@@ -1,0 +1,149 @@
+"""`manage.py serve` with everything real: processes, PostgreSQL, Redis, HTTP."""
+
+import json
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
+
+Serve = Callable[..., Any]
+Manage = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def status_of(link: str) -> int:
+    try:
+        with urllib.request.urlopen(link, timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
+def wait_for_status(link: str, status: int) -> int:
+    deadline = time.monotonic() + 40
+    while (found := status_of(link)) != status and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
+
+
+@pytest.fixture(scope="module")
+def running(serve: Serve, new_folder: Callable[[], Path]) -> Any:
+    """A server on an empty folder, for the tests that leave it as it is."""
+    return serve(new_folder() / "var", "--port", "0")
+
+
+def test_the_first_start_prints_links_that_work_and_the_admin_s_password(running: Any) -> None:
+    worker_link = running.wait_until_said(r"Chat as a worker +(\S+)")[1]
+    running.wait_until_said(r"Name and password +admin / \S{12,}  \(shown this once\)")
+    assert urllib.request.urlopen(running.link + "healthz").read() == b"ok"
+    assert (status_of(worker_link), status_of(running.link + "sign-in/")) == (200, 200)
+    assert (running.var / "secret_key").stat().st_mode & 0o077 == 0
+
+
+def test_it_is_ready_once_a_heartbeat_of_the_timer_went_through_the_worker(running: Any) -> None:
+    assert wait_for_status(running.link + "readyz", 200) == 200
+
+
+def test_a_shell_beside_it_finds_the_same_database(running: Any, manage: Manage) -> None:
+    program = "from studies.models import Study; print(Study.objects.count())"
+    assert manage("shell", "--no-imports", "-c", program, TURNWISE_VAR=str(running.var)).stdout == "1\n"
+
+
+def test_a_second_one_may_not_share_the_folder(running: Any, manage: Manage) -> None:
+    second = manage("serve", "--var", str(running.var), "--port", "0")
+    pid = running.process.pid
+    assert (second.returncode, second.stdout) == (1, "")
+    assert second.stderr == (
+        f"Turnwise already runs on {running.var} (process {pid}, {running.link}). Stop it with Ctrl-C or "
+        f"`kill {pid}`, or give this one another folder with --var.\n"
+    )
+
+
+def test_a_second_one_may_not_share_the_port(running: Any, manage: Manage, folder: Path) -> None:
+    port = running.link.rstrip("/").rpartition(":")[2]
+    second = manage("serve", "--var", str(folder), "--port", port)
+    assert second.returncode == 1
+    assert second.stderr.startswith(f"Port {port} is taken by python")
+    assert second.stderr.count("\n") == 1
+
+
+def test_pages_of_other_sites_cannot_open_a_socket(running: Any) -> None:
+    socket_link = running.link.replace("http", "ws") + "ws/dialogues/00000000-0000-4000-8000-000000000000/"
+    with pytest.raises(InvalidStatus) as refused:
+        connect(socket_link, origin=Origin("http://evil.example"))
+    assert refused.value.response.status_code == 403
+    assert b"its address and the server's differ" in (refused.value.response.body or b"")
+    for origin in (Origin(running.link.rstrip("/")), None):
+        with connect(socket_link, origin=origin) as websocket:
+            assert json.loads(websocket.recv())["reason"] == "no_session"
+
+
+def test_dead_children_come_back_and_after_kill_9_the_next_start_has_all_data(
+    serve: Serve, folder: Path, wait_until_gone: Callable[[psutil.Process], bool]
+) -> None:
+    var = folder / "var"
+    first = serve(var, "--port", "0")
+    link = first.link
+    path = first.wait_until_said(r"Chat as a worker +http://[^/]+(\S+)")[1]
+    children = first.children()
+    names = {"uvicorn": "The web server", "redis-server": "Redis", "postgres": "PostgreSQL"}
+    for name, speaks_as in names.items():
+        children[name].kill()
+        first.wait_until_said(rf"{speaks_as} ended \(signal SIGKILL\)\. Starting it again in 1 s\.")
+    assert wait_for_status(link.rstrip("/") + path, 200) == 200
+
+    children = first.children()
+    first.end(signal.SIGKILL)
+    second = serve(var, "--port", "0")
+    assert status_of(second.link.rstrip("/") + path) == 200
+    assert "Name and password" not in second.said()
+    assert all(wait_until_gone(child) for child in children.values())
+
+    children = second.children()
+    assert second.end(signal.SIGINT) == 0
+    assert second.said().endswith("Turnwise has stopped.\n")
+    assert all(wait_until_gone(child) for child in children.values())
+    assert not (var / "services.json").exists()
+
+
+def test_external_services_that_do_not_answer_end_the_start_with_one_line(
+    manage: Manage, folder: Path
+) -> None:
+    ended = manage(
+        "serve", "--port", "0", "--var", str(folder), DATABASE_URL="postgresql://me:secret@127.0.0.1:1/x"
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        'PostgreSQL: connection to server at "127.0.0.1", port 1 failed: Connection refused. '
+        "Check the host and port in DATABASE_URL and that PostgreSQL runs there; "
+        "unset DATABASE_URL to use the embedded one.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--var", "/dev/null/var"], "The data folder /dev/null/var cannot be written (Not a directory). "),
+        (["--port", "70000"], "--port 70000 is no port. "),
+        (["--host", "192.0.2.1"], "--host 192.0.2.1 is no address of this machine "),
+        (["--host", "no.such.host.invalid"], "--host no.such.host.invalid is no address of this machine "),
+    ],
+)
+def test_what_cannot_be_served_is_refused_in_one_line(
+    manage: Manage, folder: Path, arguments: list[str], complaint: str
+) -> None:
+    ended = manage("serve", "--var", str(folder), "--port", "0", *arguments)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(complaint)
+    assert ended.stderr.count("\n") == 1

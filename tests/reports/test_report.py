@@ -1,0 +1,316 @@
+"""Reports against planted labels, counted by hand."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from uuid import uuid4
+from xml.etree import ElementTree
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from bots.models import BotVersion
+from bots.services import version_of
+from dialogues.models import Dialogue, Turn
+from dialogues.queries import place_of
+from dialogues.services import finish
+from labels.models import Label
+from labels.services import record
+from reports import services
+from reports.models import Report
+from studies.models import Study
+from tests.conftest import MakeStudy, start_dialogue, worker_of
+
+# Threads, or transactions of their own, must see what the test has written.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SignIn = Callable[[User], Client]
+Answers = tuple[bool, bool]
+
+
+def talked(
+    study: Study, labels: list[Answers], *, text: str = "Well", latencies: list[int] | None = None
+) -> Dialogue:
+    """A finished conversation whose bot turns have these labels."""
+    dialogue = start_dialogue(study)
+    place = place_of(dialogue.public_id, worker_of(dialogue).pk)
+    version = version_of(dialogue.participants.get(bot__isnull=False).bot, {"adapter": "scripted"})
+    for n, (sensible, specific) in enumerate(labels):
+        add_exchange(dialogue, version, text=text, latency=(latencies or [10] * len(labels))[n])
+        record(place, position=2 * n + 2, answers={"sensible": sensible, "specific": specific})
+    finish(place)
+    dialogue.refresh_from_db()
+    return dialogue
+
+
+def add_exchange(dialogue: Dialogue, version: BotVersion, *, text: str, latency: int) -> None:
+    dialogue.refresh_from_db()
+    at = timezone.now()
+    human, bot = dialogue.turns, dialogue.turns + 1
+    Turn.objects.create(dialogue=dialogue, position=human, text=text, key=uuid4(), created_at=at)
+    Turn.objects.create(
+        dialogue=dialogue, position=bot, text=text, bot_version=version, latency_ms=latency, created_at=at
+    )
+    Dialogue.objects.filter(pk=dialogue.pk).update(
+        turns=bot + 1, bot_turns=dialogue.bot_turns + 1, unlabelled=[*dialogue.unlabelled, bot]
+    )
+
+
+def computed(study: Study) -> Report:
+    study.refresh_from_db()
+    report = services.queue_report(study)
+    services.build_report(report.pk)
+    report.refresh_from_db()
+    return report
+
+
+@pytest.fixture
+def short(make_study: MakeStudy) -> Study:
+    return make_study({"scripty": 100}, min_turns=2, max_turns=8)
+
+
+def test_the_report_counts_what_was_planted(short: Study) -> None:
+    talked(short, [(True, True), (True, False), (False, False), (True, True)], latencies=[10, 20, 30, 40])
+    talked(short, [(True, True), (True, False)], latencies=[50, 60])
+
+    report = computed(short)
+
+    # 5 of 6 sensible, 3 of 6 specific; SSA is the average of 83.33 and 50
+    bot = report.result["bots"][0]
+    values = {
+        column["key"]: cell["value"]
+        for column, cell in zip(report.result["columns"], bot["cells"], strict=True)
+    }
+    assert values == pytest.approx({"sensible": 500 / 6, "specific": 50.0, "ssa": 200 / 3})
+    assert (bot["conversations"], bot["turns"], bot["workers"], bot["latency_ms"]) == (2, 6, 2, 35)
+    assert all(
+        0 <= cell["low"] <= cell["value"] <= cell["high"] <= 100 for cell in bot["cells"] if "low" in cell
+    )
+
+
+def test_one_conversation_gives_figures_but_no_interval(short: Study) -> None:
+    talked(short, [(True, True), (False, False)])
+
+    cells = computed(short).result["bots"][0]["cells"]
+
+    assert cells[0]["value"] == 50
+    assert "at least 2" in cells[0]["undefined"]
+
+
+def test_unfinished_conversations_are_counted_but_not_scored(short: Study) -> None:
+    talked(short, [(True, True)])
+    start_dialogue(short)
+
+    report = computed(short)
+
+    assert report.result["bots"][0]["conversations"] == 1
+    assert report.result["unfinished"] == 1
+
+
+def test_a_study_without_conversations_has_an_empty_report(short: Study, rex: User, sign_in: SignIn) -> None:
+    report = computed(short)
+
+    page = sign_in(rex).get(f"/studies/{short.pk}/report/")
+
+    assert report.state == Report.State.READY
+    assert report.result["bots"] == []
+    assert page.status_code == 200
+
+
+def test_another_question_set_is_reported_by_its_own_questions(make_study: MakeStudy) -> None:
+    study = make_study(question_set="human-likeness", min_turns=2)
+    dialogue = start_dialogue(study)
+    place = place_of(dialogue.public_id, worker_of(dialogue).pk)
+    add_exchange(dialogue, version_of(study.study_bots.get().bot, {}), text="Hm", latency=1)
+    record(place, position=2, answers={"human_like": True})
+    finish(place)
+
+    result = computed(study).result
+
+    assert [column["key"] for column in result["columns"]] == ["human_like"]
+    assert result["bots"][0]["cells"][0]["value"] == 100
+
+
+def test_the_page_shows_figures_intervals_and_the_papers_systems(
+    short: Study, rex: User, sign_in: SignIn
+) -> None:
+    for labels in (
+        [(True, True), (True, False)],
+        [(False, False), (True, True)],
+        [(True, True), (True, True)],
+    ):
+        talked(short, labels)
+    report = computed(short)
+
+    page = sign_in(rex).get(f"/studies/{short.pk}/report/").content.decode()
+
+    assert "Scripty" in page
+    assert "83" in page  # 5 of 6 sensible
+    assert "Meena (full)" in page
+    assert "XiaoIce" in page
+    chart = ElementTree.fromstring(report.result["chart"])
+    assert chart.get("role") == "img"
+    assert "Sensibleness 83 percent" in chart.get("aria-label", "")
+    assert "style=" not in report.result["chart"]
+
+
+def test_a_report_is_stale_after_another_conversation(short: Study, rex: User, sign_in: SignIn) -> None:
+    talked(short, [(True, True)])
+    computed(short)
+    later = timezone.now() + timedelta(minutes=1)
+    assert services.stale_studies(later) == []
+
+    talked(short, [(False, False)])
+
+    assert services.stale_studies(later) == [short]
+    assert "have changed since" in sign_in(rex).get(f"/studies/{short.pk}/report/").content.decode()
+
+
+def test_reports_of_a_busy_study_are_not_started_all_the_time(short: Study) -> None:
+    talked(short, [(True, True)])
+    computed(short)
+    talked(short, [(True, True)])
+
+    assert services.stale_studies(timezone.now()) == []
+
+
+def test_a_failed_report_says_why_and_keeps_the_old_figures(short: Study, rex: User, sign_in: SignIn) -> None:
+    talked(short, [(True, True)])
+    computed(short)
+    talked(short, [(True, True)])
+    Label.objects.all().update(question_set="ssa")
+    Study.objects.filter(pk=short.pk).update(question_set="no-such-set")
+
+    report = computed(short)
+
+    Study.objects.filter(pk=short.pk).update(question_set="ssa")
+    page = sign_in(rex).get(f"/studies/{short.pk}/report/").content.decode()
+    assert report.state == Report.State.FAILED
+    assert "No question set is declared as" in report.reason
+    assert "The last computation failed" in page
+    assert "100" in page
+
+
+def test_two_requests_at_once_are_one_report(short: Study) -> None:
+    assert services.queue_report(short) == services.queue_report(short)
+
+
+def test_a_report_being_computed_is_not_computed_twice(short: Study) -> None:
+    report = services.queue_report(short)
+    other = connection.copy()
+    with other.cursor() as theirs:  # as another process would, it holds the report's lock
+        theirs.execute("SELECT pg_advisory_lock(7301, %s)", [report.pk])
+    try:
+        services.build_report(report.pk)
+        report.refresh_from_db()
+        assert report.state == Report.State.QUEUED
+    finally:
+        other.close()
+
+
+def test_a_report_whose_process_died_is_taken_up_again(short: Study) -> None:
+    report = services.queue_report(short)
+    Report.objects.filter(pk=report.pk).update(state=Report.State.RUNNING, started_at=timezone.now())
+
+    assert services.lost_reports(timezone.now()) == [report.pk]
+    services.build_report(report.pk)
+
+    report.refresh_from_db()
+    assert report.state == Report.State.READY
+
+
+# --- exports -------------------------------------------------------------------------------------
+
+
+def exported(client: Client, study: Study, ending: str) -> str:
+    response = client.get(f"/studies/{study.pk}/turns.{ending}")
+    assert response.status_code == 200
+    return b"".join(response.streaming_content).decode()  # type: ignore[arg-type]
+
+
+def test_the_exports_have_one_row_per_labelled_turn(short: Study, rex: User, sign_in: SignIn) -> None:
+    dialogue = talked(
+        short, [(True, True), (False, False)], text='Größe, «zitiert», 日本語, "quoted"\nand a line'
+    )
+
+    table = list(csv.DictReader(io.StringIO(exported(sign_in(rex), short, "csv"))))
+    lines = [json.loads(line) for line in exported(sign_in(rex), short, "jsonl").splitlines()]
+
+    assert [(row["turn"], row["sensible"], row["specific"]) for row in table] == [
+        ("2", "true", "true"),
+        ("4", "false", "false"),
+    ]
+    assert [(line["turn"], line["sensible"], line["specific"]) for line in lines] == [
+        (2, True, True),
+        (4, False, False),
+    ]
+    assert table[0]["response"] == lines[0]["response"] == 'Größe, «zitiert», 日本語, "quoted"\nand a line'
+    assert lines[0]["dialogue"] == str(dialogue.public_id)
+    assert lines[0]["rater"] == worker_of(dialogue).pseudonym
+    assert lines[0]["answers"] == {"sensible": True, "specific": True}
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("http://x")'])
+def test_no_cell_of_the_spreadsheet_is_a_formula(short: Study, rex: User, sign_in: SignIn, text: str) -> None:
+    talked(short, [(True, True)], text=text)
+
+    row = next(csv.DictReader(io.StringIO(exported(sign_in(rex), short, "csv"))))
+    line = json.loads(exported(sign_in(rex), short, "jsonl"))
+
+    assert row["response"] == "'" + text
+    assert line["response"] == text
+
+
+# --- who may see what ----------------------------------------------------------------------------
+
+
+STAFF_PAGES = [
+    "/studies/{pk}/",
+    "/studies/{pk}/edit/",
+    "/studies/{pk}/report/",
+    "/studies/{pk}/turns.csv",
+    "/studies/{pk}/turns.jsonl",
+    "/studies/{pk}/dialogues/",
+    "/dialogues/{dialogue}/",
+]
+
+
+@pytest.mark.parametrize("page", STAFF_PAGES)
+def test_staff_pages_are_for_the_owner_and_admins(
+    short: Study, rex: User, ada: User, mallory: User, sign_in: SignIn, page: str
+) -> None:
+    dialogue = talked(short, [(True, True)])
+    address = page.format(pk=short.pk, dialogue=dialogue.public_id)
+
+    statuses = {user.username: sign_in(user).get(address).status_code for user in (rex, ada, mallory)}
+
+    assert statuses == {"rex": 200, "ada": 200, "mallory": 404}
+    assert Client().get(address).url.startswith("/sign-in/")
+
+
+@pytest.mark.parametrize("action", ["state", "report/refresh", "edit"])
+def test_mallory_changes_nothing(short: Study, mallory: User, sign_in: SignIn, action: str) -> None:
+    assert sign_in(mallory).post(f"/studies/{short.pk}/{action}/", {"state": "closed"}).status_code == 404
+    short.refresh_from_db()
+    assert short.state == Study.State.OPEN
+
+
+def test_researchers_see_their_own_studies_in_the_list(
+    short: Study, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    assert short.title in sign_in(rex).get("/studies/").content.decode()
+    assert short.title not in sign_in(mallory).get("/studies/").content.decode()
+
+
+def test_the_transcript_has_the_labels_in_place(short: Study, rex: User, sign_in: SignIn) -> None:
+    dialogue = talked(short, [(True, False)], text="<b>bold</b>")
+
+    page = sign_in(rex).get(f"/dialogues/{dialogue.public_id}/").content.decode()
+
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page
+    assert "<b>bold</b>" not in page
