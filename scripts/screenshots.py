@@ -38,14 +38,18 @@ def talk(page: Page) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("link", help="a study link, for workers")
     parser.add_argument("--to", type=Path, default=PICTURE, help=f"default: {PICTURE}")
     arguments = parser.parse_args()
     arguments.to.parent.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("TURNWISE_CHROMIUM") or shutil.which("chromium"), args=flags
+        )
         page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
         start(page, arguments.link)
         talk(page)

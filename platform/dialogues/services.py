@@ -4,7 +4,7 @@ Each statement moves the dialogue's own row on only if the protocol allows it, a
 the same step. PostgreSQL evaluates the condition again once it holds the row, so of two frames that
 race for the same position one wins and the other is told why (`_explain`). Times are PostgreSQL's,
 taken once the row is held, so that they stand in the order of what happened. See
-docs/decisions/0003-one-statement-per-turn.md.
+docs/decisions/one-statement-per-turn.md.
 """
 
 import json

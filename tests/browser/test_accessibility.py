@@ -3,10 +3,13 @@
 import pytest
 from playwright.async_api import expect
 
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-async def test_the_worker_pages(wanda, study):
+async def test_the_worker_pages(wanda: Visitor, study: Study) -> None:
     page = wanda.page
     await wanda.go(study.get_entry_url())
     await page.get_by_text("Go on with a resume code").click()
@@ -27,13 +30,13 @@ async def test_the_worker_pages(wanda, study):
     assert await wanda.flaws() == []
 
 
-async def test_the_pages_that_turn_people_away(wanda, study):
+async def test_the_pages_that_turn_people_away(wanda: Visitor, study: Study) -> None:
     for path in ("/s/nosuchstudy/", f"/s/{study.code}/thanks/", "/no/such/page/", "/sign-in/"):
         await wanda.go(path)
         assert await wanda.flaws() == []
 
 
-async def test_a_question_speaks_with_the_reply_it_is_about(wanda, study):
+async def test_a_question_speaks_with_the_reply_it_is_about(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
 
@@ -43,7 +46,7 @@ async def test_a_question_speaks_with_the_reply_it_is_about(wanda, study):
     await expect(question.get_by_role("button", name="Yes")).to_have_attribute("aria-pressed", "false")
 
 
-async def test_the_reason_for_a_locked_send_button_is_read_with_it(wanda, study):
+async def test_the_reason_for_a_locked_send_button_is_read_with_it(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
     await expect(wanda.open_question).to_be_visible()
@@ -53,7 +56,7 @@ async def test_the_reason_for_a_locked_send_button_is_read_with_it(wanda, study)
     await expect(send).to_have_attribute("aria-disabled", "true")
 
 
-async def test_nothing_moves_for_those_who_asked_for_stillness(visit, study):
+async def test_nothing_moves_for_those_who_asked_for_stillness(visit: Visit, study: Study) -> None:
     visitor = await visit(reduced_motion="reduce")
     await visitor.start(study)
 
@@ -63,7 +66,7 @@ async def test_nothing_moves_for_those_who_asked_for_stillness(visit, study):
     assert await visitor.page.locator("*").evaluate_all(moves) == 0
 
 
-async def test_without_javascript_the_chat_says_what_it_needs(visit, study):
+async def test_without_javascript_the_chat_says_what_it_needs(visit: Visit, study: Study) -> None:
     visitor = await visit(java_script_enabled=False)
     page = visitor.page
     await visitor.go(study.get_entry_url())

@@ -1,7 +1,12 @@
 """The modules of the chat page that know no DOM, run in the browser that they are written for."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import pytest
 import pytest_asyncio
+
+from tests.browser.conftest import Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -14,12 +19,15 @@ SSA = [
 ]
 
 
+Run = Callable[..., Awaitable[Any]]
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def run(wanda):
+async def run(wanda: Visitor) -> Run:
     """Run a function body with the modules as `m` and one argument."""
     await wanda.go("/sign-in/")
 
-    async def run(body, argument=None):
+    async def run(body: str, argument: object = None) -> Any:
         script = """async argument => {
             const modules = await Promise.all(
                 ["store", "outbox", "answers", "composer"].map(name => import(`/static/js/chat/${name}.js`)));
@@ -34,7 +42,7 @@ async def run(wanda):
 RECEIVE = "return argument.reduce(m.receive, m.UNKNOWN)"
 
 
-async def test_frames_add_up_to_the_dialogue(run):
+async def test_frames_add_up_to_the_dialogue(run: Run) -> None:
     known = await run(RECEIVE, [
         {"type": "state", "turns": [HI], "labels": {}, "fault": None, "progress": PROGRESS, "finished": None},
         {"type": "turn_saved", "turn": HELLO, "progress": PROGRESS},
@@ -46,13 +54,13 @@ async def test_frames_add_up_to_the_dialogue(run):
     assert known["progress"]["turns"] == 2
 
 
-async def test_a_frame_heard_twice_changes_nothing_more(run):
+async def test_a_frame_heard_twice_changes_nothing_more(run: Run) -> None:
     saved = {"type": "turn_saved", "turn": HELLO, "progress": PROGRESS}
 
     assert await run(RECEIVE, [saved, saved]) == await run(RECEIVE, [saved])
 
 
-async def test_a_state_replaces_what_was_known(run):
+async def test_a_state_replaces_what_was_known(run: Run) -> None:
     known = await run(RECEIVE, [
         {"type": "refused", "reason": "empty", "say": "Write something."},
         {"type": "bot_failed", "fault": {"say": "Broken", "attempts": 1}, "progress": PROGRESS},
@@ -63,11 +71,11 @@ async def test_a_state_replaces_what_was_known(run):
 
 
 @pytest.mark.parametrize("kind", ["news", "constructor", "__proto__"])
-async def test_a_frame_of_an_unknown_type_is_passed_over(run, kind):
+async def test_a_frame_of_an_unknown_type_is_passed_over(run: Run, kind: str) -> None:
     assert await run("return m.receive(m.UNKNOWN, argument) === m.UNKNOWN", {"type": kind})
 
 
-async def test_an_answer_drops_the_answers_that_are_no_longer_asked(run):
+async def test_an_answer_drops_the_answers_that_are_no_longer_asked(run: Run) -> None:
     body = "return m.withAnswer(argument, {sensible: true, specific: true}, 'sensible', false)"
 
     assert await run(body, SSA) == {"sensible": False}
@@ -78,7 +86,9 @@ async def test_an_answer_drops_the_answers_that_are_no_longer_asked(run):
     [({}, "sensible"), ({"sensible": True}, "specific"), ({"sensible": False}, None),
      ({"sensible": True, "specific": False}, None)],
 )  # fmt: skip
-async def test_the_first_asked_question_without_an_answer_is_open(run, answers, open_question):
+async def test_the_first_asked_question_without_an_answer_is_open(
+    run: Run, answers: dict[str, bool], open_question: str | None
+) -> None:
     body = "return m.openQuestion(argument[0], argument[1])?.key ?? null"
 
     assert await run(body, [SSA, answers]) == open_question
@@ -88,7 +98,9 @@ async def test_the_first_asked_question_without_an_answer_is_open(run, answers, 
     ("captions", "keys"),
     [(["Yes", "No"], ["Y", "N"]), (["Good", "Great", "Poor"], ["1", "2", "3"]), (["1", "2"], ["1", "2"])],
 )
-async def test_choices_get_their_first_letter_or_a_digit(run, captions, keys):
+async def test_choices_get_their_first_letter_or_a_digit(
+    run: Run, captions: list[str], keys: list[str]
+) -> None:
     body = "return m.keysOf(argument.map(label => ({label})))"
 
     assert await run(body, captions) == keys
@@ -97,7 +109,7 @@ async def test_choices_get_their_first_letter_or_a_digit(run, captions, keys):
 OUTBOX = "const box = new m.Outbox(localStorage, 'd1'); box.forget();"
 
 
-async def test_the_outbox_sends_again_what_was_not_acknowledged(run):
+async def test_the_outbox_sends_again_what_was_not_acknowledged(run: Run) -> None:
     body = (
         OUTBOX
         + """
@@ -115,7 +127,7 @@ async def test_the_outbox_sends_again_what_was_not_acknowledged(run):
     ]
 
 
-async def test_the_outbox_lets_go_of_what_the_state_shows(run):
+async def test_the_outbox_lets_go_of_what_the_state_shows(run: Run) -> None:
     body = (
         OUTBOX
         + """
@@ -128,7 +140,7 @@ async def test_the_outbox_lets_go_of_what_the_state_shows(run):
     assert await run(body, [HI, HELLO])
 
 
-async def test_a_refused_message_goes_back_into_the_draft(run):
+async def test_a_refused_message_goes_back_into_the_draft(run: Run) -> None:
     body = (
         OUTBOX
         + """
@@ -140,7 +152,7 @@ async def test_a_refused_message_goes_back_into_the_draft(run):
     assert await run(body) == {"draft": "Refused\nBegun since", "turn": None, "labels": {}}
 
 
-async def test_characters_are_counted_as_the_server_counts_them(run):
+async def test_characters_are_counted_as_the_server_counts_them(run: Run) -> None:
     text = "é😀👩‍👩‍👧"
 
     assert await run("return m.lengthOf(argument)", text) == len(text)

@@ -6,18 +6,22 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
+
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 CRAMPED = (Path(__file__).parent / "cramped.js").read_text()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def phone(visit):
+async def phone(visit: Visit) -> Visitor:
     return await visit(viewport={"width": 320, "height": 568}, has_touch=True, is_mobile=True)
 
 
 @pytest.fixture
-def short_study(make_study):
+def short_study(make_study: MakeStudy) -> Study:
     long_word = "Donaudampfschifffahrtsgesellschaftskapitän" * 3
     return make_study(
         min_turns=2, max_turns=40, title=long_word[:120], instructions=long_word,
@@ -25,7 +29,7 @@ def short_study(make_study):
     )  # fmt: skip
 
 
-async def test_every_worker_page_fits(phone, short_study):
+async def test_every_worker_page_fits(phone: Visitor, short_study: Study) -> None:
     page = phone.page
     await phone.go(short_study.get_entry_url())
     await page.get_by_text("Go on with a resume code").click()
@@ -58,7 +62,9 @@ async def test_every_worker_page_fits(phone, short_study):
     assert await phone.page.evaluate(CRAMPED) == []
 
 
-async def test_the_focused_question_is_not_hidden_behind_the_message_box(phone, short_study):
+async def test_the_focused_question_is_not_hidden_behind_the_message_box(
+    phone: Visitor, short_study: Study
+) -> None:
     await phone.start(short_study)
     await phone.say("Hello")
     await expect(phone.open_question.get_by_role("button", name="Yes")).to_be_in_viewport(ratio=1)
@@ -70,7 +76,9 @@ async def test_the_focused_question_is_not_hidden_behind_the_message_box(phone, 
     assert question["y"] + question["height"] <= box["y"]
 
 
-async def test_on_a_touch_screen_answering_does_not_open_the_keyboard(phone, short_study):
+async def test_on_a_touch_screen_answering_does_not_open_the_keyboard(
+    phone: Visitor, short_study: Study
+) -> None:
     await phone.start(short_study)
     await phone.say("Hello")
     await phone.open_question.get_by_role("button", name="No").tap()

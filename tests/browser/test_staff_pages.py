@@ -4,9 +4,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
+from accounts.models import User
+from bots.models import Bot
 from bots.services import register_bot
 from dialogues.models import Dialogue
 from reports.services import build_report, queue_report
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -14,16 +19,16 @@ PASSWORD = "correct horse"
 
 
 @pytest.fixture
-def registered_bot(transactional_db):
+def registered_bot(transactional_db: None) -> Bot:
     return register_bot(name="scripty", title="Scripty", adapter="scripted", configuration={})
 
 
 @pytest.fixture
-def short_study(make_study):
+def short_study(make_study: MakeStudy) -> Study:
     return make_study(min_turns=2, max_turns=4)
 
 
-async def sign_in(visitor, path="/"):
+async def sign_in(visitor: Visitor, path: str = "/") -> None:
     await visitor.go(path)
     await visitor.page.get_by_label("Username").fill("rex")
     await visitor.page.get_by_label("Password").fill(PASSWORD)
@@ -31,7 +36,7 @@ async def sign_in(visitor, path="/"):
     await expect(visitor.page.get_by_text("Signed in as rex")).to_be_visible()
 
 
-async def test_signing_in_and_out(visit, rex):
+async def test_signing_in_and_out(visit: Visit, rex: User) -> None:
     visitor = await visit()
     await visitor.go("/")
     await visitor.page.get_by_label("Username").fill("rex")
@@ -45,7 +50,9 @@ async def test_signing_in_and_out(visit, rex):
     await expect(visitor.page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
-async def test_a_study_from_the_empty_list_to_the_link_for_workers(visit, rex, registered_bot):
+async def test_a_study_from_the_empty_list_to_the_link_for_workers(
+    visit: Visit, rex: User, registered_bot: Bot
+) -> None:
     visitor = await visit()
     page = visitor.page
     await sign_in(visitor)
@@ -71,7 +78,7 @@ async def test_a_study_from_the_empty_list_to_the_link_for_workers(visit, rex, r
     await expect(page.get_by_text("You will talk to an experimental chatbot")).to_be_visible()
 
 
-async def test_the_report_shows_what_workers_judged(visit, short_study):
+async def test_the_report_shows_what_workers_judged(visit: Visit, short_study: Study) -> None:
     worker, rex = await visit(), await visit()
     await worker.start(short_study)
     await worker.exchange("One", "Yes", "No")
@@ -92,7 +99,7 @@ async def test_the_report_shows_what_workers_judged(visit, short_study):
     assert await rex.flaws() == []
 
 
-async def test_a_transcript_has_its_labels_in_place(visit, short_study):
+async def test_a_transcript_has_its_labels_in_place(visit: Visit, short_study: Study) -> None:
     worker, rex = await visit(), await visit()
     await worker.start(short_study)
     await worker.exchange("One", "Yes", "No")
@@ -111,7 +118,7 @@ async def test_a_transcript_has_its_labels_in_place(visit, short_study):
     assert str((await Dialogue.objects.aget()).public_id) in rex.page.url
 
 
-async def test_staff_pages_fit_a_phone(visit, short_study):
+async def test_staff_pages_fit_a_phone(visit: Visit, short_study: Study) -> None:
     phone = await visit(viewport={"width": 320, "height": 568})
     await sign_in(phone)
     for path in ("", "new/", f"{short_study.pk}/", f"{short_study.pk}/edit/", f"{short_study.pk}/report/"):

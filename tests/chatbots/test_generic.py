@@ -1,3 +1,8 @@
+import gzip
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from chatbots.base import Context
@@ -88,3 +93,20 @@ def test_answers_the_last_turn_of_each_context():
     responses = bot.respond([Context.from_texts(["Hi", "Hello?", "I am Ann."]), Context.from_texts(["Who?"])])
 
     assert [response.text for response in responses] == ["ok", "I don't know"]
+
+
+@pytest.mark.shared_data
+def test_agrees_with_the_punctuation_of_real_writers_when_the_marks_are_taken_away():
+    path = Path(__file__).parents[3] / "shared" / "data" / "meena" / "human.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is absent: no real conversations to compare with")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        turns = [turn["text"] for line in lines for turn in json.loads(line)["turns"]]
+    sentences = [sentence for turn in turns for sentence in re.findall(r"[^.!?]+[.!?]+", turn)]
+
+    found = [is_question(s.rstrip("?!. ")) for s in sentences if s.endswith("?")]
+    mistaken = [is_question(s.rstrip("?!. ")) for s in sentences if "?" not in s]
+
+    # Not all can be found: "really?" and "you?" are questions by their mark alone.
+    assert sum(found) / len(found) > 0.7
+    assert sum(mistaken) / len(mistaken) < 0.01

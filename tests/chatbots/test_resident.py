@@ -161,7 +161,8 @@ async def test_a_late_answer_reaches_nobody():
 
 
 async def test_an_answer_computed_too_late_is_thrown_away():
-    gate = Gate()
+    gate, complaints = Gate(), []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
     with hosted(ActingBot(gate)) as resident:
         with pytest.raises(BotLateError):
             await resident.respond(one("slow"), deadline=0.05)
@@ -169,6 +170,7 @@ async def test_an_answer_computed_too_late_is_thrown_away():
 
         assert await resident.respond(one("next")) == Response("re next")
     assert (resident.health().late, resident.health().served) == (1, 1)
+    assert complaints == []
 
 
 def test_a_caller_without_event_loop_is_told_when_it_is_late():
