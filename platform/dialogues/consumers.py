@@ -10,8 +10,10 @@ from http.cookies import SimpleCookie
 from typing import Any
 from uuid import UUID
 
+from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.urls import reverse
+from typing_extensions import override
 
 from crowd.services import keep_place
 from crowd.sessions import worker_id_of
@@ -75,6 +77,11 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         if worker_id is None:
             raise RefusedError("no_session")
         return worker_id
+
+    @override
+    async def dispatch(self, message: Frame) -> None:
+        """Channels' own, without its trip to a thread that closes old connections: none are opened there."""
+        await getattr(self, get_handler_name(message))(message)
 
     async def disconnect(self, code: int) -> None:
         self.is_open = False
