@@ -5,13 +5,14 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from http.cookies import SimpleCookie
 from typing import Any
 from uuid import UUID
 
+from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.urls import reverse
+from typing_extensions import override
 
 from crowd.services import keep_place
 from crowd.sessions import worker_id_of
@@ -31,6 +32,8 @@ FRAMES_PER_SECOND = 5.0
 SECONDS_BETWEEN_SIGNS_OF_LIFE = 60.0
 
 CLOSE_CODES = {"no_session": 4401, "not_yours": 4403, "unknown_dialogue": 4404, "too_fast": 4429}
+
+_as_json = json.JSONEncoder(separators=(",", ":")).encode
 
 Handler = Callable[[Frame], Awaitable[None]]
 
@@ -75,6 +78,11 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         if worker_id is None:
             raise RefusedError("no_session")
         return worker_id
+
+    @override
+    async def dispatch(self, message: Frame) -> None:
+        """Channels' own, without its trip to a thread that closes old connections: none are opened there."""
+        await getattr(self, get_handler_name(message))(message)
 
     async def disconnect(self, code: int) -> None:
         self.is_open = False
@@ -127,7 +135,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     async def say(self, frame: Frame) -> None:
         """Send a frame to this tab, if it is still there."""
         if self.is_open:
-            await self.send(text_data=json.dumps(frame, separators=(",", ":")))
+            await self.send(text_data=_as_json(frame))
 
     async def state(self) -> Frame:
         """All that a tab shows. A reply that is due and not failed is asked for again here.
@@ -140,7 +148,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         has_failed = progress.reply_due and faults > 0 and not turn_taking.is_answering(self.place)
         return {
             "type": "state",
-            "turns": [asdict(turn) for turn in turns],
+            "turns": [turn._asdict() for turn in turns],
             "labels": {},
             "fault": turn_taking.fault_frame(faults) if has_failed else None,
             "progress": turn_taking.idle(progress) if has_failed else progress.as_frame(),

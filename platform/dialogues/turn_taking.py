@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -39,11 +38,11 @@ async def take_turn(place: Place, *, text: str, key: UUID, tell: Tell) -> None:
     """
     exchange = await in_database(services.open_exchange, place, text=text, key=key)
     await tell(
-        {"type": "turn_saved", "turn": asdict(exchange.human_turn), "progress": exchange.progress.as_frame()}
+        {"type": "turn_saved", "turn": exchange.human_turn._asdict(), "progress": exchange.progress.as_frame()}
     )
     if exchange.reply:
         await tell(
-            {"type": "bot_turn", "turn": asdict(exchange.reply), "progress": exchange.progress.as_frame()}
+            {"type": "bot_turn", "turn": exchange.reply._asdict(), "progress": exchange.progress.as_frame()}
         )
     else:
         _answer_soon(place, exchange.context, exchange.progress, tell)
@@ -83,7 +82,7 @@ async def _answer(place: Place, context: Context, progress: Progress, tell: Tell
     try:
         reply = await client.reply(place.bot_id, context)
         turn, progress = await in_database(services.close_exchange, place, position=position, reply=reply)
-        await tell({"type": "bot_turn", "turn": asdict(turn), "progress": progress.as_frame()})
+        await tell({"type": "bot_turn", "turn": turn._asdict(), "progress": progress.as_frame()})
     except ChatbotError as error:
         kind = type(error).__name__.removesuffix("Error")
         times = await in_database(

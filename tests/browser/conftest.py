@@ -41,55 +41,56 @@ expect.set_options(timeout=PATIENCE_MS)
 
 
 class Server:
-    """The ASGI application in a process of its own, on one port for as long as the tests run."""
+    """The real server as a process of its own, on the test database."""
 
     def __init__(self, log: Path) -> None:
         self.log = log
-        self.port = "0"  # a free one, at the first start
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        self.port = 0  # any free one at first, the same one later
+        self.process: subprocess.Popen[bytes] | None = None
+        self.address = ""
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "uvicorn", "project.asgi:application", "--lifespan", "on"]
+        options = ["--port", str(self.port), "--lifespan", "on", "--ws", "websockets-sansio"]
+        command = [sys.executable, "-m", "uvicorn", "project.asgi:application", *options]
         database = urlsplit(os.environ["DATABASE_URL"])
         name = settings.DATABASES["default"]["NAME"]  # the test database, by now
         environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
         with self.log.open("w") as output:
-            self.process = subprocess.Popen(
-                [*command, "--port", self.port], env=environment, stdout=output, stderr=output
-            )
-        self.port = self._port()
+            self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        self.address = self._wait_for_address()
+        self.port = urlsplit(self.address).port or 0
 
-    def _port(self) -> str:
+    def _wait_for_address(self) -> str:
+        assert self.process
         deadline = time.monotonic() + SERVER_START_SECONDS
         while self.process.poll() is None and time.monotonic() < deadline:
-            found = re.search(r"running on http://\S+:(\d+)", self.log.read_text())
+            found = re.search(r"running on (http://\S+)", self.log.read_text())
             if found:
                 return found.group(1)
             time.sleep(0.05)
         raise RuntimeError(f"The server did not start. It said:\n{self.log.read_text()}")
 
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
+    def end(self, *, kill: bool = False) -> None:
+        assert self.process
+        if kill:
+            self.process.kill()
+        else:
+            self.process.terminate()
+        self.process.wait(timeout=20)
 
 
 @pytest.fixture(scope="session")
-def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def collected(django_db_setup: None) -> None:
     call_command("collectstatic", interactive=False, verbosity=0)
-    running = Server(tmp_path_factory.mktemp("server") / "log")
-    running.start()
-    yield running
-    running.process.terminate()
-    running.process.wait(timeout=20)
 
 
 @pytest.fixture(scope="session")
-def site(server: Server) -> str:
+def site(collected: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of the running server."""
-    return server.address
+    server = Server(tmp_path_factory.mktemp("server") / "log")
+    server.start()
+    yield server.address
+    server.end()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

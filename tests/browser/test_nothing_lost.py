@@ -1,6 +1,5 @@
 """Reloads, second tabs, broken lines and another device all end in the same dialogue going on."""
 
-import asyncio
 import json
 
 import pytest
@@ -9,7 +8,7 @@ from playwright.async_api import WebSocketRoute, expect
 from dialogues.models import Turn
 from labels.models import Label
 from studies.models import Study
-from tests.browser.conftest import Server, Visit, Visitor
+from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -161,30 +160,6 @@ async def test_the_page_says_when_the_line_is_broken_and_sends_later_what_was_wr
 
     await expect(wanda.bubbles).to_have_text(["Hi!", "Written in a tunnel", "Go on."])
     await expect(wanda.page.get_by_text("The connection is lost.")).to_be_hidden()
-
-
-@pytest.fixture
-def slow_study(make_study: MakeStudy) -> Study:
-    return make_study(script={"replies": ["Well."], "seconds": 2}, min_turns=2, max_turns=4)
-
-
-async def test_a_killed_server_costs_nothing(wanda: Visitor, slow_study: Study, server: Server) -> None:
-    await wanda.start(slow_study)
-    await wanda.say("Before the crash")
-    await expect(wanda.page.locator(".turn--human").get_by_text("Sent")).to_be_visible()
-    server.kill()  # while the chatbot thinks
-    await expect(wanda.page.get_by_text("The connection is lost.")).to_be_visible()
-    await wanda.message.fill("A draft")
-
-    await asyncio.to_thread(server.start)
-
-    await expect(wanda.bubbles).to_have_text(["Hi!", "Before the crash", "Well."])
-    await expect(wanda.message).to_have_value("A draft")
-    await wanda.answer("Yes", "No")
-    await wanda.ready()
-    positions = [turn.position async for turn in Turn.objects.order_by("position")]
-    assert positions == [0, 1, 2]
-    await wanda.finish()
 
 
 async def test_the_resume_code_continues_on_another_device(
