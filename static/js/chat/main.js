@@ -221,6 +221,9 @@ class Chat {
 
   /** @param {string} serverHint */
   hint(serverHint) {
+    if (this.outbox.held.turn) {
+      return this.connection.state === "open" ? "Your message is being sent." : "Your message is kept and sent later.";
+    }
     if (this.composer.isTooLong) return "Shorten your message to send it.";
     const isAllAnswered = this.openGroup() === null;
     if (isAllAnswered && Object.keys(this.outbox.held.labels).length) return "Your answer is being saved.";
