@@ -11,12 +11,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
 
 from project import place
 from project.embedded import PostgreSQL, Redis
@@ -26,6 +26,8 @@ from project.programs import Program, Service, Watch
 
 ROOT = Path(__file__).resolve().parents[2]
 GLANCE_SECONDS = 0.1
+
+ending = threading.Event()
 
 WEB = (
     "-m uvicorn project.asgi:application --lifespan on --loop uvloop --http httptools"
@@ -62,12 +64,11 @@ class Supervisor:
             self._start_services()
             self._prepare()
             self._start_web()
-            while True:
+            while not ending.is_set():
                 self._look_after()
                 time.sleep(GLANCE_SECONDS)
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_IGN)
+            ending.set()  # from here on, signals change nothing
             self._stop_all()
 
     def _start_services(self) -> None:
@@ -207,12 +208,16 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        say("Turnwise has stopped.")
+        pass
+    say("Turnwise has stopped.")
     return 0
 
 
-def _interrupt(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
+def _interrupt(number: int, frame: object) -> None:
+    """End a wait at once, by an exception; where Python drops that (in a fork) the loop sees `ending`."""
+    if not ending.is_set():
+        ending.set()
+        raise KeyboardInterrupt
 
 
 def _serve(var: Path, host: str, port: int) -> None:
