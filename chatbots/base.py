@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import math
 import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ MAX_CANDIDATES = 400
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
+_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 
 
 class Speaker(StrEnum):
@@ -245,6 +247,11 @@ def clean_text(text: str) -> str:
     shortened = text.lstrip()[: 4 * MAX_RESPONSE_CHARS]
     lines = re.sub("\r\n?|[\u2028\u2029\x85]", "\n", shortened)
     return _UNSAFE.sub("", lines).strip()[:MAX_RESPONSE_CHARS].rstrip()
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen: only spaces, controls and formatting characters, or nothing."""
+    return all(unicodedata.category(character) in _INVISIBLE for character in text)
 
 
 def clean_response(response: Response) -> Response:

@@ -61,5 +61,5 @@ class BotFailedError(HostingError):
 
 
 def last_line(error: BaseException) -> str:
-    """The error as Python would print it in the last line of a traceback: class and message, on one line."""
-    return " ".join("".join(traceback.format_exception_only(error)).split())
+    """The error as a traceback ends, class and message: on one line, at most 500 characters."""
+    return " ".join("".join(traceback.format_exception_only(error)).split())[:500]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Self
 
-from chatbots.base import MAX_RESPONSE_CHARS, Bot, Context, Response, clean_response
+from chatbots.base import MAX_RESPONSE_CHARS, Bot, Context, Response, clean_response, is_blank
 from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError, last_line
 from chatbots.health import Health, Outcome, State, Tally
 
@@ -267,34 +267,42 @@ class Resident:
     def _next_batch(self, max_batch: int, max_wait: float) -> list[_Request]:
         """Wait for requests and take up to `max_batch` of them; empty once the resident is closed."""
         with self._changed:
-            while not self._queue and self._state is not State.CLOSED:
-                self._changed.wait()
-            fill_until = time.monotonic() + max_wait
-            while 0 < len(self._queue) < max_batch and (left := fill_until - time.monotonic()) > 0:
-                self._changed.wait(left)
-            batch = [self._queue.popleft() for _ in range(min(max_batch, len(self._queue)))]
+            batch: list[_Request] = []
+            while not batch and self._state is not State.CLOSED:
+                self._changed.wait_for(lambda: self._queue or self._state is State.CLOSED)
+                self._let_fill(max_batch, max_wait)  # whoever was there may have left meanwhile
+                batch = [self._queue.popleft() for _ in range(min(max_batch, len(self._queue)))]
             for request in batch:
                 request.taken = True
             return batch
+
+    def _let_fill(self, max_batch: int, max_wait: float) -> None:
+        """Wait for a full batch, `max_wait` seconds at most. The caller holds the lock."""
+        until = time.monotonic() + max_wait
+        while 0 < len(self._queue) < max_batch and (left := until - time.monotonic()) > 0:
+            self._changed.wait(left)
 
     def _serve(self, bot: Bot, batch: list[_Request]) -> None:
         """Compute and deliver. A batch that fails is asked again one by one, to fail only the guilty."""
         batch = [request for request in batch if request.until > time.monotonic()]
         if not batch:
             return
-        try:
-            responses = self._call(bot, [request.context for request in batch])
-        except BaseException as error:
-            logger.warning("Bot '%s' failed on %d contexts.", self.name, len(batch), exc_info=True)
-            if len(batch) > 1:
-                for request in batch:
-                    self._serve(bot, [request])
-                return
-            outcomes: list[Outcome] = [self._failure(f"failed: {last_line(error)}")]
-        else:
-            outcomes = self._outcomes(responses, len(batch))
+        outcomes = self._attempt(bot, [request.context for request in batch])
+        if outcomes is None:
+            for request in batch:
+                self._serve(bot, [request])
+            return
         for request, outcome in zip(batch, outcomes, strict=True):
             request.deliver(outcome)
+
+    def _attempt(self, bot: Bot, contexts: list[Context]) -> list[Outcome] | None:
+        """One outcome per context; None if several contexts failed together and one may be to blame."""
+        try:
+            responses = self._call(bot, contexts)
+        except BaseException as error:
+            logger.warning("Bot '%s' failed; contexts: %d.", self.name, len(contexts), exc_info=True)
+            return None if len(contexts) > 1 else [self._failure(f"failed: {last_line(error)}")]
+        return self._outcomes(responses, len(contexts))
 
     def _call(self, bot: Bot, contexts: list[Context]) -> object:
         with self._changed:
@@ -322,7 +330,7 @@ class Resident:
             clean = clean_response(response)
         except Exception as error:
             return self._failure(f"returned a malformed response: {last_line(error)}")
-        if not clean.text:
+        if is_blank(clean.text):
             return self._failure("answered nothing: its text has no visible character.")
         if len(response.text) > MAX_RESPONSE_CHARS:
             with self._changed:

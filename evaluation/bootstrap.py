@@ -10,7 +10,7 @@ Sources: Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapters 13 
 Annals of Applied Statistics 1(2), arXiv:0712.1111 (two-way).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -67,10 +67,10 @@ def resampled_sums(rows: FloatArray, resamples: int, rng: Generator) -> FloatArr
     Returns:
         (r, m) sums.
     """
-    distinct, counts = _distinct_rows(rows)
+    distinct, counts = distinct_rows(rows)
     sums = np.empty((resamples, rows.shape[1]))
-    for start, stop in _blocks(resamples, len(distinct)):
-        sums[start:stop] = _draw_counts(counts, stop - start, rng) @ distinct
+    for start, stop in blocks(resamples, len(distinct)):
+        sums[start:stop] = draw_counts(counts, stop - start, rng) @ distinct
     return sums
 
 
@@ -96,8 +96,8 @@ def cluster_interval(
         rng: seeded generator; the same seed and rows give the same interval.
         resamples: at least 100.
         level: nominal coverage, in (0, 1).
-        cluster: what a row stands for, in the words of the reason if there are too few.
         method: "percentile", "bca" (bias-corrected and accelerated) or "studentised".
+        cluster: what a row stands for, in the words of the reason if there are too few.
 
     Returns:
         The interval, or `Undefined`: fewer than 2 clusters, a statistic without variation between
@@ -106,15 +106,33 @@ def cluster_interval(
     Raises:
         ValueError: arguments out of range, or "studentised" for a statistic that is no `Ratio`.
     """
+    (interval,) = cluster_intervals(
+        rows, [statistic], rng, resamples=resamples, level=level, method=method, cluster=cluster
+    )
+    return interval
+
+
+def cluster_intervals(
+    rows: FloatArray,
+    statistics: Sequence[Statistic],
+    rng: Generator,
+    *,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+    method: Method = "percentile",
+    cluster: str = "conversation",
+) -> list[Interval | Undefined]:
+    """Intervals of several statistics from the same resamples; else as `cluster_interval`."""
     _check_arguments(resamples, level)
     if len(rows) < 2:
-        return Undefined(f"Only {len(rows)} {cluster}; an interval needs at least 2 independent ones.")
+        few = Undefined(f"Only {len(rows)} {cluster}; an interval needs at least 2 independent ones.")
+        return [few] * len(statistics)
     if method == "studentised":
-        return _studentised(rows, statistic, rng, resamples, level)
-    draws = statistic(resampled_sums(rows, resamples, rng))
+        return [_studentised(rows, statistic, rng, resamples, level) for statistic in statistics]
+    sums = resampled_sums(rows, resamples, rng)
     if method == "bca":
-        return bca(draws, statistic, rows, level)
-    return percentile(draws, level)
+        return [bca(statistic(sums), statistic, rows, level) for statistic in statistics]
+    return [percentile(statistic(sums), level) for statistic in statistics]
 
 
 def percentile(draws: FloatArray, level: float = LEVEL) -> Interval | Undefined:
@@ -213,7 +231,7 @@ def _check_arguments(resamples: int, level: float) -> None:
         raise ValueError(f"level={level} is not a coverage between 0 and 1, such as 0.95.")
 
 
-def _distinct_rows(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+def distinct_rows(rows: FloatArray) -> tuple[FloatArray, IntArray]:
     """Distinct rows and how often each occurs, if that makes drawing cheaper; else all rows, once each.
 
     Clusters with equal rows are exchangeable, so drawing how often each distinct row occurs (multinomial)
@@ -233,7 +251,7 @@ def _ranks(column: FloatArray) -> IntArray:
     return np.unique(column, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
-def _draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
+def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
     """(r, d) how often each distinct row is drawn when Σ counts clusters are drawn with replacement."""
     clusters = int(counts.sum())
     if len(counts) < clusters:
@@ -244,7 +262,7 @@ def _draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray
     return flat.reshape(resamples, clusters).astype(np.float64)
 
 
-def _blocks(resamples: int, width: int) -> Iterator[tuple[int, int]]:
+def blocks(resamples: int, width: int) -> Iterator[tuple[int, int]]:
     """Ranges of resamples whose weights fit comfortably into memory."""
     size = max(1, _BLOCK // max(width, 1))
     for start in range(0, resamples, size):

@@ -19,10 +19,10 @@ _WILDCARD = re.compile(r"%(\d)")
 class ElizaBot(Bot):
     """Turns what you say into a question about it, by the ELIZA script of NLTK.
 
-    The rules and the table of reflections ("my" → "your") are NLTK's; the matching is our own, because NLTK's
-    draws from the global random generator and hangs or fails on a turn with a percent sign. Here the context's
-    seed decides, an answer that the dialogue has had comes again only when all are used up, and of a turn only
-    the last sentence is answered.
+    The rules and the table of reflections ("my" → "your") are NLTK's. The matching is our own: NLTK's draws
+    from the global random generator, and hangs or fails on a turn with a percent sign. Here the seed of the
+    context decides, an answer that the dialogue has had comes again only when all are used up, and of a turn
+    only the last sentence is answered.
 
     Source: Weizenbaum 1966, doi:10.1145/365153.365168; NLTK, `nltk/chat/eliza.py`.
     """

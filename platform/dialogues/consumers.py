@@ -5,13 +5,14 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from http.cookies import SimpleCookie
 from typing import Any
 from uuid import UUID
 
+from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.urls import reverse
+from typing_extensions import override
 
 from crowd.services import keep_place
 from crowd.sessions import worker_id_of
@@ -31,6 +32,8 @@ FRAMES_PER_SECOND = 5.0
 SECONDS_BETWEEN_SIGNS_OF_LIFE = 60.0
 
 CLOSE_CODES = {"no_session": 4401, "not_yours": 4403, "unknown_dialogue": 4404, "too_fast": 4429}
+
+_as_json = json.JSONEncoder(separators=(",", ":")).encode
 
 Handler = Callable[[Frame], Awaitable[None]]
 
@@ -76,6 +79,11 @@ class DialogueConsumer(AsyncWebsocketConsumer):
             raise RefusedError("no_session")
         return worker_id
 
+    @override
+    async def dispatch(self, message: Frame) -> None:
+        """Channels' own, without its trip to a thread that closes old connections: none are opened there."""
+        await getattr(self, get_handler_name(message))(message)
+
     async def disconnect(self, code: int) -> None:
         self.is_open = False
         if hasattr(self, "group"):
@@ -119,10 +127,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     async def tell(self, frame: Frame) -> None:
         """Send a frame to every tab of this dialogue."""
         async with self.in_order:
-            await self._tell(frame)
-
-    async def _tell(self, frame: Frame) -> None:
-        await self.say(frame)
+            await self.say(frame)
         if not self.alone or not self.is_open:
             event = {"type": "tab.frame", "frame": frame, "from": self.channel_name}
             await self.channel_layer.group_send(self.group, event)
@@ -130,7 +135,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     async def say(self, frame: Frame) -> None:
         """Send a frame to this tab, if it is still there."""
         if self.is_open:
-            await self.send(text_data=json.dumps(frame, separators=(",", ":")))
+            await self.send(text_data=_as_json(frame))
 
     async def state(self) -> Frame:
         """All that a tab shows. A reply that is due and not failed is asked for again here.
@@ -143,7 +148,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         has_failed = progress.reply_due and faults > 0 and not turn_taking.is_answering(self.place)
         return {
             "type": "state",
-            "turns": [asdict(turn) for turn in turns],
+            "turns": [turn._asdict() for turn in turns],
             "labels": {},
             "fault": turn_taking.fault_frame(faults) if has_failed else None,
             "progress": turn_taking.idle(progress) if has_failed else progress.as_frame(),
@@ -155,8 +160,12 @@ class DialogueConsumer(AsyncWebsocketConsumer):
             await self.say(await self.state())
 
     async def _show_state_everywhere(self) -> None:
-        async with self.in_order:
-            await self._tell(await self.state())
+        """Every tab reads for itself: a state read here could reach another tab after something newer."""
+        await self._show_state()
+        if not self.alone:
+            await self.channel_layer.group_send(
+                self.group, {"type": "tab.changed", "from": self.channel_name}
+            )
 
     async def _refuse(self, refusal: RefusedError, frame: Frame) -> None:
         given = {name: frame[name] for name in ("key", "position") if isinstance(frame.get(name), str | int)}
@@ -170,12 +179,19 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     # --- events of other tabs --------------------------------------------------------------------
 
     async def tab_joined(self, event: Frame) -> None:
-        """Another tab opened: it hears of everything from now on, and reads anew what it missed meanwhile."""
-        if event["tab"] == self.channel_name or not self.alone:
-            return
+        """Another tab opened: from now on it hears of everything that this one tells."""
+        if event["tab"] != self.channel_name:
+            self.alone = False
+            await self.channel_layer.send(event["tab"], {"type": "tab.here"})
+
+    async def tab_here(self, event: Frame) -> None:
+        """This tab is not alone. What the other told before it knew of this one is read anew."""
         self.alone = False
-        await self.channel_layer.group_send(self.group, {"type": "tab.joined", "tab": self.channel_name})
-        await self._show_state_everywhere()
+        await self._show_state()
+
+    async def tab_changed(self, event: Frame) -> None:
+        if event["from"] != self.channel_name:
+            await self._show_state()
 
     async def tab_frame(self, event: Frame) -> None:
         if event["from"] != self.channel_name:

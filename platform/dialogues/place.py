@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from dialogues.progress import Progress
@@ -35,8 +36,7 @@ class Place:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SavedTurn:
+class SavedTurn(NamedTuple):
     """A committed turn as the page shows it."""
 
     position: int

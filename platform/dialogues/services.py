@@ -4,7 +4,7 @@ Each statement moves the dialogue's own row on only if the protocol allows it, a
 the same step. PostgreSQL evaluates the condition again once it holds the row, so of two frames that
 race for the same position one wins and the other is told why (`_explain`). Times are PostgreSQL's,
 taken once the row is held, so that they stand in the order of what happened. See
-docs/decisions/0003-one-statement-per-turn.md.
+docs/decisions/one-statement-per-turn.md.
 """
 
 import json
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from bots.client import Reply
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
+from dialogues.database import Prepared
 from dialogues.models import MAX_TEXT, Dialogue, Fault, Participant, Turn
 from dialogues.place import Place, SavedTurn
 from dialogues.progress import Progress
@@ -76,7 +77,10 @@ def _seat(dialogue: Dialogue, assignment: Assignment, *, worker_seat: int) -> No
     Participant.objects.bulk_create([worker, bot])
 
 
-OPEN_EXCHANGE = """
+OPEN_EXCHANGE = Prepared(
+    "open_exchange",
+    {"dialogue": "bigint", "seat": "integer", "text": "text", "key": "uuid"},
+    """
 WITH moved AS (
     UPDATE dialogues_dialogue AS d
        SET turns = d.turns + 1
@@ -97,7 +101,8 @@ SELECT saved.position, saved.created_at, moved.turns, moved.bot_turns, moved.unl
           FROM dialogues_turn AS t
          WHERE t.dialogue_id = %(dialogue)s)
   FROM moved, saved
-"""
+""",
+)
 
 
 def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
@@ -107,12 +112,7 @@ def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
         RefusedError: the protocol does not allow a message now, or the key was used with another text.
     """
     text = _checked_text(text)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            OPEN_EXCHANGE,
-            {"dialogue": place.dialogue_id, "seat": place.seat, "text": text, "key": str(key)},
-        )
-        row = cursor.fetchone()
+    row = OPEN_EXCHANGE.row(dialogue=place.dialogue_id, seat=place.seat, text=text, key=str(key))
     if row is None:
         return _explain(place, text=text, key=key)
     position, at, turns, bot_turns, unlabelled, earlier = row
@@ -122,7 +122,8 @@ def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
 
 
 def _checked_text(text: str) -> str:
-    text = text.replace("\x00", "").strip()
+    # JSON can carry what no database can hold: null characters and halves of surrogate pairs.
+    text = text.encode(errors="ignore").decode().replace("\x00", "").strip()
     if not text:
         raise RefusedError("empty")
     if len(text) > MAX_TEXT:
@@ -144,24 +145,31 @@ def _explain(place: Place, *, text: str, key: UUID) -> Exchange:
     return Exchange(saved_turn(place, stored), context, progress, saved_turn(place, reply) if reply else None)
 
 
-CLOSE_EXCHANGE = """
+CLOSE_EXCHANGE = Prepared(
+    "close_exchange",
+    {
+        "dialogue": "bigint", "position": "smallint", "text": "text", "version": "bigint",
+        "latency": "integer", "seed": "bigint", "candidates": "jsonb",
+    },
+    """
 WITH moved AS (
     UPDATE dialogues_dialogue AS d
        SET turns = d.turns + 1,
            bot_turns = d.bot_turns + 1,
-           unlabelled = d.unlabelled || %(position)s::smallint
+           unlabelled = d.unlabelled || %(position)s
      WHERE d.id = %(dialogue)s AND d.ended_at IS NULL AND d.turns = %(position)s
  RETURNING d.id, d.turns, d.bot_turns, d.unlabelled
 ), saved AS (
     INSERT INTO dialogues_turn
            (dialogue_id, position, text, created_at, bot_version_id, latency_ms, seed, candidates)
     SELECT id, %(position)s, %(text)s, clock_timestamp(),
-           %(version)s, %(latency)s, %(seed)s, %(candidates)s::jsonb
+           %(version)s, %(latency)s, %(seed)s, %(candidates)s
       FROM moved
  RETURNING created_at
 )
 SELECT saved.created_at, moved.turns, moved.bot_turns, moved.unlabelled FROM moved, saved
-"""
+""",
+)  # fmt: skip
 
 
 def close_exchange(place: Place, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
@@ -171,18 +179,15 @@ def close_exchange(place: Place, *, position: int, reply: Reply) -> tuple[SavedT
         RefusedError: the conversation ended meanwhile; the reply is dropped.
     """
     candidates = [[c.text, c.score] for c in reply.response.candidates]
-    row_of_reply: dict[str, str | int | None] = {
-        "dialogue": place.dialogue_id,
-        "position": position,
-        "text": reply.response.text,
-        "version": reply.version_id,
-        "latency": reply.latency_ms,
-        "seed": reply.seed,
-        "candidates": json.dumps(candidates) if candidates else None,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(CLOSE_EXCHANGE, row_of_reply)
-        row = cursor.fetchone()
+    row = CLOSE_EXCHANGE.row(
+        dialogue=place.dialogue_id,
+        position=position,
+        text=reply.response.text,
+        version=reply.version_id,
+        latency=reply.latency_ms,
+        seed=reply.seed,
+        candidates=json.dumps(candidates) if candidates else None,
+    )
     if row is None:
         return _first_reply(place, position)
     at, turns, bot_turns, unlabelled = row

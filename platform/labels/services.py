@@ -1,18 +1,47 @@
+"""Every write of a label. One statement saves it and takes its turn off the list of unlabelled ones."""
+
+import json
 from collections.abc import Mapping
 
-from django.db import transaction
-
-from dialogues.database import CLOCK
-from dialogues.models import Dialogue, Turn
+from dialogues.database import Prepared
 from dialogues.place import Place
 from dialogues.progress import Progress
-from dialogues.queries import progress_of_row
+from dialogues.queries import progress_of
 from dialogues.refusals import RefusedError
 from evaluation.questions import Answer, AnswersError, question_set
-from labels.models import Label
+
+# The join leaves the dialogue alone if the turn was committed only while this waited for its row.
+RECORD = Prepared(
+    "record_label",
+    {
+        "dialogue": "bigint", "seat": "integer", "position": "smallint", "rater": "bigint",
+        "question_set": "text", "answers": "jsonb",
+    },
+    """
+WITH moved AS (
+    UPDATE dialogues_dialogue AS d
+       SET unlabelled = array_remove(d.unlabelled, %(position)s)
+      FROM dialogues_turn AS t
+     WHERE d.id = %(dialogue)s
+       AND d.ended_at IS NULL
+       AND t.dialogue_id = d.id
+       AND t.position = %(position)s
+       AND t.position >= d.opening_turns
+       AND t.position %% 2 <> %(seat)s
+ RETURNING d.turns, d.bot_turns, d.unlabelled, t.id AS turn_id
+), saved AS (
+    INSERT INTO labels_label AS l (turn_id, rater_id, question_set, answers, created_at, changed_at, changes)
+    SELECT turn_id, %(rater)s, %(question_set)s, %(answers)s, clock_timestamp(), clock_timestamp(), 0
+      FROM moved
+    ON CONFLICT ON CONSTRAINT label_once_per_rater DO UPDATE
+       SET answers = EXCLUDED.answers, changed_at = EXCLUDED.changed_at, changes = l.changes + 1
+     WHERE l.answers <> EXCLUDED.answers
+)
+SELECT turns, bot_turns, unlabelled FROM moved
+""",
+)  # fmt: skip
 
 
-@transaction.atomic
 def record(
     place: Place, *, position: int, answers: Mapping[str, object]
 ) -> tuple[dict[str, Answer], Progress]:
@@ -23,19 +52,19 @@ def record(
             the question set; nothing was saved.
     """
     checked = _checked_answers(place, answers)
-    dialogue = Dialogue.objects.select_for_update().get(pk=place.dialogue_id)
-    progress = progress_of_row(place, dialogue)
-    if progress.ended:
-        raise RefusedError("ended")
-    if not 0 <= position < progress.turns:
-        raise RefusedError("unknown_turn")
-    if not progress.is_labelled_turn(position):
-        raise RefusedError("not_to_label")
-    _save(place, position, checked)
-    if position in dialogue.unlabelled:
-        dialogue.unlabelled.remove(position)
-        dialogue.save(update_fields=["unlabelled"])
-    return checked, progress_of_row(place, dialogue)
+    row = None
+    if 0 <= position <= place.opening_turns + place.max_turns:
+        row = RECORD.row(
+            dialogue=place.dialogue_id,
+            seat=place.seat,
+            position=position,
+            rater=place.worker_id,
+            question_set=place.question_set,
+            answers=json.dumps(checked),
+        )
+    if row is None:
+        raise _why_not(place, position)
+    return checked, place.progress(turns=row[0], bot_turns=row[1], unlabelled=row[2], ended=False)
 
 
 def _checked_answers(place: Place, answers: Mapping[str, object]) -> dict[str, Answer]:
@@ -45,16 +74,9 @@ def _checked_answers(place: Place, answers: Mapping[str, object]) -> dict[str, A
         raise RefusedError(error.code, error.message) from error
 
 
-def _save(place: Place, position: int, answers: dict[str, Answer]) -> None:
-    turn = Turn.objects.only("pk").get(dialogue_id=place.dialogue_id, position=position)
-    label, is_new = Label.objects.get_or_create(
-        turn=turn,
-        rater_id=place.worker_id,
-        question_set=place.question_set,
-        defaults={"answers": answers, "created_at": CLOCK, "changed_at": CLOCK},
-    )
-    if not is_new and label.answers != answers:
-        label.answers = answers
-        label.changed_at = CLOCK
-        label.changes += 1
-        label.save(update_fields=["answers", "changed_at", "changes"])
+def _why_not(place: Place, position: int) -> RefusedError:
+    progress = progress_of(place)
+    if progress.ended:
+        return RefusedError("ended")
+    is_another = 0 <= position < progress.turns and not progress.is_labelled_turn(position)
+    return RefusedError("not_to_label" if is_another else "unknown_turn")

@@ -5,21 +5,26 @@ from playwright.async_api import expect
 
 from crowd.models import Assignment
 from dialogues.models import Fault
+from studies.models import Study
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest.fixture
-def study_with_a_stumbling_bot(make_study):
+def study_with_a_stumbling_bot(make_study: MakeStudy) -> Study:
     return make_study(script={"replies": ["Here I am."], "fail_on": [1], "fail_times": 1})
 
 
 @pytest.fixture
-def study_with_a_broken_bot(make_study):
+def study_with_a_broken_bot(make_study: MakeStudy) -> Study:
     return make_study(script={"replies": ["Never said."], "fail_on": [1]})
 
 
-async def test_a_failed_reply_can_be_asked_for_again(wanda, study_with_a_stumbling_bot):
+async def test_a_failed_reply_can_be_asked_for_again(
+    wanda: Visitor, study_with_a_stumbling_bot: Study
+) -> None:
     await wanda.start(study_with_a_stumbling_bot)
     await wanda.say("Are you there?")
     await expect(wanda.page.get_by_role("alert").get_by_text("could not answer")).to_be_visible()
@@ -32,7 +37,9 @@ async def test_a_failed_reply_can_be_asked_for_again(wanda, study_with_a_stumbli
     assert await Fault.objects.acount() == 1
 
 
-async def test_a_failure_is_still_shown_after_a_reload(wanda, study_with_a_broken_bot):
+async def test_a_failure_is_still_shown_after_a_reload(
+    wanda: Visitor, study_with_a_broken_bot: Study
+) -> None:
     await wanda.start(study_with_a_broken_bot)
     await wanda.say("Are you there?")
     await expect(wanda.page.get_by_role("button", name="Try again")).to_be_visible()
@@ -42,7 +49,9 @@ async def test_a_failure_is_still_shown_after_a_reload(wanda, study_with_a_broke
     await expect(wanda.page.get_by_role("button", name="Try again")).to_be_visible()
 
 
-async def test_a_bot_that_stays_broken_can_be_left_with_full_pay(wanda, study_with_a_broken_bot):
+async def test_a_bot_that_stays_broken_can_be_left_with_full_pay(
+    wanda: Visitor, study_with_a_broken_bot: Study
+) -> None:
     await wanda.start(study_with_a_broken_bot)
     await wanda.say("Are you there?")
     again = wanda.page.get_by_role("button", name="Try again")

@@ -3,6 +3,10 @@
 import pytest
 from playwright.async_api import Locator, Page, expect
 
+from studies.models import Study
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy
+
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
@@ -14,7 +18,7 @@ async def tab_to(page: Page, target: Locator) -> None:
     raise AssertionError("Sixty presses of Tab did not lead there.")
 
 
-async def test_the_whole_way_from_welcome_to_thanks(wanda, study):
+async def test_the_whole_way_from_welcome_to_thanks(wanda: Visitor, study: Study) -> None:
     page, press = wanda.page, wanda.page.keyboard.press
     await wanda.go(study.get_entry_url())
     await tab_to(page, page.get_by_label("I agree to take part"))
@@ -49,7 +53,7 @@ async def test_the_whole_way_from_welcome_to_thanks(wanda, study):
     await tab_to(page, page.get_by_role("button", name="Copy"))
 
 
-async def test_escape_moves_between_the_message_and_the_question(wanda, study):
+async def test_escape_moves_between_the_message_and_the_question(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
     question = wanda.questions(1).get_by_role("group", name="make sense")
@@ -61,7 +65,7 @@ async def test_escape_moves_between_the_message_and_the_question(wanda, study):
     await expect(question).to_be_focused()
 
 
-async def test_a_stray_enter_answers_nothing(wanda, study):
+async def test_a_stray_enter_answers_nothing(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
     await expect(wanda.questions(1).get_by_role("group", name="make sense")).to_be_focused()
@@ -71,7 +75,7 @@ async def test_a_stray_enter_answers_nothing(wanda, study):
     await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_count(0)
 
 
-async def test_letters_in_a_message_answer_nothing(wanda, study):
+async def test_letters_in_a_message_answer_nothing(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
     await expect(wanda.open_question).to_be_visible()
@@ -83,7 +87,7 @@ async def test_letters_in_a_message_answer_nothing(wanda, study):
     await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_count(0)
 
 
-async def test_single_keys_can_be_turned_off(wanda, study):
+async def test_single_keys_can_be_turned_off(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.page.get_by_text("Keyboard", exact=True).click()
     await wanda.page.get_by_label("Answer with single keys").uncheck()
@@ -97,7 +101,7 @@ async def test_single_keys_can_be_turned_off(wanda, study):
     await expect(wanda.page.locator("#single-keys")).not_to_be_checked()
 
 
-async def test_shift_enter_starts_a_new_line(wanda, study):
+async def test_shift_enter_starts_a_new_line(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.ready()
     await wanda.message.focus()
@@ -109,7 +113,9 @@ async def test_shift_enter_starts_a_new_line(wanda, study):
     await expect(wanda.bubbles.nth(1)).to_have_text("First\nsecond")
 
 
-async def test_a_reply_does_not_take_the_focus_from_somebody_who_is_writing(wanda, slow_study):
+async def test_a_reply_does_not_take_the_focus_from_somebody_who_is_writing(
+    wanda: Visitor, slow_study: Study
+) -> None:
     await wanda.start(slow_study)
     await wanda.say("Hello")
     await wanda.message.fill("Meanwhile")
@@ -120,11 +126,11 @@ async def test_a_reply_does_not_take_the_focus_from_somebody_who_is_writing(wand
 
 
 @pytest.fixture
-def slow_study(make_study):
+def slow_study(make_study: MakeStudy) -> Study:
     return make_study(script={"replies": ["Well."], "seconds": 0.5})
 
 
-async def test_a_new_reply_is_announced_once_and_alone(wanda, study):
+async def test_a_new_reply_is_announced_once_and_alone(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
 

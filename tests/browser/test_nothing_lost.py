@@ -7,6 +7,9 @@ from playwright.async_api import WebSocketRoute, expect
 
 from dialogues.models import Turn
 from labels.models import Label
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -18,14 +21,15 @@ class Line:
         self.sockets: list[WebSocketRoute] = []
         self.swallows: str | None = None  # a type of frame, in either direction
 
-    async def connect(self, page_side: WebSocketRoute) -> None:
-        server_side = page_side.connect_to_server()
-        self.sockets.append(page_side)
-        page_side.on_message(lambda text: self.passes(text) and server_side.send(text))
-        server_side.on_message(lambda text: self.passes(text) and page_side.send(text))
+    async def connect(self, page: WebSocketRoute) -> None:
+        server = page.connect_to_server()
+        self.sockets.append(page)
+        page.on_message(lambda text: self.carry(text, server))
+        server.on_message(lambda text: self.carry(text, page))
 
-    def passes(self, text: str | bytes) -> bool:
-        return json.loads(text)["type"] != self.swallows
+    def carry(self, text: str | bytes, to: WebSocketRoute) -> None:
+        if json.loads(text)["type"] != self.swallows:
+            to.send(text)
 
     async def break_(self) -> None:
         self.swallows = None
@@ -33,11 +37,11 @@ class Line:
 
 
 @pytest.fixture
-async def line():
+async def line() -> Line:
     return Line()
 
 
-async def test_a_reload_in_the_middle_keeps_turns_answers_and_draft(wanda, study):
+async def test_a_reload_in_the_middle_keeps_turns_answers_and_draft(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.exchange("One", "Yes", "No")
     await wanda.ready()
@@ -53,7 +57,7 @@ async def test_a_reload_in_the_middle_keeps_turns_answers_and_draft(wanda, study
     await expect(pressed).to_have_text(["Y Yes", "N No"])
 
 
-async def test_two_tabs_of_one_dialogue_agree(wanda, study):
+async def test_two_tabs_of_one_dialogue_agree(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     other = await wanda.another_tab()
     await expect(other.bubbles).to_have_count(1)
@@ -70,7 +74,7 @@ async def test_two_tabs_of_one_dialogue_agree(wanda, study):
     await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_text(["N No"])
 
 
-async def test_a_tab_that_was_reloaded_is_heard_by_the_others(wanda, study):
+async def test_a_tab_that_was_reloaded_is_heard_by_the_others(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     others = [await wanda.another_tab(), await wanda.another_tab()]
     for other in others:
@@ -84,7 +88,7 @@ async def test_a_tab_that_was_reloaded_is_heard_by_the_others(wanda, study):
         await expect(other.questions(1).get_by_role("button", pressed=True)).to_have_text(["N No"])
 
 
-async def test_finishing_in_one_tab_finishes_in_the_other(wanda, short_study):
+async def test_finishing_in_one_tab_finishes_in_the_other(wanda: Visitor, short_study: Study) -> None:
     await wanda.start(short_study)
     other = await wanda.another_tab()
     await wanda.exchange("One", "No")
@@ -94,12 +98,14 @@ async def test_finishing_in_one_tab_finishes_in_the_other(wanda, short_study):
 
 
 @pytest.fixture
-def short_study(make_study):
+def short_study(make_study: MakeStudy) -> Study:
     return make_study(min_turns=2, max_turns=4)
 
 
 @pytest.mark.parametrize("lost", ["turn", "turn_saved"])
-async def test_a_message_is_saved_once_when_the_line_breaks(wanda, study, line, lost):
+async def test_a_message_is_saved_once_when_the_line_breaks(
+    wanda: Visitor, study: Study, line: Line, lost: str
+) -> None:
     await wanda.page.route_web_socket("**/ws/**", line.connect)
     await wanda.start(study)
     line.swallows = lost
@@ -109,11 +115,17 @@ async def test_a_message_is_saved_once_when_the_line_breaks(wanda, study, line, 
     await line.break_()
 
     await expect(wanda.bubbles).to_have_text(["Hi!", "Only once, please", "Go on."])
-    assert [turn.text async for turn in Turn.objects.order_by("position")] == ["Hi!", "Only once, please", "Go on."]
+    assert [turn.text async for turn in Turn.objects.order_by("position")] == [
+        "Hi!",
+        "Only once, please",
+        "Go on.",
+    ]
 
 
 @pytest.mark.parametrize("lost", ["label", "label_saved"])
-async def test_an_answer_is_saved_when_the_line_breaks(wanda, study, line, lost):
+async def test_an_answer_is_saved_when_the_line_breaks(
+    wanda: Visitor, study: Study, line: Line, lost: str
+) -> None:
     await wanda.page.route_web_socket("**/ws/**", line.connect)
     await wanda.start(study)
     await wanda.say("One")
@@ -129,7 +141,9 @@ async def test_an_answer_is_saved_when_the_line_breaks(wanda, study, line, lost)
     assert label.answers == {"sensible": False, "specific": False}
 
 
-async def test_the_page_says_when_the_line_is_broken_and_sends_later_what_was_written(wanda, study, line):
+async def test_the_page_says_when_the_line_is_broken_and_sends_later_what_was_written(
+    wanda: Visitor, study: Study, line: Line
+) -> None:
     await wanda.page.route_web_socket("**/ws/**", line.connect)
     await wanda.start(study)
     await wanda.ready()
@@ -148,7 +162,9 @@ async def test_the_page_says_when_the_line_is_broken_and_sends_later_what_was_wr
     await expect(wanda.page.get_by_text("The connection is lost.")).to_be_hidden()
 
 
-async def test_the_resume_code_continues_on_another_device(wanda, visit, study):
+async def test_the_resume_code_continues_on_another_device(
+    wanda: Visitor, visit: Visit, study: Study
+) -> None:
     await wanda.start(study)
     await wanda.exchange("One", "No")
     await wanda.page.get_by_text("Resume code", exact=True).click()
@@ -165,7 +181,9 @@ async def test_the_resume_code_continues_on_another_device(wanda, visit, study):
     await expect(wanda.bubbles).to_have_count(5)
 
 
-async def test_a_session_that_is_no_longer_known_is_told_and_led_to_the_resume_code(wanda, study, line):
+async def test_a_session_that_is_no_longer_known_is_told_and_led_to_the_resume_code(
+    wanda: Visitor, study: Study, line: Line
+) -> None:
     await wanda.page.route_web_socket("**/ws/**", line.connect)
     await wanda.start(study)
     await wanda.page.context.clear_cookies()
@@ -178,7 +196,9 @@ async def test_a_session_that_is_no_longer_known_is_told_and_led_to_the_resume_c
     await expect(wanda.page.get_by_text("Go on with a resume code")).to_be_visible()
 
 
-async def test_a_reply_in_a_hidden_tab_marks_its_title_until_it_is_looked_at(wanda, study):
+async def test_a_reply_in_a_hidden_tab_marks_its_title_until_it_is_looked_at(
+    wanda: Visitor, study: Study
+) -> None:
     await wanda.start(study)
     await wanda.page.evaluate("Object.defineProperty(document, 'hidden', {get: () => !window.isBack})")
     title = await wanda.page.title()
@@ -189,7 +209,9 @@ async def test_a_reply_in_a_hidden_tab_marks_its_title_until_it_is_looked_at(wan
     await expect(wanda.page).to_have_title(title)
 
 
-async def test_a_reader_who_has_scrolled_up_is_offered_a_way_down(wanda, visit, chatty_study):
+async def test_a_reader_who_has_scrolled_up_is_offered_a_way_down(
+    wanda: Visitor, visit: Visit, chatty_study: Study
+) -> None:
     await wanda.start(chatty_study)
     for text in ("One", "Two"):
         await wanda.exchange(text, "No")
@@ -209,5 +231,5 @@ async def test_a_reader_who_has_scrolled_up_is_offered_a_way_down(wanda, visit, 
 
 
 @pytest.fixture
-def chatty_study(make_study):
+def chatty_study(make_study: MakeStudy) -> Study:
     return make_study(script={"replies": ["A long story. " * 40]})

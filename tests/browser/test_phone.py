@@ -1,59 +1,51 @@
 """At 320 px, with a finger: nothing to scroll sideways, nothing too small, nothing out of reach."""
 
+from pathlib import Path
+
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
+
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-# Targets smaller than 44 px that are not links within a sentence; a label enlarges its box.
-SMALL_TARGETS = """() => [...document.querySelectorAll("button, summary, .button, input:not([type=hidden]), textarea")]
-    .filter(target => target.checkVisibility())
-    .map(target => [target, target.type === "checkbox" ? target.parentElement : target])
-    .filter(([target, area]) => area.getBoundingClientRect().height < 43.5)
-    .map(([target]) => target.outerHTML)"""
-OVERHANG = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-OUT_OF_REACH = """() => [...document.querySelectorAll("button, summary, a, input:not([type=hidden]), textarea")]
-    .filter(control => control.checkVisibility() && !control.matches(".skip"))
-    .filter(control => { const box = control.getBoundingClientRect(); return box.left < 0 || box.right > innerWidth })
-    .map(control => control.outerHTML)"""
+CRAMPED = (Path(__file__).parent / "cramped.js").read_text()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def phone(visit):
+async def phone(visit: Visit) -> Visitor:
     return await visit(viewport={"width": 320, "height": 568}, has_touch=True, is_mobile=True)
 
 
-async def fits(visitor):
-    return [await visitor.page.evaluate(script) for script in (OVERHANG, SMALL_TARGETS, OUT_OF_REACH)] == [0, [], []]
-
-
 @pytest.fixture
-def short_study(make_study):
+def short_study(make_study: MakeStudy) -> Study:
     long_word = "Donaudampfschifffahrtsgesellschaftskapitän" * 3
     return make_study(
-        min_turns=2, max_turns=40, title=f"Small talk {long_word}", instructions=long_word,
+        min_turns=2, max_turns=40, title=long_word[:120], instructions=long_word,
         script={"replies": [long_word], "fail_on": [2]},
     )  # fmt: skip
 
 
-async def test_every_worker_page_fits(phone, short_study):
+async def test_every_worker_page_fits(phone: Visitor, short_study: Study) -> None:
     page = phone.page
     await phone.go(short_study.get_entry_url())
     await page.get_by_text("Go on with a resume code").click()
-    assert await fits(phone)
+    assert await phone.page.evaluate(CRAMPED) == []
     await page.get_by_label("I agree to take part").check()
     await page.get_by_role("button", name="Continue").click()
     await page.wait_for_url("**/instructions/")
     for summary in ("Working by keyboard", "Your resume code"):
         await page.get_by_text(summary).click()
-    assert await fits(phone)
+    assert await phone.page.evaluate(CRAMPED) == []
     await page.get_by_role("button", name="Start the conversation").click()
     await expect(phone.bubbles).to_have_count(1)
-    assert await fits(phone)
+    assert await phone.page.evaluate(CRAMPED) == []
     await phone.say("Supercalifragilisticexpialidocious" * 3)
     await phone.open_question.get_by_text("What does this mean?").click()
-    assert await fits(phone)
+    assert await phone.page.evaluate(CRAMPED) == []
     await phone.answer("Yes", "Yes")
     await phone.say("Now break")
     for _ in range(2):
@@ -62,15 +54,17 @@ async def test_every_worker_page_fits(phone, short_study):
     await page.evaluate("scrollTo(0, 0)")
     for summary in ("The questions", "Keyboard", "Resume code"):
         await page.get_by_text(summary, exact=True).click()
-    assert await fits(phone)
+    assert await phone.page.evaluate(CRAMPED) == []
     await page.get_by_role("button", name="End here").click()
-    assert await fits(phone)
+    assert await phone.page.evaluate(CRAMPED) == []
     await page.get_by_role("button", name="Yes, end here").click()
     await expect(page.get_by_label("Completion code")).to_be_visible()
-    assert await fits(phone)
+    assert await phone.page.evaluate(CRAMPED) == []
 
 
-async def test_the_focused_question_is_not_hidden_behind_the_message_box(phone, short_study):
+async def test_the_focused_question_is_not_hidden_behind_the_message_box(
+    phone: Visitor, short_study: Study
+) -> None:
     await phone.start(short_study)
     await phone.say("Hello")
     await expect(phone.open_question.get_by_role("button", name="Yes")).to_be_in_viewport(ratio=1)
@@ -82,7 +76,9 @@ async def test_the_focused_question_is_not_hidden_behind_the_message_box(phone, 
     assert question["y"] + question["height"] <= box["y"]
 
 
-async def test_on_a_touch_screen_answering_does_not_open_the_keyboard(phone, short_study):
+async def test_on_a_touch_screen_answering_does_not_open_the_keyboard(
+    phone: Visitor, short_study: Study
+) -> None:
     await phone.start(short_study)
     await phone.say("Hello")
     await phone.open_question.get_by_role("button", name="No").tap()

@@ -6,15 +6,19 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import expect
 
+from accounts.models import User
 from dialogues.models import Dialogue
+from studies.models import Study
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-MARKUP = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script></script>&amp;"
+MARKUP = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>&amp;"
 
 
 @pytest.fixture
-def hostile_study(make_study):
+def hostile_study(make_study: MakeStudy) -> Study:
     return make_study(
         {MARKUP[:60]: 5}, min_turns=2, max_turns=4, title=MARKUP[:120], instructions=MARKUP, blind=False,
         script={"replies": [MARKUP]},
@@ -22,13 +26,15 @@ def hostile_study(make_study):
 
 
 @pytest.fixture
-def cookie_of_rex(rex):
+def cookie_of_rex(rex: User) -> str:
     client = Client()
     client.force_login(rex)
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
-async def test_markup_of_workers_bots_and_researchers_is_shown_as_text(wanda, hostile_study, cookie_of_rex):
+async def test_markup_of_workers_bots_and_researchers_is_shown_as_text(
+    wanda: Visitor, hostile_study: Study, cookie_of_rex: str
+) -> None:
     page = wanda.page
     await wanda.start(hostile_study)
     await wanda.exchange(MARKUP, "No")

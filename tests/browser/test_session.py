@@ -5,11 +5,14 @@ from playwright.async_api import expect
 
 from crowd.models import Participation
 from labels.models import Label
+from studies.models import Study
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-async def test_a_full_session_leads_to_the_completion_code(wanda, study):
+async def test_a_full_session_leads_to_the_completion_code(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     for number in range(1, 7):
         await wanda.exchange(f"Message {number}", "Yes", "No")
@@ -23,7 +26,7 @@ async def test_a_full_session_leads_to_the_completion_code(wanda, study):
     assert answers == [{"sensible": True, "specific": False}] * 6 + [{"sensible": False, "specific": False}]
 
 
-async def test_the_second_question_appears_only_after_yes(wanda, study):
+async def test_the_second_question_appears_only_after_yes(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
     first, second = (
@@ -39,7 +42,7 @@ async def test_the_second_question_appears_only_after_yes(wanda, study):
     await expect(wanda.questions(1).get_by_text("Saved", exact=True)).to_be_visible()
 
 
-async def test_an_answer_can_be_changed_later(wanda, study):
+async def test_an_answer_can_be_changed_later(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.exchange("One", "No")
     await wanda.exchange("Two", "Yes", "Yes")
@@ -53,7 +56,7 @@ async def test_an_answer_can_be_changed_later(wanda, study):
     assert [label.answers["specific"] async for label in Label.objects.all()] == [True, True]
 
 
-async def test_a_message_waits_until_the_last_reply_is_judged(wanda, study):
+async def test_a_message_waits_until_the_last_reply_is_judged(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("One")
     await expect(wanda.open_question).to_be_visible()
@@ -71,11 +74,11 @@ async def test_a_message_waits_until_the_last_reply_is_judged(wanda, study):
 
 
 @pytest.fixture
-def short_study(make_study):
+def short_study(make_study: MakeStudy) -> Study:
     return make_study(min_turns=2, max_turns=4)
 
 
-async def test_the_conversation_ends_at_the_most_turns(wanda, short_study):
+async def test_the_conversation_ends_at_the_most_turns(wanda: Visitor, short_study: Study) -> None:
     await wanda.start(short_study)
     await wanda.exchange("One")
     await wanda.exchange("Two")
@@ -85,7 +88,9 @@ async def test_the_conversation_ends_at_the_most_turns(wanda, short_study):
     await wanda.finish()
 
 
-async def test_a_message_that_is_too_long_stays_in_the_box_with_the_reason(wanda, study):
+async def test_a_message_that_is_too_long_stays_in_the_box_with_the_reason(
+    wanda: Visitor, study: Study
+) -> None:
     await wanda.start(study)
     await wanda.message.fill("😀" * 4001)
     await wanda.message.press("Enter")

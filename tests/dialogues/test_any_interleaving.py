@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
+import pytest
 from asgiref.sync import sync_to_async
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,8 @@ from dialogues.models import Dialogue, Turn
 from labels.models import Label
 from studies.models import Study
 from tests.conftest import MakeStudy, Tab, start_dialogue, worker_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
 
 KEYS = st.integers(0, 7)
 ANSWERS = st.sampled_from(
@@ -65,11 +68,11 @@ class Acknowledged:
 async def settle(dialogue: Dialogue, tabs: list[Tab], acknowledged: Acknowledged) -> None:
     """Wait until every frame has been dealt with and no reply is on its way, and take in all frames.
 
-    A tab's frames are dealt with in order: once one of an unknown type is refused, all before it are through.
+    A tab's frames are dealt with in order: once this malformed one is refused, all before it are through.
     """
     for tab in tabs:
         mark = str(uuid4())
-        await tab.send(type="are you there?", key=mark)
+        await tab.send(type="turn", key=mark, text=None)
         frame: dict[str, Any] = {}
         while frame.get("key") != mark:
             frame = await tab.receive()

@@ -12,7 +12,7 @@ GOOD = ("meena", "d1", 2, "wanda", True, False)
     ("bad", "column", "words"),
     [
         (("meena", "d1", 4, "wanda", False, True), "specific", "specific but not sensible"),
-        (GOOD, "rater", "already labelled turn 2 of dialogue 'd1' of bot 'meena' in row 1"),
+        (GOOD, "rater", "already labelled turn 2 of dialogue 'd1' of bot 'meena'; .* See row 1"),
         (("", "d1", 4, "wanda", True, True), "bot", "empty"),
         (("meena", None, 4, "wanda", True, True), "dialogue", "empty"),
         (("meena", "d1", "4", "wanda", True, True), "turn", "'4' is not an integer"),
@@ -59,7 +59,32 @@ def test_no_rows_at_all_are_legal():
     assert len(Labels.from_rows([])) == 0
 
 
-@pytest.mark.parametrize("values", [[3, 1, 3], ["b", "a", "b"], np.array(["b", 7, "b"], dtype=object)])
+@pytest.mark.parametrize("kind", [bool, np.int8, float, str, object])
+def test_no_values_have_no_codes(kind):
+    names, codes = coded(np.array([], dtype=kind))
+
+    assert (len(names), len(codes)) == (0, 0)
+
+
+def test_codes_of_small_integers_do_not_overflow():
+    names, codes = coded(np.tile(np.array([-128, 127], dtype=np.int8), 50))
+
+    assert names.tolist() == [-128, 127]
+    assert codes[:2].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3, 1, 3],
+        [2.0, -1.0, 2.0],
+        [0.5, 0.25],
+        [True, False, True],
+        [2**62, -(2**62)],
+        ["b", "a", "b"],
+        np.array(["b", 7, "b"], dtype=object),
+    ],
+)
 def test_codes_are_ranks_of_the_distinct_values(values):
     names, codes = coded(values)
 

@@ -66,6 +66,7 @@ class Chat {
     for (const { wording, help } of this.questions) {
       byId("explained").append(make("dt", {}, wording), make("dd", {}, help));
     }
+    byId("unready").remove();
     this.page.hidden = false;
     this.composer.text = this.outbox.held.draft;
     this.connection = new Connection(settings.socket, {

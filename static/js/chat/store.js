@@ -33,6 +33,17 @@ function withTurn(turns, turn) {
   return [...others, turn].sort((a, b) => a.position - b.position);
 }
 
+/**
+ * Frames of two tabs may cross. Turns and labels only ever grow in number, so their sum tells which came later.
+ *
+ * @param {Progress | null} known
+ * @param {Progress | undefined} told
+ */
+function later(known, told) {
+  if (!known || !told) return told ?? known;
+  return told.turns + told.labelled < known.turns + known.labelled ? known : told;
+}
+
 /** @type {Record<string, (known: Dialogue, frame: Frame) => Partial<Dialogue>>} */
 const CHANGES = {
   state: (_, { turns, labels, fault, finished }) => ({ turns, labels, fault, finished, refusal: null }),
@@ -57,5 +68,5 @@ const CHANGES = {
 export function receive(known, frame) {
   const change = Object.hasOwn(CHANGES, frame.type) ? CHANGES[frame.type] : null;
   if (!change) return known;
-  return { ...known, ...change(known, frame), progress: frame.progress ?? known.progress };
+  return { ...known, ...change(known, frame), progress: later(known.progress, frame.progress) };
 }

@@ -1,0 +1,337 @@
+"""Differences between bots: interval, permutation test, correction over all pairs, and a sentence.
+
+Sources: Efron & Tibshirani 1993, chapters 15 (permutation) and 16; Phipson & Smyth 2010, Statistical
+Applications in Genetics and Molecular Biology 9(1) (p-values of random permutations are never zero);
+Holm 1979, Scandinavian Journal of Statistics 6(2).
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from evaluation.bootstrap import (
+    LEVEL,
+    RESAMPLES,
+    SSA,
+    Ratio,
+    blocks,
+    draw_counts,
+    percentile,
+    resampled_sums,
+)
+from evaluation.interval import Interval, Undefined
+from evaluation.labels import FloatArray, IntArray, Labels
+from evaluation.ssa import Unit, dialogue_sums
+
+Pair: TypeAlias = tuple[int, int]
+ComplexArray: TypeAlias = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How far one bot is ahead of another.
+
+    Attributes:
+        first: name of one bot.
+        second: name of the other.
+        difference: score of the first minus score of the second, in [-1, 1].
+        interval: of the difference, for this pair alone.
+        p: two-sided p-value of the permutation test of "both bots are alike".
+        p_holm: the same after Holm's correction over all pairs compared together.
+        paired: whether both were compared on the same contexts.
+        clusters: conversations of the first and of the second; for paired bots, the common contexts twice.
+    """
+
+    first: Hashable
+    second: Hashable
+    difference: float
+    interval: Interval | Undefined
+    p: float | Undefined
+    p_holm: float | Undefined
+    paired: bool
+    clusters: tuple[int, int]
+
+    def in_words(self) -> str:
+        """One sentence: who is ahead by how many points, or that the two cannot be told apart."""
+        if isinstance(self.interval, Undefined):
+            return f"Whether {self.first} or {self.second} is ahead cannot be told: {self.interval.reason}"
+        ahead, behind, sign = (
+            (self.first, self.second, 1) if self.difference >= 0 else (self.second, self.first, -1)
+        )
+        low, high = sorted((sign * self.interval.low * 100, sign * self.interval.high * 100))
+        interval = f"{self.interval.level:.0%} interval {_points(low)} to {_points(high)}".replace("%", " %")
+        points = f"{_points(abs(self.difference) * 100)} points"
+        if low <= 0 <= high:
+            return f"{ahead} and {behind} cannot be told apart: {points} apart, {interval}."
+        sentence = f"{ahead} is ahead of {behind} by {points}, {interval}"
+        if isinstance(self.p_holm, float) and self.p_holm > 1 - self.interval.level:
+            sentence += (
+                f"; among all pairs compared this may be chance (Holm-corrected p = {self.p_holm:.2g})"
+            )
+        return sentence + "."
+
+
+def compare_all(
+    labels: Labels,
+    rng: Generator,
+    *,
+    ratio: Ratio = SSA,
+    unit: Unit = Unit.LABEL,
+    paired: bool = False,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> list[Comparison]:
+    """Compare every two bots, with Holm's correction over all these pairs.
+
+    Args:
+        labels: labels of all bots to compare.
+        rng: seeded generator.
+        ratio: which score: `SENSIBLENESS`, `SPECIFICITY` or `SSA` of `bootstrap`.
+        unit: what counts once, see `ssa.Unit`.
+        paired: true if all bots answered the same contexts (static evaluation): then only the contexts that
+            both have count, and pairs stay together. False: conversations of the two are independent.
+        resamples: number of resamples, and of permutations.
+        level: nominal coverage of each interval.
+
+    Returns:
+        One comparison per pair, in the order of the names; none for fewer than two bots.
+    """
+    names = labels.bots[0].tolist()
+    pairs = list(combinations(range(len(names)), 2))
+    sums, bots = dialogue_sums(labels, unit)
+    columns = _value_and_size(sums, ratio)
+    if paired:
+        tested = _paired(_by_context(labels, columns, bots), pairs, rng, resamples, level)
+    else:
+        of_bot = [columns[bots == b] for b in range(len(names))]
+        tested = _unpaired(of_bot, pairs, rng, resamples, level)
+    found = [
+        replace(result, first=names[a], second=names[b]) for (a, b), result in zip(pairs, tested, strict=True)
+    ]
+    return with_holm(found)
+
+
+def compare(
+    first: FloatArray,
+    second: FloatArray,
+    rng: Generator,
+    *,
+    ratio: Ratio = SSA,
+    paired: bool = False,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> Comparison:
+    """Compare two bots by their sums per conversation.
+
+    Args:
+        first: (k, m) rows of `ssa.dialogue_sums` of the first bot.
+        second: (l, m) rows of the second; if paired, l = k and row i is about the same context.
+        rng: seeded generator.
+        ratio: which score.
+        paired: whether rows belong together.
+        resamples: number of resamples, and of permutations.
+        level: nominal coverage.
+
+    Returns:
+        The comparison, with "first" and "second" for names and `p_holm` equal to `p`.
+    """
+    columns = [_value_and_size(rows, ratio) for rows in (first, second)]
+    if paired:
+        return _paired(np.stack(columns, axis=1), [(0, 1)], rng, resamples, level)[0]
+    return _unpaired(columns, [(0, 1)], rng, resamples, level)[0]
+
+
+def permutation(
+    rows: Sequence[FloatArray], pairs: Sequence[Pair], rng: Generator, permutations: int = RESAMPLES
+) -> FloatArray:
+    """Two-sided p-values: conversations are dealt to the two bots of each pair at random.
+
+    Assumes under the null hypothesis that conversations are exchangeable between the bots; a label-level
+    test would ignore that turns of a conversation belong together. One random order of each bot's
+    conversations serves all its pairs: how many of the first bot's stay with it is hypergeometric, and which
+    ones, the first of that order.
+
+    Args:
+        rows: for each bot, (k, 2) value and size of each conversation; its score is Σ value / Σ size.
+        pairs: p pairs of indices into `rows`.
+        rng: seeded generator.
+        permutations: number of random dealings.
+
+    Returns:
+        (p,) p-values, never 0.
+    """
+    left, right = np.asarray(pairs).T
+    lengths = np.array([len(r) for r in rows])
+    starts = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1]
+    packed = [r[:, 0] + 1j * r[:, 1] for r in rows]
+    both = np.array([p.sum() for p in packed])[left] + np.array([p.sum() for p in packed])[right]
+    observed = np.array([_score(p.sum()) for p in packed])
+    extreme = np.zeros(len(pairs))
+    for start, stop in blocks(permutations, int(lengths.sum())):
+        prefix = np.concatenate([_prefix_sums(p, stop - start, rng) for p in packed], axis=1)
+        stay = rng.hypergeometric(
+            lengths[left], lengths[right], lengths[left], size=(stop - start, len(pairs))
+        )
+        dealt = np.take_along_axis(prefix, starts[left] + stay, axis=1)
+        dealt += np.take_along_axis(prefix, starts[right] + lengths[left] - stay, axis=1)
+        extreme += _as_extreme(_score(dealt) - _score(both - dealt), observed[left] - observed[right])
+    return (1 + extreme) / (1 + permutations)
+
+
+def paired_permutation(
+    table: FloatArray, pairs: Sequence[Pair], rng: Generator, permutations: int = RESAMPLES
+) -> FloatArray:
+    """Two-sided p-values: in each context the two bots of a pair are swapped with probability 1/2.
+
+    Args:
+        table: (contexts, bots, 2) value and size; size 0 where a bot has no label in a context. A pair is
+            compared on the contexts that both have.
+        pairs: p pairs of bots.
+        rng: seeded generator.
+        permutations: number of random swaps.
+
+    Returns:
+        (p,) p-values, never 0.
+    """
+    first, second = _common(table, pairs)
+    total_first, total_second = first.sum(axis=0), second.sum(axis=0)
+    observed = _score(total_first) - _score(total_second)
+    gain = second - first
+    extreme = np.zeros(len(pairs))
+    for start, stop in blocks(permutations, len(table)):
+        swapped = rng.integers(0, 2, size=(stop - start, len(table)), dtype=np.int8).astype(np.float64)
+        moved = _times(swapped, gain)
+        extreme += _as_extreme(_score(total_first + moved) - _score(total_second - moved), observed)
+    return (1 + extreme) / (1 + permutations)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction: p-values that hold the error rate over all tests together."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(steps, 1.0)
+    adjusted: list[float] = corrected.tolist()
+    return adjusted
+
+
+def with_holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The same comparisons with `p_holm` over all of them that have a p-value."""
+    known = [c.p for c in comparisons if not isinstance(c.p, Undefined)]
+    corrected = iter(holm(known))
+    return [c if isinstance(c.p, Undefined) else replace(c, p_holm=next(corrected)) for c in comparisons]
+
+
+def _unpaired(
+    rows: Sequence[FloatArray], pairs: Sequence[Pair], rng: Generator, resamples: int, level: float
+) -> list[Comparison]:
+    """Comparisons of bots by (k, 2) value and size of their own conversations; one resampling per bot."""
+    enough = [pair for pair in pairs if min(len(rows[pair[0]]), len(rows[pair[1]])) >= 2]
+    draws = [_score(_pack(resampled_sums(r, resamples, rng))) if len(r) >= 2 else None for r in rows]
+    p_values = dict(zip(enough, permutation(rows, enough, rng, resamples) if enough else [], strict=True))
+    found = []
+    for a, b in pairs:
+        gap = float(_score(_pack(rows[a]).sum()) - _score(_pack(rows[b]).sum()))
+        of_a, of_b = draws[a], draws[b]
+        interval = None if of_a is None or of_b is None else percentile(of_a - of_b, level)
+        clusters = (len(rows[a]), len(rows[b]))
+        found.append(_comparison(gap, interval, p_values.get((a, b)), False, clusters))
+    return found
+
+
+def _paired(
+    table: FloatArray, pairs: Sequence[Pair], rng: Generator, resamples: int, level: float
+) -> list[Comparison]:
+    """Comparisons on common contexts of a table as in `paired_permutation`; one resampling of contexts."""
+    if not pairs:
+        return []
+    first, second = _common(table, pairs)
+    gaps = _score(first.sum(axis=0)) - _score(second.sum(axis=0))
+    once = np.ones(len(table), np.int64)
+    draws = np.empty((resamples, len(pairs)))
+    for start, stop in blocks(resamples, len(table)):
+        weights = draw_counts(once, stop - start, rng)
+        draws[start:stop] = _score(_times(weights, first)) - _score(_times(weights, second))
+    p_values = paired_permutation(table, pairs, rng, resamples)
+    contexts = np.count_nonzero(first.imag, axis=0).tolist()
+    return [
+        _comparison(
+            float(gaps[i]),
+            percentile(draws[:, i], level) if contexts[i] >= 2 else None,
+            float(p_values[i]) if contexts[i] >= 2 else None,
+            True,
+            (contexts[i], contexts[i]),
+        )
+        for i in range(len(pairs))
+    ]
+
+
+def _comparison(
+    gap: float, interval: Interval | Undefined | None, p: float | None, paired: bool, clusters: Pair
+) -> Comparison:
+    few = Undefined(f"{clusters[0]} and {clusters[1]} conversations; a comparison needs 2 of each bot.")
+    known = few if p is None else float(p)
+    return Comparison("first", "second", gap, interval or few, known, known, paired, clusters)
+
+
+def _value_and_size(rows: FloatArray, ratio: Ratio) -> FloatArray:
+    """(k, 2) numerator and denominator of a ratio."""
+    return np.column_stack([rows @ np.asarray(ratio.weights), rows[:, ratio.size]])
+
+
+def _by_context(labels: Labels, columns: FloatArray, bots: IntArray) -> FloatArray:
+    """(contexts, bots, 2) value and size of each cluster (bot, dialogue), 0 where there is none."""
+    context = np.zeros(len(bots), np.int64)
+    context[labels.dialogues[1]] = labels.contexts[1]
+    table = np.zeros((len(labels.contexts[0]), len(labels.bots[0]), 2))
+    table[context, bots] = columns
+    return table
+
+
+# A value and a size travel as one complex number, so that both are summed and dealt together.
+
+
+def _pack(columns: FloatArray) -> ComplexArray:
+    return columns[..., 0] + 1j * columns[..., 1]
+
+
+def _score(sums: ComplexArray) -> FloatArray:
+    """Value over size; NaN where there is nothing."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.real(sums) / np.imag(sums), dtype=np.float64)
+
+
+def _common(table: FloatArray, pairs: Sequence[Pair]) -> tuple[ComplexArray, ComplexArray]:
+    """Twice (contexts, p): the first and the second bot of each pair where both have labels, else 0."""
+    left, right = np.asarray(pairs).T
+    packed = _pack(table)
+    both = (table[:, left, 1] > 0) & (table[:, right, 1] > 0)
+    return np.where(both, packed[:, left], 0), np.where(both, packed[:, right], 0)
+
+
+def _times(weights: FloatArray, columns: ComplexArray) -> ComplexArray:
+    return weights @ columns.real + 1j * (weights @ columns.imag)
+
+
+def _prefix_sums(values: ComplexArray, orders: int, rng: Generator) -> ComplexArray:
+    """(orders, k + 1) running sums of k values in random orders, from 0."""
+    sums = np.zeros((orders, len(values) + 1), dtype=np.complex128)
+    shuffled = rng.permuted(np.broadcast_to(values, (orders, len(values))), axis=1)
+    np.cumsum(shuffled, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def _as_extreme(permuted: FloatArray, observed: FloatArray) -> FloatArray:
+    """(p,) how many of the (r, p) differences are as large as the observed ones (p,), in either direction."""
+    # Sums in another order differ in the last bits; equal differences must count as equal.
+    return np.asarray((np.abs(permuted) >= np.abs(observed) - 1e-12).sum(axis=0), dtype=np.float64)
+
+
+def _points(value: float) -> str:
+    return f"{round(value, 1) + 0.0:.1f}"

@@ -1,0 +1,133 @@
+"""Cohen's kappa of two raters, plain and weighted.
+
+Sources: Cohen 1960, Educational and Psychological Measurement 20(1); Cohen 1968, Psychological Bulletin 70(4)
+(weights); Fleiss, Cohen & Everitt 1969, Psychological Bulletin 72(5) (standard errors).
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from evaluation.bootstrap import LEVEL, RESAMPLES, cluster_interval
+from evaluation.interval import Interval, Undefined
+from evaluation.labels import FloatArray
+
+Weights: TypeAlias = Literal["plain", "linear", "quadratic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kappa:
+    """Cohen's kappa with its asymptotic errors.
+
+    Attributes:
+        value: kappa, at most 1; 0 is what chance gives.
+        observed: (weighted) share of units on which the raters agree, in [0, 1].
+        expected: the same share if the raters rated independently with their own frequencies.
+        error: standard error of the value for large samples.
+        error_if_zero: standard error if the true kappa is zero, for a test against chance.
+        units: number of units that both rated.
+    """
+
+    value: float
+    observed: float
+    expected: float
+    error: float
+    error_if_zero: float
+    units: int
+
+    @property
+    def z(self) -> float:
+        """Standard normal test statistic of "kappa is zero"."""
+        return self.value / self.error_if_zero
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Interval of the normal approximation; with fewer than some 50 units prefer `kappa_interval`."""
+        half = float(ndtri((1 + level) / 2)) * self.error
+        return Interval(self.value - half, self.value + half, level, "normal")
+
+
+def cohen_kappa(table: ArrayLike, weights: Weights = "plain") -> Kappa | Undefined:
+    """Cohen's kappa from a table of two raters.
+
+    Args:
+        table: (c, c) units to which the first rater gave the row's rating and the second the column's;
+            `Ratings.table` makes one. For weighted kappa the ratings are in rising order and count as
+            equally spaced, so a rating of the scale that nobody gave keeps its (empty) row and column.
+        weights: "plain" (all disagreements count alike), "linear" or "quadratic" in the distance.
+
+    Returns:
+        Kappa, or `Undefined`: no units, or both raters always gave one and the same rating.
+
+    Raises:
+        ValueError: a table that is not square or has negative entries.
+    """
+    counts = _checked(table)
+    n = float(counts.sum())
+    if n == 0:
+        return Undefined("The two raters rated no unit in common.")
+    share, weight = counts / n, _weights(len(counts), weights)
+    rows, columns = share.sum(axis=1), share.sum(axis=0)
+    observed, expected = float((share * weight).sum()), float(rows @ weight @ columns)
+    if np.isclose(expected, 1):
+        return Undefined(f"Both raters gave the same rating to all {n:.0f} units: chance would do the same.")
+    kappa = (observed - expected) / (1 - expected)
+    mean_weight = (weight @ columns)[:, None] + rows @ weight
+    scale = n * (1 - expected) ** 2
+    spread = (share * (weight - mean_weight * (1 - kappa)) ** 2).sum()
+    spread_if_zero = (np.outer(rows, columns) * (weight - mean_weight) ** 2).sum()
+    return Kappa(
+        value=kappa,
+        observed=observed,
+        expected=expected,
+        error=float(np.sqrt(max(0.0, spread - (kappa - expected * (1 - kappa)) ** 2) / scale)),
+        error_if_zero=float(np.sqrt(max(0.0, spread_if_zero - expected**2) / scale)),
+        units=int(n),
+    )
+
+
+def kappa_interval(
+    table: ArrayLike,
+    rng: Generator,
+    weights: Weights = "plain",
+    *,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> Interval | Undefined:
+    """Bootstrap interval over units of `cohen_kappa`, from the same table."""
+    kappa = cohen_kappa(table, weights)
+    if isinstance(kappa, Undefined):
+        return kappa
+    counts = _checked(table)
+    cells = np.repeat(np.arange(counts.size), counts.astype(np.int64).ravel())
+    weight = _weights(len(counts), weights)
+
+    def statistic(sums: FloatArray) -> FloatArray:
+        share = sums.reshape(-1, *counts.shape) / counts.sum()
+        rows, columns = share.sum(axis=2), share.sum(axis=1)
+        expected = ((rows @ weight) * columns).sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value: FloatArray = ((share * weight).sum(axis=(1, 2)) - expected) / (1 - expected)
+        return np.where(np.isclose(expected, 1), np.nan, value)
+
+    one_hot = np.eye(counts.size)[cells]
+    return cluster_interval(one_hot, statistic, rng, resamples=resamples, level=level, cluster="common unit")
+
+
+def _checked(table: ArrayLike) -> FloatArray:
+    counts = np.asarray(table, dtype=np.float64)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or (counts < 0).any():
+        raise ValueError(f"A table of counts must be square and not negative, but this is {counts.tolist()}.")
+    return counts
+
+
+def _weights(c: int, weights: Weights) -> FloatArray:
+    """(c, c) agreement weights: 1 on the diagonal, 0 for the largest disagreement."""
+    if weights == "plain" or c < 2:
+        return np.eye(c)
+    distance = np.abs(np.arange(c)[:, None] - np.arange(c)) / (c - 1)
+    weight: FloatArray = 1 - (distance if weights == "linear" else distance**2)
+    return weight

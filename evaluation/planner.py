@@ -1,0 +1,151 @@
+"""How many conversations a study needs to see a difference, before it starts.
+
+The unit of observation is the conversation: turns of one conversation are not independent. Sources: Cochran
+1977, Sampling Techniques, section 6.4 (variance of a ratio); Kish 1965, Survey Sampling, section 5.4 (design
+effect); Cohen 1988, Statistical Power Analysis, chapter 2 (noncentral t).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import nctdtr, stdtrit
+
+from evaluation.interval import Undefined
+from evaluation.labels import FloatArray
+
+MOST_CONVERSATIONS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a study of two bots needs.
+
+    Attributes:
+        conversations: with each bot (if paired: contexts that both answer).
+        power: probability that the test sees the difference with that many, at least the power asked for.
+        half_width: expected half-width of the interval of each bot's SSA with that many, in [0, 1].
+    """
+
+    conversations: int
+    power: float
+    half_width: float
+
+
+def conversations_needed(
+    difference: float, deviation: float, *, power: float = 0.8, level: float = 0.95
+) -> Plan:
+    """Conversations with each of two bots to see a true difference of their SSA.
+
+    Assumes a two-sided t test on conversation scores of equal spread in both bots, and conversations that
+    are independent. Several pairs with Holm's correction need more: give 1 - 0.05 / pairs for `level`.
+
+    Args:
+        difference: true difference to see, in (0, 1]: 0.03 is 3 points.
+        deviation: standard deviation of the score between conversations: from a pilot
+            (`pilot_deviation`), from published rates (`deviation_from_rates`) or from repeated runs
+            (`deviation_from_runs`).
+        power: wanted probability to see it, in (0, 1).
+        level: nominal coverage of the interval that must exclude zero, in (0, 1).
+
+    Returns:
+        The smallest such number.
+
+    Raises:
+        ValueError: an argument out of range, or more than ten million conversations needed.
+    """
+    _check(difference, deviation, power, level)
+    low, high = 1, 2
+    while power_of(high, difference, deviation, level=level) < power:
+        low, high = high, 2 * high
+        if high > MOST_CONVERSATIONS:
+            raise ValueError(
+                f"A difference of {difference} needs more than {MOST_CONVERSATIONS:,} conversations per bot; "
+                f"plan for a larger one."
+            )
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = power_of(middle, difference, deviation, level=level) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    half = float(stdtrit(high - 1, (1 + level) / 2)) * deviation / math.sqrt(high)
+    return Plan(high, power_of(high, difference, deviation, level=level), half)
+
+
+def power_of(conversations: int, difference: float, deviation: float, *, level: float = 0.95) -> float:
+    """Probability in (0, 1) that a study with so many conversations per bot sees the difference.
+
+    Arguments as in `conversations_needed`; at least 2 conversations.
+    """
+    _check(difference, deviation, 0.5, level)
+    if conversations < 2:
+        raise ValueError(f"conversations={conversations} is no study; it needs at least 2 with each bot.")
+    freedom = 2 * (conversations - 1)
+    shift = difference / (deviation * math.sqrt(2 / conversations))
+    critical = float(stdtrit(freedom, (1 + level) / 2))
+    return float(1 - nctdtr(freedom, shift, critical) + nctdtr(freedom, shift, -critical))
+
+
+def pilot_deviation(rows: FloatArray) -> float | Undefined:
+    """Standard deviation of the SSA between conversations, from a pilot.
+
+    Args:
+        rows: (k, 3) sums of sensible, specific and turns per conversation of one bot, as `ssa.dialogue_sums`
+            gives. Longer conversations weigh more, as they do in the score.
+
+    Returns:
+        The deviation such that the score of n conversations has standard error deviation / √n.
+    """
+    if len(rows) < 2:
+        return Undefined(f"A pilot of {len(rows)} conversation(s) shows no spread; it needs at least 2.")
+    score, turns = rows[:, :2].sum(axis=1) / 2, rows[:, 2]
+    residual = score - score.sum() / turns.sum() * turns
+    deviation = float(np.sqrt((residual**2).sum() / (len(rows) - 1)) / turns.mean())
+    if deviation == 0:
+        return Undefined("All conversations of the pilot have the same score, so it shows no spread.")
+    return deviation
+
+
+def deviation_from_rates(
+    sensibleness: float, specificity: float, *, turns: int = 7, intraclass: float = 0.0
+) -> float:
+    """Standard deviation of the SSA between conversations, from published rates.
+
+    A label contributes 0, ½ or 1 (neither, sensible only, both), which fixes its variance; `turns` of them
+    are averaged, with the design effect 1 + (turns - 1) · intraclass.
+
+    Args:
+        sensibleness: share in [0, 1].
+        specificity: share in [0, sensibleness].
+        turns: labelled turns per conversation; the paper has 7 at least.
+        intraclass: correlation of two turns of one conversation, in [0, 1]; the papers do not print it, so
+            0 is the optimistic end.
+
+    Raises:
+        ValueError: rates or correlation out of range.
+    """
+    if not 0 <= specificity <= sensibleness <= 1 or not 0 <= intraclass <= 1 or turns < 1:
+        raise ValueError(
+            f"sensibleness={sensibleness}, specificity={specificity}, intraclass={intraclass}, turns={turns} "
+            f"do not fit: shares lie in [0, 1], specificity is at most sensibleness, turns are 1 or more."
+        )
+    mean = (sensibleness + specificity) / 2
+    variance = (sensibleness - specificity) / 4 + specificity - mean**2
+    return math.sqrt(variance * (1 + (turns - 1) * intraclass) / turns)
+
+
+def deviation_from_runs(deviation_of_score: float, conversations: int) -> float:
+    """Standard deviation between conversations, from that of a score over repeated studies.
+
+    Adiwardana et al. 2020 report 1 % for interactive SSA over 7 studies of about 100 conversations: 0.10.
+    """
+    return deviation_of_score * math.sqrt(conversations)
+
+
+def _check(difference: float, deviation: float, power: float, level: float) -> None:
+    if not 0 < difference <= 1:
+        raise ValueError(f"difference={difference} must lie in (0, 1]; 3 points are 0.03.")
+    if not 0 < deviation < math.inf:
+        raise ValueError(f"deviation={deviation} must be positive: it is the spread between conversations.")
+    for name, value in (("power", power), ("level", level)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name}={value} must lie between 0 and 1, such as 0.8 or 0.95.")

@@ -1,0 +1,190 @@
+"""What single raters do to the scores: influence of each, and chatters against independent readers."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from evaluation.bootstrap import LEVEL, RESAMPLES, SSA
+from evaluation.comparison import Comparison, compare
+from evaluation.interval import Undefined
+from evaluation.kappa import Kappa, cohen_kappa
+from evaluation.labels import BoolArray, FloatArray, IntArray, Labels
+from evaluation.ssa import Unit, item_values, score_of_sums
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What one rater does to the score of one bot.
+
+    Attributes:
+        rater: the rater.
+        bot: the bot.
+        labels: number of labels that the rater gave to the bot.
+        without: SSA of the bot without them, in [0, 1]; `Undefined` if no labels remain.
+        shift: SSA with all labels minus SSA without this rater's: positive if the rater raises the score.
+    """
+
+    rater: Hashable
+    bot: Hashable
+    labels: int
+    without: float | Undefined
+    shift: float | Undefined
+
+
+def influence(labels: Labels, unit: Unit = Unit.LABEL) -> list[Influence]:
+    """Leave one rater out: how far each rater moves the SSA of each bot.
+
+    Exact for every unit, without recomputing the study once per rater: taking a rater away changes only the
+    items that they labelled.
+
+    Args:
+        labels: labels of any number of bots.
+        unit: what counts once, see `ssa.Unit`.
+
+    Returns:
+        One entry per rater and bot with labels in common, largest shift in either direction first;
+        those without a number last.
+    """
+    bots, raters = labels.bots[0].tolist(), labels.raters[0].tolist()
+    bot, rater = labels.bots[1], labels.raters[1]
+    pair = rater * max(len(bots), 1) + bot
+    pairs = len(raters) * len(bots)
+    gone = np.column_stack([np.bincount(pair, column, pairs) for column in _lost(labels, unit).T])
+    everything = _bot_sums(labels, unit)
+    of_pair = np.tile(everything, (len(raters), 1))
+    with_all, without = score_of_sums(of_pair)[:, 2], score_of_sums(of_pair - gone)[:, 2]
+    found = [
+        _influence(raters[p // len(bots)], bots[p % len(bots)], count, without[p], with_all[p])
+        for p, count in enumerate(np.bincount(pair, minlength=pairs).tolist())
+        if count
+    ]
+    return sorted(found, key=lambda i: -1.0 if isinstance(i.shift, Undefined) else abs(i.shift), reverse=True)
+
+
+def without_raters(labels: Labels, raters: set[Hashable]) -> Labels:
+    """The labels of everybody else; for a score beside the one of all labels, never instead of it."""
+    names, codes = labels.raters
+    keep = np.fromiter((name not in raters for name in names.tolist()), np.bool_, len(names))
+    return labels.where(keep[codes])
+
+
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """Labels of those who chatted against labels of independent readers, on the same turns of one bot.
+
+    Attributes:
+        turns: number of turns that both judged.
+        first_party: sensibleness, specificity, SSA by those who chatted, in [0, 1].
+        third_party: the same by the readers, as mean over turns of each turn's mean label.
+        difference: first-party SSA minus third-party SSA, paired over conversations.
+        kappa_sensible: Cohen's kappa of the chatter against the readers' strict majority.
+        kappa_specific: the same for specific.
+    """
+
+    turns: int
+    first_party: tuple[float, float, float]
+    third_party: tuple[float, float, float]
+    difference: Comparison
+    kappa_sensible: Kappa | Undefined
+    kappa_specific: Kappa | Undefined
+
+
+def compare_parties(
+    labels: Labels,
+    first_party: BoolArray,
+    rng: Generator,
+    *,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> dict[Hashable, Parties | Undefined]:
+    """Compare first-party with third-party labels of the same turns, per bot.
+
+    Args:
+        labels: labels of both parties.
+        first_party: (n,) true where the rater is the person who chatted.
+        rng: seeded generator.
+        resamples: number of resamples of conversations.
+        level: nominal coverage.
+
+    Returns:
+        By bot; `Undefined` for a bot of which no turn was judged by both parties.
+
+    Raises:
+        ValueError: `first_party` is not one value per label.
+    """
+    if first_party.shape != (len(labels),):
+        raise ValueError(f"first_party has shape {first_party.shape}, but there are {len(labels)} labels.")
+    clusters, item = labels.items
+    judged = [np.bincount(item[party], minlength=len(clusters)) > 0 for party in (first_party, ~first_party)]
+    common = (judged[0] & judged[1])[item]
+    answer: dict[Hashable, Parties | Undefined] = {}
+    for code, bot in enumerate(labels.bots[0].tolist()):
+        chosen = common & (labels.bots[1] == code)
+        if not chosen.any():
+            answer[bot] = Undefined(f"No turn of {bot} was labelled both by its chatter and by a reader.")
+            continue
+        of_bot, is_first = labels.where(chosen), first_party[chosen]
+        answer[bot] = _parties(of_bot.where(is_first), of_bot.where(~is_first), rng, resamples, level)
+    return answer
+
+
+def _parties(first: Labels, third: Labels, rng: Generator, resamples: int, level: float) -> Parties:
+    """Both hold the same turns, so their items and conversations have the same order."""
+    sums = [_item_mean_sums(party) for party in (first, third)]
+    scores = [score_of_sums(s.sum(axis=0)) for s in sums]
+    votes = [item_values(party, Unit.MAJORITY).astype(np.int64) for party in (first, third)]
+    return Parties(
+        turns=len(votes[0]),
+        first_party=_triple(scores[0]),
+        third_party=_triple(scores[1]),
+        difference=compare(sums[0], sums[1], rng, ratio=SSA, paired=True, resamples=resamples, level=level),
+        kappa_sensible=cohen_kappa(_two_by_two(votes[0][:, 0], votes[1][:, 0])),
+        kappa_specific=cohen_kappa(_two_by_two(votes[0][:, 1], votes[1][:, 1])),
+    )
+
+
+def _item_mean_sums(labels: Labels) -> FloatArray:
+    cluster, _ = labels.items
+    values = item_values(labels, Unit.ITEM_MEAN)
+    columns = (values[:, 0], values[:, 1], np.ones(len(values)))
+    return np.column_stack([np.bincount(cluster, column) for column in columns])
+
+
+def _two_by_two(first: IntArray, second: IntArray) -> FloatArray:
+    return np.bincount(first * 2 + second, minlength=4).reshape(2, 2).astype(np.float64)
+
+
+def _triple(scores: FloatArray) -> tuple[float, float, float]:
+    sensibleness, specificity, ssa = scores.tolist()
+    return sensibleness, specificity, ssa
+
+
+def _bot_sums(labels: Labels, unit: Unit) -> FloatArray:
+    """(b, 3) sums of the counting units of each bot."""
+    values = item_values(labels, unit)
+    bot = labels.bots[1] if unit is Unit.LABEL else labels.dialogues[0][labels.items[0]]
+    columns = (values[:, 0], values[:, 1], np.ones(len(values)))
+    return np.column_stack([np.bincount(bot, column, len(labels.bots[0])) for column in columns])
+
+
+def _lost(labels: Labels, unit: Unit) -> FloatArray:
+    """(n, 3) what the sums lose (sensible, specific, units) when a label goes away with its rater."""
+    votes = np.column_stack([labels.sensible, labels.specific]).astype(np.float64)
+    if unit is Unit.LABEL:
+        return np.column_stack([votes, np.ones(len(votes))])
+    clusters, item = labels.items
+    count = np.bincount(item, minlength=len(clusters))[item]
+    total = np.column_stack([np.bincount(item, votes[:, q], len(clusters)) for q in (0, 1)])[item]
+    remaining = (total - votes) / np.maximum(count - 1, 1)[:, None]
+    if unit is Unit.MAJORITY:
+        remaining = (remaining > 0.5).astype(np.float64)
+    return np.column_stack([item_values(labels, unit)[item] - remaining, count == 1])
+
+
+def _influence(rater: Hashable, bot: Hashable, labels: int, without: float, with_all: float) -> Influence:
+    if np.isnan(without):
+        alone = Undefined(f"{rater} gave all labels of {bot}.")
+        return Influence(rater, bot, labels, alone, alone)
+    return Influence(rater, bot, labels, float(without), float(with_all - without))

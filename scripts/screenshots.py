@@ -1,0 +1,61 @@
+"""Take the picture of the chat page for the README, from a running server.
+
+    python scripts/screenshots.py http://127.0.0.1:8000/s/<code>/
+
+Talks with the study's chatbot as a worker would, up to an open question, and writes docs/images/chat.png.
+"""
+
+import argparse
+import os
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+PICTURE = Path(__file__).parents[1] / "docs" / "images" / "chat.png"
+TALK = (
+    ("I have been learning the cello for a year.", ("Yes", "Yes")),
+    ("I practise every evening after work.", ("Yes", "No")),
+    ("My neighbours are very patient people.", ("Yes",)),
+)
+
+
+def start(page: Page, link: str) -> None:
+    page.goto(link)
+    page.get_by_label("I agree to take part").check()
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Start the conversation").click()
+
+
+def talk(page: Page) -> None:
+    for text, choices in TALK:
+        expect(page.locator("#send")).to_have_attribute("aria-disabled", "false")
+        page.get_by_role("textbox", name="Your message").fill(text)
+        page.get_by_role("textbox", name="Your message").press("Enter")
+        for choice in choices:
+            page.locator("fieldset.is-open").get_by_role("button", name=choice).click()
+    expect(page.get_by_role("group", name="Is it specific?").last).to_be_focused()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("link", help="a study link, for workers")
+    parser.add_argument("--to", type=Path, default=PICTURE, help=f"default: {PICTURE}")
+    arguments = parser.parse_args()
+    arguments.to.parent.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("TURNWISE_CHROMIUM") or shutil.which("chromium"), args=flags
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
+        start(page, arguments.link)
+        talk(page)
+        page.screenshot(path=arguments.to)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

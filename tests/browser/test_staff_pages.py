@@ -1,0 +1,133 @@
+"""A researcher's first minutes: sign in, make a study, watch it fill, read the report."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import expect
+
+from accounts.models import User
+from bots.models import Bot
+from bots.services import register_bot
+from dialogues.models import Dialogue
+from reports.services import build_report, queue_report
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+PASSWORD = "correct horse"
+
+
+@pytest.fixture
+def rex(rex: User) -> User:
+    rex.set_password(PASSWORD)
+    rex.save()
+    return rex
+
+
+@pytest.fixture
+def registered_bot(transactional_db: None) -> Bot:
+    return register_bot(name="scripty", title="Scripty", adapter="scripted", configuration={})
+
+
+@pytest.fixture
+def short_study(make_study: MakeStudy) -> Study:
+    return make_study(min_turns=2, max_turns=4)
+
+
+async def sign_in(visitor: Visitor, path: str = "/") -> None:
+    await visitor.go(path)
+    await visitor.page.get_by_label("Username").fill("rex")
+    await visitor.page.get_by_label("Password").fill(PASSWORD)
+    await visitor.page.get_by_role("button", name="Sign in").click()
+    await expect(visitor.page.get_by_text("Signed in as rex")).to_be_visible()
+
+
+async def test_signing_in_and_out(visit: Visit, rex: User) -> None:
+    visitor = await visit()
+    await visitor.go("/")
+    await visitor.page.get_by_label("Username").fill("rex")
+    await visitor.page.get_by_label("Password").fill("wrong")
+    await visitor.page.get_by_role("button", name="Sign in").click()
+    await expect(visitor.page.get_by_role("alert")).to_contain_text("correct username and password")
+
+    await sign_in(visitor)
+    await visitor.page.get_by_role("button", name="Sign out").click()
+
+    await expect(visitor.page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+async def test_a_study_from_the_empty_list_to_the_link_for_workers(
+    visit: Visit, rex: User, registered_bot: Bot
+) -> None:
+    visitor = await visit()
+    page = visitor.page
+    await sign_in(visitor)
+    await expect(page.get_by_text("No study yet.")).to_be_visible()
+    assert await visitor.flaws() == []
+    await page.get_by_role("link", name="Make the first study").click()
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("alert")).to_contain_text("Not saved yet")
+    await expect(page.get_by_label("Title")).to_have_accessible_description("This field is required.")
+    assert await visitor.flaws() == []
+
+    await page.get_by_label("Title").fill("Small talk")
+    await page.get_by_label("Consent text").fill("You talk to a machine.")
+    await page.get_by_label("Scripty", exact=True).check()
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("The study is a draft")).to_be_visible()
+    await page.get_by_role("button", name="Open the study").click()
+    await expect(page.get_by_text("0 of 100")).to_be_visible()
+    assert await visitor.flaws() == []
+
+    link = await page.get_by_label("Link for workers").input_value()
+    await page.goto(link)
+    await expect(page.get_by_text("You will talk to an experimental chatbot")).to_be_visible()
+
+
+async def test_the_report_shows_what_workers_judged(visit: Visit, short_study: Study) -> None:
+    worker, rex = await visit(), await visit()
+    await worker.start(short_study)
+    await worker.exchange("One", "Yes", "No")
+    await worker.exchange("Two", "Yes", "Yes")
+    await worker.finish()
+    await sign_in(rex, f"/studies/{short_study.pk}/report/")
+    await expect(rex.page.get_by_text("No results yet.")).to_be_visible()
+
+    await rex.page.get_by_role("button", name="Compute again").click()
+    await expect(rex.page.locator("#report[data-running]")).to_be_visible()
+    await sync_to_async(build_report)((await sync_to_async(queue_report)(short_study)).pk)
+
+    # The page notices by itself. Sensible: 2 of 2. Specific: 1 of 2. SSA: (100 + 50) / 2.
+    row = rex.page.get_by_role("region", name="Results", exact=True).get_by_role("row", name="Scripty")
+    await expect(row.locator("strong")).to_have_text(["100.0", "50.0", "75.0"])
+    await expect(rex.page.get_by_role("img", name="Bar chart.")).to_be_visible()
+    await expect(rex.page.locator("#report[data-running]")).to_have_count(0)
+    assert await rex.flaws() == []
+
+
+async def test_a_transcript_has_its_labels_in_place(visit: Visit, short_study: Study) -> None:
+    worker, rex = await visit(), await visit()
+    await worker.start(short_study)
+    await worker.exchange("One", "Yes", "No")
+    await worker.finish()
+
+    await sign_in(rex, f"/studies/{short_study.pk}/dialogues/")
+    assert await rex.flaws() == []
+    await rex.page.get_by_role("row", name="Complete").get_by_role("link").click()
+
+    reply = rex.page.locator(".turn--bot").nth(1)
+    await expect(reply.get_by_role("listitem")).to_have_text(
+        ["Does it make sense? Yes", "Is it specific? No"]
+    )
+    await expect(rex.page.get_by_text("Scripted opening, not labelled")).to_be_visible()
+    assert await rex.flaws() == []
+    assert str((await Dialogue.objects.aget()).public_id) in rex.page.url
+
+
+async def test_staff_pages_fit_a_phone(visit: Visit, short_study: Study) -> None:
+    phone = await visit(viewport={"width": 320, "height": 568})
+    await sign_in(phone)
+    for path in ("", "new/", f"{short_study.pk}/", f"{short_study.pk}/edit/", f"{short_study.pk}/report/"):
+        await phone.go(f"/studies/{path}")
+        assert await phone.page.evaluate("document.documentElement.scrollWidth") <= 320

@@ -1,0 +1,133 @@
+import hashlib
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from chatbots.base import (
+    MAX_CANDIDATES,
+    MAX_RESPONSE_CHARS,
+    Bot,
+    BotConfiguration,
+    Candidate,
+    Context,
+    Response,
+    Speaker,
+    Turn,
+    clean_response,
+    clean_text,
+    is_blank,
+)
+
+
+class SecretiveBot(Bot):
+    class Configuration(BotConfiguration):
+        key: SecretStr
+        temperature: float = 1.0
+
+    libraries = ("pydantic",)
+
+    def respond(self, contexts):
+        return [Response("hm") for _ in contexts]
+
+
+def test_speakers_of_texts_alternate_and_the_human_is_last():
+    context = Context.from_texts(["Hi!", "Hello", "How are you?"])
+
+    assert context.turns == (
+        Turn(Speaker.HUMAN, "Hi!"),
+        Turn(Speaker.BOT, "Hello"),
+        Turn(Speaker.HUMAN, "How are you?"),
+    )
+
+
+def test_a_context_without_turns_is_refused():
+    with pytest.raises(ValueError, match="nothing to answer"):
+        Context(())
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf")])
+def test_a_candidate_with_a_score_that_is_not_finite_is_refused(score):
+    with pytest.raises(ValueError, match=f"score {score}"):
+        Candidate("Hi", score)
+
+
+def test_a_response_that_is_not_text_is_refused_where_it_is_made():
+    with pytest.raises(TypeError, match="None, not a string"):
+        Response(None)
+
+
+@pytest.mark.parametrize(
+    ("dirty", "clean"),
+    [
+        ("  Hi there \n", "Hi there"),
+        ("a\x00b\x07c\x1b[31md\x7f", "abc[31md"),
+        ("one\r\ntwo\rthree\u2028four", "one\ntwo\nthree\nfour"),
+        ("tab\tstays", "tab\tstays"),
+        ("safe\u202eevil", "safeevil"),
+        ("half \ud83d a pair", "half  a pair"),
+        ("👩‍👩‍👧 family", "👩‍👩‍👧 family"),  # joined by U+200D, which must stay
+        ("<b>bold</b>", "<b>bold</b>"),
+        ("", ""),
+    ],
+)
+def test_cleaning(dirty, clean):
+    assert clean_text(dirty) == clean
+
+
+@given(st.text(st.characters(exclude_categories=[]), max_size=200))
+def test_clean_text_holds_no_control_character_and_stays_as_it_is_when_cleaned_again(text):
+    clean = clean_text(text)
+
+    assert {unicodedata.category(c) for c in clean if c not in "\n\t"}.isdisjoint({"Cc", "Cs"})
+    assert clean.encode("utf-8").decode("utf-8") == clean
+    assert clean_text(clean) == clean
+
+
+@pytest.mark.parametrize("length", [MAX_RESPONSE_CHARS, MAX_RESPONSE_CHARS + 1, 50 * MAX_RESPONSE_CHARS])
+def test_clean_text_is_cut_at_the_limit(length):
+    assert clean_text("x" * length) == "x" * MAX_RESPONSE_CHARS
+
+
+def test_candidates_are_cleaned_and_limited_like_the_text():
+    response = Response("a\x00", tuple(Candidate("b\x00", float(-n)) for n in range(MAX_CANDIDATES + 5)))
+
+    clean = clean_response(response)
+
+    assert clean.text == "a"
+    assert clean.candidates == tuple(Candidate("b", float(-n)) for n in range(MAX_CANDIDATES))
+
+
+@pytest.mark.parametrize(
+    ("text", "blank"), [("", True), (" \n\u200b\ufeff", True), ("👍", False), (".", False)]
+)
+def test_blank_means_that_nothing_can_be_seen(text, blank):
+    assert is_blank(text) is blank
+
+
+def test_the_fingerprint_is_json_and_hides_secrets():
+    bot = SecretiveBot(SecretiveBot.Configuration(key="swordfish"))
+
+    fingerprint = json.loads(json.dumps(bot.fingerprint()))
+
+    assert fingerprint["configuration"] == {"key": "**********", "temperature": 1.0}
+    assert "swordfish" not in json.dumps(fingerprint)
+    assert list(fingerprint["libraries"]) == ["pydantic"]
+
+
+def test_the_fingerprint_tells_configurations_apart():
+    one = SecretiveBot(SecretiveBot.Configuration(key="k"))
+    other = SecretiveBot(SecretiveBot.Configuration(key="k", temperature=0.5))
+
+    assert one.fingerprint() != other.fingerprint()
+    assert one.fingerprint() == SecretiveBot(SecretiveBot.Configuration(key="k")).fingerprint()
+
+
+def test_the_code_hash_is_the_sha256_of_the_source_file():
+    bot = SecretiveBot(SecretiveBot.Configuration(key="k"))
+
+    assert bot.fingerprint()["code"] == hashlib.sha256(Path(__file__).read_bytes()).hexdigest()

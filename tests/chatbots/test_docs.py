@@ -1,0 +1,32 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from chatbots.base import Context
+from chatbots.registry import REGISTRY, Registry, describe, registered_names
+
+PAGE = (Path(__file__).parents[2] / "docs" / "bots.md").read_text("utf-8")
+
+
+def test_the_bots_page_lists_exactly_the_registered_bots():
+    assert re.findall(r"^## (\S+)", PAGE, flags=re.M) == registered_names()
+
+
+@pytest.mark.parametrize("name", registered_names())
+def test_the_bots_page_names_exactly_the_settings_of_a_bot(name):
+    section = re.search(rf"^## {name}$(.*?)(?=^## |\Z)", PAGE, flags=re.M | re.S)[1]
+
+    assert re.findall(r"^\| `(\w+)`", section, flags=re.M) == list(describe(name).schema["properties"])
+
+
+def test_the_example_on_the_bots_page_works(monkeypatch):
+    registry = Registry()
+    monkeypatch.setattr("chatbots.registry.register", registry.register)
+    source = re.search(r"```python\n(.*?)```", PAGE, flags=re.S)[1]
+
+    exec(compile(source, "docs/bots.md", "exec"), {"__name__": "docs_example"})
+
+    parrot = registry.create_bot("parrot", {"times": 2})
+    assert parrot.respond([Context.from_texts(["Hi"])])[0].text == "Hi Hi"
+    assert "parrot" not in REGISTRY.registered_names()

@@ -1,0 +1,103 @@
+"""The planner against textbook sample sizes, simulation and the papers' own figures."""
+
+import math
+
+import numpy as np
+import pytest
+
+from evaluation.interval import Undefined
+from evaluation.planner import (
+    conversations_needed,
+    deviation_from_rates,
+    deviation_from_runs,
+    pilot_deviation,
+    power_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("effect", "power", "published"),
+    # Cohen 1988, table 2.4.1, two-sided 5 %: n per group for d.
+    [(0.2, 0.80, 393), (0.5, 0.80, 64), (0.8, 0.80, 26), (0.5, 0.90, 85), (0.5, 0.95, 105)],
+)
+def test_sample_sizes_are_cohens(effect, power, published):
+    plan = conversations_needed(effect * 0.2, 0.2, power=power)
+
+    assert abs(plan.conversations - published) <= 1
+    assert plan.power >= power
+    assert power_of(plan.conversations - 1, effect * 0.2, 0.2) < power
+
+
+def test_the_stated_power_is_met_in_simulated_studies():
+    draw = np.random.default_rng(1)
+    first, second = draw.normal([[[0.05]], [[0.0]]], 0.13, (2, 4000, 60))
+    error = np.sqrt((first.var(axis=1, ddof=1) + second.var(axis=1, ddof=1)) / 60)
+    seen = np.abs(first.mean(axis=1) - second.mean(axis=1)) > 1.980 * error  # t with 118 degrees of freedom
+
+    assert power_of(60, 0.05, 0.13) == pytest.approx(seen.mean(), abs=0.025)
+
+
+def test_the_deviation_from_rates_equals_simulated_conversations():
+    # 87 % sensible, 70 % specific, 7 turns: Meena's published rates, independent turns.
+    draw = np.random.default_rng(2).random((200_000, 7))
+    scores = (0.5 * (draw < 0.87) + 0.5 * (draw < 0.70)).mean(axis=1)
+
+    assert deviation_from_rates(0.87, 0.70) == pytest.approx(scores.std(), rel=0.01)
+
+
+def test_dependent_turns_raise_the_deviation_by_the_design_effect():
+    independent, dependent = (deviation_from_rates(0.8, 0.6, intraclass=rho) for rho in (0, 0.5))
+
+    assert dependent == pytest.approx(independent * math.sqrt(1 + 6 * 0.5))
+    assert deviation_from_rates(0.8, 0.6, intraclass=1) == pytest.approx(
+        deviation_from_rates(0.8, 0.6, turns=1)
+    )
+
+
+def test_the_pilot_deviation_of_equal_conversations_is_the_sample_deviation():
+    scores = np.array([0.5, 0.75, 1.0, 0.25])
+    rows = np.column_stack([8 * scores, 8 * scores, np.full(4, 8.0)])
+
+    assert pilot_deviation(rows) == pytest.approx(scores.std(ddof=1))
+
+
+def test_the_pilot_deviation_predicts_the_error_of_a_study():
+    draw = np.random.default_rng(3)
+
+    def study(k: int) -> np.ndarray:
+        turns = draw.integers(7, 15, k)
+        sensible = draw.binomial(turns, draw.beta(8, 2, k))
+        return np.column_stack([sensible, draw.binomial(sensible, 0.7), turns]).astype(float)
+
+    totals = np.array([study(100).sum(axis=0) for _ in range(1500)])
+    spread = ((totals[:, 0] + totals[:, 1]) / 2 / totals[:, 2]).std()
+
+    assert pilot_deviation(study(4000)) / math.sqrt(100) == pytest.approx(spread, rel=0.07)
+
+
+def test_the_papers_repeated_studies_give_a_deviation():
+    assert deviation_from_runs(0.01, 100) == pytest.approx(0.10)
+
+
+@pytest.mark.parametrize("rows", [np.ones((1, 3)), np.tile([7.0, 7.0, 7.0], (5, 1))])
+def test_a_pilot_without_spread_is_named(rows):
+    assert isinstance(pilot_deviation(rows), Undefined)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"difference": 3, "deviation": 0.1}, "3 points are 0.03"),
+        ({"difference": 0.03, "deviation": 0}, "deviation=0 must be positive"),
+        ({"difference": 0.03, "deviation": 0.1, "power": 80}, "power=80"),
+        ({"difference": 1e-6, "deviation": 0.5}, "plan for a larger one"),
+    ],
+)
+def test_arguments_out_of_range_are_named(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        conversations_needed(**arguments)
+
+
+def test_rates_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="specificity is at most sensibleness"):
+        deviation_from_rates(0.5, 0.6)
