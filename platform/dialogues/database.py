@@ -36,14 +36,15 @@ class Prepared:
         self._execute = f"EXECUTE {name} ({values})"
         self._known_to: WeakSet[Any] = WeakSet()
 
-    def row(self, **values: object) -> tuple[Any, ...] | None:
+    def row(self, **values: str | int | None) -> tuple[Any, ...] | None:
         """Run the statement in the thread's connection; its row, or None if it has none."""
         with connection.cursor() as cursor:
             if connection.connection not in self._known_to:
                 cursor.execute(self._prepare)
                 self._known_to.add(connection.connection)
             cursor.execute(self._execute, values)
-            return cursor.fetchone()
+            row: tuple[Any, ...] | None = cursor.fetchone()
+            return row
 
 
 def _new_threads() -> ThreadPoolExecutor:
