@@ -14,13 +14,11 @@ from typing import Any
 
 import psycopg2
 from channels.generic.websocket import AsyncWebsocketConsumer
-from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.routing import ProtocolTypeRouter
 from django.conf import settings
-from django.urls import re_path
 
 settings.configure()
 
-CREATE = "CREATE TABLE floor_turn (id bigserial PRIMARY KEY, dialogue bigint, position int, text text)"
 INSERT = "INSERT INTO floor_turn (dialogue, position, text) VALUES (%s, %s, %s), (%s, %s, %s)"
 REPLY = "I don't know"
 
@@ -63,7 +61,7 @@ async def ready(scope: Any, receive: Any, send: Any) -> None:
 
 
 def bare(consumer: type[AsyncWebsocketConsumer]) -> ProtocolTypeRouter:
-    return ProtocolTypeRouter({"http": ready, "websocket": URLRouter([re_path("", consumer.as_asgi())])})
+    return ProtocolTypeRouter({"http": ready, "websocket": consumer.as_asgi()})
 
 
 echo = bare(Echo)

@@ -12,8 +12,9 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 from uuid import uuid4
 
@@ -49,7 +50,7 @@ class Browser(asyncio.Protocol):
         lines = (f"GET {self.path} HTTP/1.1", "Host: 127.0.0.1", "Upgrade: websocket", "Connection: Upgrade",
                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13",
                  f"Cookie: {self.cookie}", "", "")  # fmt: skip
-        transport.write("\r\n".join(lines).encode())
+        self.transport.write("\r\n".join(lines).encode())
 
     def connection_lost(self, error: Exception | None) -> None:
         self.fail("connection lost")
@@ -158,7 +159,7 @@ def label_frame(answer: bytes) -> bytes:
 
 
 async def chat(browsers: list[Browser], run: Run, labelling: bool) -> None:
-    """Closed loop: the next turn follows the last reply. The chatter's dialogues take turns, to stay short."""
+    """Closed loop: the next turn follows the last reply. Dialogues take turns, to stay short."""
     number = 0
     while time.monotonic() < run.end and browsers:
         browser = browsers[number % len(browsers)]
@@ -201,8 +202,7 @@ async def connected(job: dict[str, Any]) -> list[Browser]:
     loop = asyncio.get_running_loop()
     browsers: list[Browser] = []
     for path, cookie in job["sockets"]:
-        make: Callable[[], Browser] = lambda path=path, cookie=cookie: Browser(path, cookie)  # noqa: E731
-        _, browser = await loop.create_connection(make, "127.0.0.1", job["port"])
+        _, browser = await loop.create_connection(partial(Browser, path, cookie), "127.0.0.1", job["port"])
         await asyncio.wait_for(browser.first, PATIENCE)
         browsers.append(browser)
     await asyncio.sleep(0.3)  # the first states arrive

@@ -93,9 +93,9 @@ class Bench:
         server = self.servers[name]
         seconds = seconds or self.seconds
         job = {
-            "port": server.port, "sockets": sockets, "chatters": chatters, "every": every, "core": self.load_core,
-            "labelling": labelling, "seconds": seconds, "warm_up": max(WARM_UP, every or 0),
-            "watch": {"server": server.process.pid, **self.services},
+            "port": server.port, "sockets": sockets, "chatters": chatters, "every": every,
+            "core": self.load_core, "labelling": labelling, "seconds": seconds,
+            "warm_up": max(WARM_UP, every or 0), "watch": {"server": server.process.pid, **self.services},
         }  # fmt: skip
         command = [sys.executable, str(ROOT / "benchmarks" / "load.py")]
         done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True, check=False)
@@ -206,11 +206,12 @@ def staged(seconds: float) -> Iterator[Bench]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-bench-")))
         folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
-        services = {"postgresql": PostgreSQL(folder / "postgresql"), "redis": Redis(folder / "redis")}
-        for service in services.values():
+        postgresql, redis = PostgreSQL(folder / "postgresql"), Redis(folder / "redis")
+        service: PostgreSQL | Redis
+        for service in (postgresql, redis):
             service.start()
             stack.callback(service.stop)
-        prepare_settings(folder, services["postgresql"].url, services["redis"].url)
+        prepare_settings(folder, postgresql.url, redis.url)
         make_floor_table()
         servers = [
             Server("floor", "benchmarks.floors:floor", ["--lifespan", "off"], cores[0] if pinned else None),
@@ -221,7 +222,8 @@ def staged(seconds: float) -> Iterator[Bench]:
         for server in servers:
             server.start()
             stack.callback(server.stop)
-        pids = {name: service.process.pid for name, service in services.items() if service.process}
+        services = {"postgresql": postgresql.process, "redis": redis.process}
+        pids = {name: process.pid for name, process in services.items() if process}
         yield Bench({s.name: s for s in servers}, pids, cores[-1] if pinned else None, seconds)
 
 

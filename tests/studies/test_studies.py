@@ -20,7 +20,8 @@ SignIn = Callable[[User], Client]
 
 FORM = {
     "title": "Hobbies", "languages": "en, de", "opening_speaker": "bot", "opening_text": "Hi!",
-    "min_turns": "14", "max_turns": "28", "question_set": "ssa", "labelling_moment": "each_turn", "blind": "on",
+    "min_turns": "14", "max_turns": "28", "question_set": "ssa",
+    "labelling_moment": "each_turn", "blind": "on",
     "instructions": "Talk.", "pay_amount": "2.50", "pay_currency": "EUR", "expected_minutes": "12",
     "consent_text": "You talk to a machine.",
     "bots-TOTAL_FORMS": "1", "bots-INITIAL_FORMS": "1", "bots-0-chosen": "on", "bots-0-target": "40",

@@ -1,0 +1,138 @@
+"""A visitor of the real pages for `replay.py`: keeps cookies, reads forms and tables, submits forms."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from http.cookiejar import CookieJar
+from typing import Any
+from urllib.parse import urlencode, urljoin
+
+PATIENCE = 60.0
+LIMITED = 429
+
+
+@dataclass
+class Form:
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+class Page(HTMLParser):
+    """What a page holds: forms with their present values, table rows, labels, values and scripts by id."""
+
+    def __init__(self, address: str, text: str) -> None:
+        super().__init__()
+        self.address = address
+        self.text = text
+        self.forms: list[Form] = []
+        self.rows: list[list[str]] = []
+        self.labels: dict[str, str] = {}
+        self.values: dict[str, str] = {}
+        self.scripts: dict[str, str] = {}
+        self._form = Form("")
+        self._select = ""
+        self._in_cell = False
+        self._into: tuple[dict[str, str], str] | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag in ("form", "input", "textarea", "select", "option"):
+            self._start_control(tag, given)
+        elif tag == "label":
+            self._collect(self.labels, given.get("for", ""))
+        elif tag == "script" and "id" in given:
+            self._collect(self.scripts, given["id"])
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th") and self.rows:
+            self.rows[-1].append("")
+            self._in_cell = True
+
+    def _start_control(self, tag: str, given: dict[str, str]) -> None:
+        name, value = given.get("name", ""), given.get("value", "")
+        if tag == "form":
+            self._form = Form(given.get("action") or self.address)
+            self.forms.append(self._form)
+        elif tag == "textarea":
+            self._collect(self._form.fields, name)
+        elif tag == "select":
+            self._select = name
+        elif tag == "option" and "selected" in given:
+            self._form.fields[self._select] = value
+        elif tag == "input":
+            self.values[given.get("id", "")] = value
+            if given.get("type") not in ("checkbox", "radio") or "checked" in given:
+                self._form.fields[name] = value or ("on" if "checked" in given else "")
+
+    def _collect(self, into: dict[str, str], name: str) -> None:
+        into[name] = ""
+        self._into = (into, name)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("textarea", "label", "script"):
+            self._into = None
+        elif tag in ("td", "th"):
+            self._in_cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self._into:
+            into, name = self._into
+            into[name] += data
+        elif self._in_cell:
+            self.rows[-1][-1] += data
+
+    def form(self, action: str) -> Form:
+        """The form that is sent to an address with this ending."""
+        for each in self.forms:
+            if each.action.endswith(action):
+                return each
+        raise SystemExit(f"The page {self.address} has no form for …{action}. It says: {self.text[:2000]}")
+
+
+class Visitor:
+    """One browser with cookies of its own."""
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        self.cookies = CookieJar()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
+
+    def get(self, path: str) -> Page:
+        return self._open(urljoin(self.server, path), None)
+
+    def submit(self, page: Page, form: Form, **filled: Any) -> Page:
+        fields = {
+            name: value for name, value in {**form.fields, **filled}.items() if name and value is not None
+        }
+        return self._open(urljoin(page.address, form.action), urlencode(fields).encode())
+
+    def download(self, path: str) -> list[dict[str, Any]]:
+        """A file of JSON Lines."""
+        return [json.loads(line) for line in self.get(path).text.splitlines()]
+
+    def _open(self, address: str, body: bytes | None) -> Page:
+        request = urllib.request.Request(address, body, {"Origin": self.server.rstrip("/")})
+        give_up_at = time.monotonic() + 2 * PATIENCE
+        while True:
+            try:
+                with self._opener.open(request, timeout=PATIENCE) as response:
+                    return Page(response.url, response.read().decode())
+            except urllib.error.HTTPError as error:
+                # All our workers come from one address, which the server lets start only so many a minute.
+                if error.code != LIMITED or time.monotonic() > give_up_at:
+                    raise SystemExit(
+                        f"{address} answers {error.code}: {_gist(error.read().decode())}"
+                    ) from None
+            time.sleep(2)
+
+    def cookie_header(self) -> str:
+        return "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.cookies)
+
+
+def _gist(html: str) -> str:
+    start = max(0, html.find("<main"))
+    return " ".join(html[start : start + 1500].split())

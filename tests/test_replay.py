@@ -1,0 +1,80 @@
+"""The replay against a server of its own: once with our own words, once with real conversations."""
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from benchmarks.replay import MismatchError, Scores, check_report, conversations_in, planted_scores
+
+ROOT = Path(__file__).parents[1]
+REAL = ROOT.parent / "shared" / "data" / "meena" / "human.jsonl.gz"
+
+OUR_OWN = [
+    ["Hi there!", "I have just planted tomatoes on my balcony.", "Do you think they will get enough sun?"],
+    ["What is your favourite season?", "Mine is autumn, because of the colours."],
+    ["My train was late again…", "<b>Really</b>, an hour & a half!", "=1+1", "Tell me why 🚂"],
+]
+
+
+def replay(file: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, str(ROOT / "benchmarks" / "replay.py"), str(file), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+
+
+def test_three_conversations_give_the_planted_report(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text("\n".join(json.dumps({"turns": [{"text": t} for t in texts]}) for texts in OUR_OWN))
+
+    done = replay(file, "--conversations", "3")
+
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["conversations"], result["labelled_turns"], result["equal"]) == (3, 21, True)
+
+
+@pytest.mark.shared_data
+@pytest.mark.skipif(not REAL.exists(), reason=f"{REAL} is not here")
+def test_real_conversations_give_the_planted_report() -> None:
+    done = replay(REAL, "--conversations", "4", "--turns", "16")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["labelled_turns"] == 32
+
+
+def test_planted_shares_are_counted_over_all_labels() -> None:
+    # First two bytes by sha256sum; sensible below b3, then specific below 9a:
+    #   0:2 93 28 yes yes   0:4 48 f0 yes no   1:2 67 3a yes yes
+    #   1:4 49 2a yes yes   2:2 13 11 yes yes  2:4 fa 70 no
+    scores = planted_scores(3, 2)
+
+    assert (scores.sensibleness, scores.specificity, scores.ssa) == (
+        Fraction(5, 6),
+        Fraction(2, 3),
+        Fraction(3, 4),
+    )
+    assert (scores.conversations, scores.turns) == (3, 6)
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        (["GenericBot", "66.8 60 to 70", "33.3", "50.0", "3", "21", "3"], "sensibleness"),
+        (["GenericBot", "66.7 60 to 70", "33.2", "50.0", "3", "21", "3"], "specificity"),
+        (["GenericBot", "66.7 60 to 70", "33.3", "49.9", "3", "21", "3"], "SSA"),
+        (["GenericBot", "66.7 60 to 70", "33.3", "50.0", "3", "20", "3"], "counts"),
+    ],
+)
+def test_a_report_that_differs_is_refused(row: list[str], name: str) -> None:
+    with pytest.raises(MismatchError, match=name):
+        check_report(row, Scores(Fraction(2, 3), Fraction(1, 3), conversations=3, turns=21))
+
+
+def test_a_file_of_single_turns_is_one_conversation(tmp_path: Path) -> None:
+    file = tmp_path / "turns.jsonl"
+    file.write_text('{"text": "One"}\n\n{"text": "  "}\n{"text": "Two"}\n')
+
+    assert conversations_in(file) == [["One", "Two"]]
