@@ -43,13 +43,8 @@ class Prepared:
                 cursor.execute(self._prepare)
                 self._known_to.add(connection.connection)
             cursor.execute(self._execute, values)
-<<<<<<< HEAD
             found: tuple[Any, ...] | None = cursor.fetchone()
             return found
-=======
-            row: tuple[Any, ...] | None = cursor.fetchone()
-            return row
->>>>>>> bench
 
 
 def _new_threads() -> ThreadPoolExecutor:

@@ -81,12 +81,13 @@ def test_a_changed_consent_text_is_a_new_version(study: Study, rex: User) -> Non
 
 
 def test_an_opened_study_keeps_its_protocol(study: Study, rex: User, bot: Bot, sign_in: SignIn) -> None:
-    response = submit(sign_in(rex), bot, f"/studies/{study.pk}/edit/", min_turns="10")
-
-    assert response.status_code == 422
-    assert "its protocol stays as it is" in response.content.decode()
+    submit(sign_in(rex), bot, f"/studies/{study.pk}/edit/", min_turns="10")
     study.refresh_from_db()
     assert study.min_turns == 14
+
+    study.min_turns = 10
+    with pytest.raises(ValidationError, match="its protocol stays as it is"):
+        save_study(study, owner=rex, consent_text="You talk to a machine.", targets={bot: 1})
 
 
 def test_wording_and_targets_of_an_opened_study_may_change(
