@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from crowd.models import Assignment, Participation
 from crowd.services import HOLD
+from crowd.sessions import Session
 from studies.models import Study
 
 
@@ -34,10 +35,12 @@ def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
     return [BotProgress(row.pk, row.bot.title, row.finished, row.open, row.target) for row in rows]
 
 
-def participation_of(worker_id: int | None, study: Study) -> Participation | None:
-    if worker_id is None:
+def participation_of(session: Session | None, study: Study) -> Participation | None:
+    """The participation in this study that the browser with this session may enter."""
+    if session is None:
         return None
-    return Participation.objects.filter(worker_id=worker_id, study=study).select_related("assignment").first()
+    entered = Participation.objects.filter(pk__in=session.participations, study=study)
+    return entered.select_related("assignment", "worker").first()
 
 
 def participation_by_resume_code(code: str, study: Study) -> Participation | None:

@@ -5,17 +5,17 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from http.cookies import SimpleCookie
 from typing import Any
 from uuid import UUID
 
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.http.cookie import parse_cookie
 from django.urls import reverse
 from typing_extensions import override
 
 from crowd.services import keep_place
-from crowd.sessions import worker_id_of
+from crowd.sessions import Session, session_of
 from dialogues import queries, services, turn_taking
 from dialogues.database import in_database
 from dialogues.place import Place
@@ -57,7 +57,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         self.last_frame_at = self.last_sign_of_life = time.monotonic()
         self.handlers: dict[str, Handler] = self.frame_handlers()
         try:
-            self.place = await in_database(queries.place_of, self._public_id(), self._worker_id())
+            self.place = await self._find_place(self._session())
         except RefusedError as refusal:
             await self._turn_away(refusal)
             return
@@ -69,15 +69,19 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     def _public_id(self) -> UUID:
         return UUID(str(self.scope["url_route"]["kwargs"]["public_id"]))
 
-    def _worker_id(self) -> int:
-        cookies = SimpleCookie()
-        for name, value in self.scope["headers"]:
-            if name == b"cookie":
-                cookies.load(value.decode("latin-1"))
-        worker_id = worker_id_of({name: morsel.value for name, morsel in cookies.items()})
-        if worker_id is None:
+    async def _find_place(self, session: Session) -> Place:
+        place = await in_database(queries.place_of, self._public_id(), session.worker_id)
+        if place.participation_id not in session.participations:
+            raise RefusedError("not_yours")
+        return place
+
+    def _session(self) -> Session:
+        # Django's parser, as for the pages: Python's own drops every cookie beside an odd one.
+        headers = [value.decode("latin-1") for name, value in self.scope["headers"] if name == b"cookie"]
+        session = session_of(parse_cookie("; ".join(headers)))
+        if session is None:
             raise RefusedError("no_session")
-        return worker_id
+        return session
 
     @override
     async def dispatch(self, message: Frame) -> None:
@@ -224,7 +228,7 @@ def parse_frame(text: str | None, handlers: dict[str, Handler]) -> Frame:
         raise RefusedError("too_long")
     try:
         frame = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, or a number of thousands of digits
         raise RefusedError("not_json") from None
     if not isinstance(frame, dict):
         raise RefusedError("not_json")
