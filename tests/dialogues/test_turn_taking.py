@@ -6,8 +6,11 @@ from uuid import uuid4
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from dialogues import turn_taking
 from dialogues.models import Dialogue, Fault, Turn
-from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
+from dialogues.queries import place_of
+from dialogues.turn_taking import Frame
+from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue, worker_of
 
 begin = sync_to_async(start_dialogue)
 make = sync_to_async
@@ -307,6 +310,27 @@ async def test_two_tabs_that_send_at_once_save_one_message(dialogue: Dialogue, o
 
     assert seen[0] == seen[1] == await texts(dialogue)
     assert seen[0][1] in ("one", "two")
+
+
+async def test_a_message_sent_while_the_last_reply_is_still_being_told_is_answered(
+    make_study: MakeStudy, transactional_db: None
+) -> None:
+    study = await make(make_study)(labelling_moment="before_finish")
+    dialogue = await begin(study)
+    place = await make(lambda: place_of(dialogue.public_id, worker_of(dialogue).pk))()
+    answered = asyncio.Event()
+
+    async def tell(frame: Frame) -> None:
+        if frame["type"] == "bot_turn" and frame["turn"]["position"] == 4:
+            answered.set()
+        elif frame["type"] == "bot_turn":  # the worker was quicker than the rest of the telling
+            await turn_taking.take_turn(place, text="And then?", key=uuid4(), tell=tell)
+
+    await turn_taking.take_turn(place, text="Well?", key=uuid4(), tell=tell)
+    async with asyncio.timeout(10):
+        await answered.wait()
+
+    assert await texts(dialogue) == ["Hi!", "Well?", "Go on.", "And then?", "Go on."]
 
 
 async def test_a_slow_bot_holds_up_nobody_else(make_study: MakeStudy, open_tab: OpenTab) -> None:
