@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -88,11 +88,11 @@ def export_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 
 
 def _export(
-    request: HttpRequest, pk: int, lines: Callable[[Study], Iterator[str]], content_type: str, ending: str
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], content_type: str, ending: str
 ) -> StreamingHttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     chunks = lines(study)
-    body = exports.in_threads(chunks) if isinstance(request, ASGIRequest) else chunks
+    body = exports.InThreads(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(body, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="turnwise-{study.code}-turns.{ending}"'
     return response
