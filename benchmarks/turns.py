@@ -15,7 +15,6 @@ import os
 import platform
 import secrets
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 
 from project.embedded import PostgreSQL, Redis
@@ -116,11 +116,12 @@ class Bench:
                 sockets = dialogues_of(study, DIALOGUES) if name == "turnwise" else nowhere(DIALOGUES)
                 seen[name].append(self.load(name, sockets, chatters=chatters))
         medians: Result = {name: median_of(results) for name, results in seen.items()}
-        ours, floor, echo = (
-            [result["turns_per_s"] for result in seen[name]] for name in ("turnwise", "floor", "echo")
-        )
-        medians["ratio_to_floor"] = spread([a / b for a, b in zip(ours, floor, strict=True)])
-        medians["ratio_to_echo"] = spread([a / b for a, b in zip(ours, echo, strict=True)])
+        pairs = list(zip(seen["turnwise"], seen["floor"], seen["echo"], strict=True))
+        medians["ratio_to_floor"] = spread([a["turns_per_s"] / b["turns_per_s"] for a, b, _ in pairs])
+        medians["ratio_to_echo"] = spread([a["turns_per_s"] / c["turns_per_s"] for a, _, c in pairs])
+        # What the ratio would be if nothing but the server's core were scarce.
+        cpu = "server_cpu_us_per_turn"
+        medians["ratio_to_floor_by_cpu"] = spread([b[cpu] / a[cpu] for a, b, _ in pairs])
         return medians
 
 
@@ -133,18 +134,18 @@ def median_of(results: list[Result]) -> Result:
             kinds = sorted({kind for result in results for kind in result[key]})
             merged |= {"kinds_of_errors": kinds} if kinds else {}
         elif isinstance(value, dict):
-            merged |= {f"{key}_{q}": median(result[key][q] for result in results) for q in value}
+            merged |= {f"{key}_{q}": median([result[key][q] for result in results]) for q in value}
         else:
-            merged[key] = median(result[key] for result in results)
+            merged[key] = median([result[key] for result in results])
     return merged
 
 
-def median(values: Iterator[float]) -> float:
-    return round(statistics.median(values), 2)
+def median(values: list[float]) -> float:
+    return round(float(np.median(values)), 2)
 
 
 def spread(values: list[float]) -> Result:
-    return {"median": round(statistics.median(values), 2), "all": [round(value, 2) for value in values]}
+    return {"median": round(float(np.median(values)), 2), "all": [round(value, 2) for value in values]}
 
 
 def nowhere(number: int) -> list[tuple[str, str]]:
