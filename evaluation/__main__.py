@@ -87,14 +87,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m evaluation", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    one = commands.add_parser("agreement", help="percent agreement (0 to 1) and Krippendorff's alpha")
+    about = "Percent agreement (pooled, 0 to 1) and Krippendorff's alpha with its interval over units."
+    one = commands.add_parser("agreement", help=about, description=about)
     one.add_argument("--unit", required=True, help="column that names what was rated")
     one.add_argument("--rater", required=True, help="column that names who rated")
     one.add_argument("--value", required=True, help="column with the rating")
     one.add_argument("--level", choices=[m.value for m in Metric], default="nominal", help="default: nominal")
     one.set_defaults(run=agreement)
 
-    two = commands.add_parser("ssa", help=f"SSA per bot in percent; columns: {', '.join(SSA_COLUMNS)}")
+    about = f"SSA per bot in percent with its interval over dialogues. Columns: {', '.join(SSA_COLUMNS)}."
+    two = commands.add_parser("ssa", help=about, description=about)
     two.add_argument(
         "--count", choices=[u.value for u in Unit], default="label", help="what counts once; default: label"
     )

@@ -216,8 +216,9 @@ def _why_no_fleiss(ratings: Ratings) -> Undefined | None:
             f"Fleiss' kappa needs the same number of ratings of every unit, but here it ranges from "
             f"{per_unit.min():.0f} to {per_unit.max():.0f}; use Krippendorff's alpha."
         )
-    if np.count_nonzero(ratings.counts.sum(axis=0)) == 1:
-        return Undefined(f"All {len(ratings)} ratings are the same, so agreement cannot be told from chance.")
+    if np.count_nonzero(ratings.pairable[0].sum(axis=0)) == 1:
+        n = per_unit.sum()
+        return Undefined(f"All {n:.0f} ratings are the same, so agreement cannot be told from chance.")
     return None
 
 

@@ -5,6 +5,7 @@ Applications in Genetics and Molecular Biology 9(1) (p-values of random permutat
 Holm 1979, Scandinavian Journal of Statistics 6(2).
 """
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -39,7 +40,8 @@ class Comparison:
     Attributes:
         first: name of one bot.
         second: name of the other.
-        difference: score of the first minus score of the second, in [-1, 1].
+        difference: score of the first minus score of the second, in [-1, 1]; `Undefined` if they are paired
+            and have no context in common.
         interval: of the difference, for this pair alone.
         p: two-sided p-value of the permutation test of "both bots are alike".
         p_holm: the same after Holm's correction over all pairs compared together.
@@ -49,7 +51,7 @@ class Comparison:
 
     first: Hashable
     second: Hashable
-    difference: float
+    difference: float | Undefined
     interval: Interval | Undefined
     p: float | Undefined
     p_holm: float | Undefined
@@ -60,13 +62,15 @@ class Comparison:
         """One sentence: who is ahead by how many points, or that the two cannot be told apart."""
         if isinstance(self.interval, Undefined):
             return f"Whether {self.first} or {self.second} is ahead cannot be told: {self.interval.reason}"
-        ahead, behind, sign = (
-            (self.first, self.second, 1) if self.difference >= 0 else (self.second, self.first, -1)
-        )
-        low, high = sorted((sign * self.interval.low * 100, sign * self.interval.high * 100))
-        interval = f"{self.interval.level:.0%} interval {_points(low)} to {_points(high)}".replace("%", " %")
-        points = f"{_points(abs(self.difference) * 100)} points"
-        if low <= 0 <= high:
+        if isinstance(self.difference, Undefined):
+            return f"Whether {self.first} or {self.second} is ahead cannot be told: {self.difference.reason}"
+        leads = self.difference >= 0
+        ahead, behind = (self.first, self.second) if leads else (self.second, self.first)
+        ends = (self.interval.low, self.interval.high) if leads else (-self.interval.high, -self.interval.low)
+        low, high = (_points(end) for end in ends)
+        interval = f"{100 * self.interval.level:g} % interval {low} to {high}"
+        points = f"{_points(abs(self.difference))} points"
+        if ends[0] <= 0 <= ends[1]:
             return f"{ahead} and {behind} cannot be told apart: {points} apart, {interval}."
         sentence = f"{ahead} is ahead of {behind} by {points}, {interval}"
         if isinstance(self.p_holm, float) and self.p_holm > 1 - self.interval.level:
@@ -234,7 +238,8 @@ def _unpaired(
     """Comparisons of bots by (k, 2) value and size of their own conversations; one resampling per bot."""
     enough = [pair for pair in pairs if min(len(rows[pair[0]]), len(rows[pair[1]])) >= 2]
     draws = [_score(_pack(resampled_sums(r, resamples, rng))) if len(r) >= 2 else None for r in rows]
-    p_values = dict(zip(enough, permutation(rows, enough, rng, resamples) if enough else [], strict=True))
+    tested = permutation(rows, enough, rng, resamples).tolist() if enough else []
+    p_values = dict(zip(enough, tested, strict=True))
     found = []
     for a, b in pairs:
         gap = float(_score(_pack(rows[a]).sum()) - _score(_pack(rows[b]).sum()))
@@ -276,8 +281,9 @@ def _comparison(
     gap: float, interval: Interval | Undefined | None, p: float | None, paired: bool, clusters: Pair
 ) -> Comparison:
     few = Undefined(f"{clusters[0]} and {clusters[1]} conversations; a comparison needs 2 of each bot.")
-    known = few if p is None else float(p)
-    return Comparison("first", "second", gap, interval or few, known, known, paired, clusters)
+    known = few if p is None else p
+    difference = few if math.isnan(gap) else gap
+    return Comparison("first", "second", difference, interval or few, known, known, paired, clusters)
 
 
 def _value_and_size(rows: FloatArray, ratio: Ratio) -> FloatArray:
@@ -333,5 +339,5 @@ def _as_extreme(permuted: FloatArray, observed: FloatArray) -> FloatArray:
     return np.asarray((np.abs(permuted) >= np.abs(observed) - 1e-12).sum(axis=0), dtype=np.float64)
 
 
-def _points(value: float) -> str:
-    return f"{round(value, 1) + 0.0:.1f}"
+def _points(share: float) -> str:
+    return f"{round(100 * share, 1) + 0.0:.1f}"

@@ -187,6 +187,8 @@ def bradley_terry(
         return reason
     design = _design(duels)
     estimate = _fit(duels.rows.sum(axis=0)[None], design)[0]
+    if np.isnan(estimate).any():
+        return Undefined("There are too few judgments for each side, so a strength has no finite estimate.")
     names = duels.bots.tolist()
     tie_tendency = (
         float(estimate[-1]) if design.shape[1] == len(OUTCOMES) else Undefined("No judgment is a tie.")

@@ -33,18 +33,33 @@ class Ratings:
     values: AnyArray
 
     @classmethod
-    def from_columns(cls, unit: ArrayLike, rater: ArrayLike, value: ArrayLike) -> "Ratings":
+    def from_columns(
+        cls,
+        unit: ArrayLike,
+        rater: ArrayLike,
+        value: ArrayLike,
+        scale: Sequence[Hashable] | None = None,
+    ) -> "Ratings":
         """Ratings from three columns (n,) of identifiers and ratings.
 
+        Args:
+            unit: what was rated.
+            rater: who rated it.
+            value: the rating.
+            scale: all possible ratings in rising order; None: those that occur, in rising order. The scale
+                matters for weighted and free-marginal kappa, where a rating that nobody gave still counts.
+
         Raises:
-            LabelsError: columns of different length, or two ratings of one unit by the same rater; names
-                the row.
+            LabelsError: columns of different length, a rating that is not on the scale, or two ratings of
+                one unit by the same rater; names the row.
         """
         unit, rater, value = np.asarray(unit), np.asarray(rater), np.asarray(value)
         if not unit.shape == rater.shape == value.shape:
             raise LabelsError(f"The columns have {unit.size}, {rater.size} and {value.size} rows.", "value")
         (units, u), (raters, r), (values, v) = coded(unit), coded(rater), coded(value)
         _refuse_duplicates(u * max(len(raters), 1) + r, unit, rater)
+        if scale is not None:
+            values, v = np.asarray(scale), _on_scale(values, v, scale)
         return cls(u, r, v, len(units), len(raters), values)
 
     @classmethod
@@ -118,6 +133,19 @@ def pair_cells(ratings: Ratings, first: int, second: int) -> IntArray:
     both = (by_unit >= 0).all(axis=0)
     cells: IntArray = by_unit[0, both] * len(ratings.values) + by_unit[1, both]
     return cells
+
+
+def _on_scale(values: AnyArray, codes: IntArray, scale: Sequence[Hashable]) -> IntArray:
+    """(n,) position of each rating on the scale."""
+    position = {value: index for index, value in enumerate(scale)}
+    places = np.array([position.get(value, -1) for value in values.tolist()], dtype=np.int64)
+    outside = places[codes] < 0
+    if outside.any():
+        row = int(np.argmax(outside))
+        listed = ", ".join(map(str, scale))
+        raise LabelsError(f"'{values[codes[row]]}' is not on the scale {listed}.", "value", row)
+    found: IntArray = places[codes]
+    return found
 
 
 def _refuse_duplicates(code: IntArray, unit: AnyArray, rater: AnyArray) -> None:

@@ -205,5 +205,7 @@ def _distinct(group: IntArray, value: IntArray, groups: int) -> list[int]:
     if not value.size:
         return [0] * groups
     width = int(value.max()) + 1
-    counts: list[int] = np.bincount(np.unique(group * width + value) // width, minlength=groups).tolist()
+    code = np.sort(group * width + value)
+    is_new = np.concatenate([[True], code[1:] != code[:-1]])
+    counts: list[int] = np.bincount(code[is_new] // width, minlength=groups).tolist()
     return counts

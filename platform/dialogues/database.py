@@ -43,8 +43,8 @@ class Prepared:
                 cursor.execute(self._prepare)
                 self._known_to.add(connection.connection)
             cursor.execute(self._execute, values)
-            row: tuple[Any, ...] | None = cursor.fetchone()
-            return row
+            found: tuple[Any, ...] | None = cursor.fetchone()
+            return found
 
 
 def _new_threads() -> ThreadPoolExecutor:

@@ -122,7 +122,8 @@ def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
 
 
 def _checked_text(text: str) -> str:
-    text = text.replace("\x00", "").strip()
+    # JSON can carry what no database can hold: null characters and halves of surrogate pairs.
+    text = text.encode(errors="ignore").decode().replace("\x00", "").strip()
     if not text:
         raise RefusedError("empty")
     if len(text) > MAX_TEXT:

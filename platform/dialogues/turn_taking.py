@@ -37,13 +37,9 @@ async def take_turn(place: Place, *, text: str, key: UUID, tell: Tell) -> None:
         RefusedError: the protocol does not allow a message now; nothing was saved.
     """
     exchange = await in_database(services.open_exchange, place, text=text, key=key)
-    await tell(
-        {"type": "turn_saved", "turn": exchange.human_turn._asdict(), "progress": exchange.progress.as_frame()}
-    )
+    await tell(turn_frame("turn_saved", exchange.human_turn, exchange.progress))
     if exchange.reply:
-        await tell(
-            {"type": "bot_turn", "turn": exchange.reply._asdict(), "progress": exchange.progress.as_frame()}
-        )
+        await tell(turn_frame("bot_turn", exchange.reply, exchange.progress))
     else:
         _answer_soon(place, exchange.context, exchange.progress, tell)
 
@@ -82,7 +78,7 @@ async def _answer(place: Place, context: Context, progress: Progress, tell: Tell
     try:
         reply = await client.reply(place.bot_id, context)
         turn, progress = await in_database(services.close_exchange, place, position=position, reply=reply)
-        await tell({"type": "bot_turn", "turn": turn._asdict(), "progress": progress.as_frame()})
+        await tell(turn_frame("bot_turn", turn, progress))
     except ChatbotError as error:
         kind = type(error).__name__.removesuffix("Error")
         times = await in_database(
@@ -94,6 +90,10 @@ async def _answer(place: Place, context: Context, progress: Progress, tell: Tell
     except Exception:
         log.exception("The reply at %s of dialogue %s was lost.", position, place.public_id)
         await tell({"type": "bot_failed", "fault": fault_frame(1), "progress": idle(progress)})
+
+
+def turn_frame(kind: str, turn: SavedTurn, progress: Progress) -> Frame:
+    return {"type": kind, "turn": turn._asdict(), "progress": progress.as_frame()}
 
 
 def fault_frame(times: int) -> Frame:

@@ -94,7 +94,10 @@ class PostgreSQL:
         command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         command += [] if self.durable else ["--no-sync"]
         initdb = spawn(command, output=subprocess.DEVNULL, errors=subprocess.PIPE, user=self._user)
-        _, said = initdb.communicate()
+        try:
+            _, said = initdb.communicate()
+        finally:
+            stop(initdb)  # a signal to us may have ended the wait
         if initdb.returncode:
             reason = said.decode(errors="replace").strip()[-500:]
             raise StartError(f"PostgreSQL cannot make its data folder {data}: {reason}")

@@ -11,12 +11,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
 
 from project import place
 from project.embedded import PostgreSQL, Redis
@@ -26,6 +26,8 @@ from project.programs import Program, Service, Watch
 
 ROOT = Path(__file__).resolve().parents[2]
 GLANCE_SECONDS = 0.1
+
+ending = threading.Event()  # set by Ctrl-C and its like
 
 WEB = (
     "-m uvicorn project.asgi:application --lifespan on --loop uvloop --http httptools"
@@ -59,15 +61,13 @@ class Supervisor:
         try:
             stop_recorded(self.var / "processes.json")
             place.ensure_secret_key(self.var)
-            self._start_services()
-            self._prepare()
-            self._start_web()
-            while True:
+            for step in (self._start_services, self._prepare, self._start_web):
+                if not ending.is_set():
+                    step()
+            while not ending.is_set():
                 self._look_after()
                 time.sleep(GLANCE_SECONDS)
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_IGN)
             self._stop_all()
 
     def _start_services(self) -> None:
@@ -86,7 +86,7 @@ class Supervisor:
         place.write_private(self.var / "services.json", json.dumps(embedded))
 
     def _start(self, service: Service) -> None:
-        self.watches.append(Watch(service, say))  # first, so that a signal meanwhile finds it to stop
+        self.watches.append(Watch(service, say))  # first, so that one that half started is stopped too
         service.start()
         self._record()
 
@@ -99,13 +99,15 @@ class Supervisor:
         """Bring the database and the static files up to date, in a process that ends and frees its memory."""
         command = [sys.executable, str(ROOT / "manage.py"), "bootstrap", "--json"]
         process = spawn(command, output=subprocess.PIPE, environment=self.environment)
-        try:
-            said, _ = process.communicate()
-        finally:
-            stop(process)
+        while process.poll() is None:
+            if ending.is_set():
+                stop(process)
+                return
+            time.sleep(GLANCE_SECONDS)
         if process.returncode:
             raise StartError("The database could not be prepared; the reason is above.")
-        news = json.loads(said.splitlines()[-1])
+        assert process.stdout is not None
+        news = json.loads(process.stdout.read().splitlines()[-1])
         self.admin = tuple(news["admin"]) if news["admin"] else None
         self.worker_path = news["worker_path"]
 
@@ -199,20 +201,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="manage.py serve")
     add_arguments(parser)
     options = parser.parse_args()
+    # No exception from a signal: it could fall between starting a child and noting it down.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+        signal.signal(number, lambda *_: ending.set())
     try:
         _serve(options.var.absolute(), options.host, options.port)
     except StartError as error:
         print(error, file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        say("Turnwise has stopped.")
+    say("Turnwise has stopped.")
     return 0
-
-
-def _interrupt(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _serve(var: Path, host: str, port: int) -> None:

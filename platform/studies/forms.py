@@ -5,6 +5,7 @@ from django.core.exceptions import ValidationError
 
 from bots.models import Bot
 from studies.models import Study, StudyBot
+from studies.services import PROTOCOL_FIELDS
 
 
 class StudyForm(forms.ModelForm[Study]):
@@ -28,6 +29,8 @@ class StudyForm(forms.ModelForm[Study]):
             latest = self.instance.consent_versions.last()
             self.initial["consent_text"] = latest.text if latest else ""
             self.initial["languages"] = ", ".join(self.instance.languages)
+            for name in PROTOCOL_FIELDS:
+                self.fields[name].disabled = self.instance.state != Study.State.DRAFT
 
     def clean_languages(self) -> list[str]:
         codes = [code.strip() for code in self.cleaned_data["languages"].split(",") if code.strip()]

@@ -40,32 +40,57 @@ FLAWS = (Path(__file__).parent / "flaws.js").read_text()
 expect.set_options(timeout=PATIENCE_MS)
 
 
+class Server:
+    """The real server as a process of its own, on the test database."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self.port = 0  # any free one at first, the same one later
+        self.process: subprocess.Popen[bytes] | None = None
+        self.address = ""
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--lifespan", "on", "--ws", "websockets-sansio"]
+        command = [sys.executable, "-m", "uvicorn", "project.asgi:application", *options]
+        database = urlsplit(os.environ["DATABASE_URL"])
+        name = settings.DATABASES["default"]["NAME"]  # the test database, by now
+        environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
+        with self.log.open("w") as output:
+            self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        self.address = self._wait_for_address()
+        self.port = urlsplit(self.address).port or 0
+
+    def _wait_for_address(self) -> str:
+        assert self.process
+        deadline = time.monotonic() + SERVER_START_SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            found = re.search(r"running on (http://\S+)", self.log.read_text())
+            if found:
+                return found.group(1)
+            time.sleep(0.05)
+        raise RuntimeError(f"The server did not start. It said:\n{self.log.read_text()}")
+
+    def end(self, *, kill: bool = False) -> None:
+        assert self.process
+        if kill:
+            self.process.kill()
+        else:
+            self.process.terminate()
+        self.process.wait(timeout=20)
+
+
 @pytest.fixture(scope="session")
-def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of the running server."""
+def collected(django_db_setup: None) -> None:
     call_command("collectstatic", interactive=False, verbosity=0)
-    log = tmp_path_factory.mktemp("server") / "log"
-    command = [sys.executable, "-m", "uvicorn", "project.asgi:application", "--port", "0", "--lifespan", "on"]
-    database = urlsplit(os.environ["DATABASE_URL"])
-    name = settings.DATABASES["default"]["NAME"]  # the test database, by now
-    environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
-    with log.open("w") as output:
-        server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-    try:
-        yield _address(server, log)
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
 
 
-def _address(server: "subprocess.Popen[bytes]", log: Path) -> str:
-    deadline = time.monotonic() + SERVER_START_SECONDS
-    while server.poll() is None and time.monotonic() < deadline:
-        found = re.search(r"running on (http://\S+)", log.read_text())
-        if found:
-            return found.group(1)
-        time.sleep(0.05)
-    raise RuntimeError(f"The server did not start. It said:\n{log.read_text()}")
+@pytest.fixture(scope="session")
+def site(collected: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the running server."""
+    server = Server(tmp_path_factory.mktemp("server") / "log")
+    server.start()
+    yield server.address
+    server.end()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

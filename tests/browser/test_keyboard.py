@@ -136,3 +136,42 @@ async def test_a_new_reply_is_announced_once_and_alone(wanda: Visitor, study: St
 
     await expect(wanda.page.get_by_role("log")).to_have_text("Chatbot: Go on.")
     await expect(wanda.page.get_by_role("log")).to_have_attribute("aria-live", "polite")
+
+
+@pytest.fixture
+def study_judged_at_the_end(make_study: MakeStudy) -> Study:
+    script = {"replies": ["A long story. " * 60]}
+    return make_study(min_turns=4, max_turns=4, labelling_moment="before_finish", script=script)
+
+
+async def test_replies_can_be_judged_one_after_the_other_at_the_end(
+    wanda: Visitor, study_judged_at_the_end: Study
+) -> None:
+    await wanda.start(study_judged_at_the_end)
+    await wanda.say("One")
+    await expect(wanda.bubbles).to_have_count(3)
+    await wanda.say("Two")
+    await expect(wanda.questions(1).get_by_role("group", name="make sense")).to_be_focused()
+    for reply in (1, 2):
+        await expect(wanda.questions(reply).get_by_role("group", name="make sense")).to_be_focused()
+        await wanda.page.keyboard.press("y")
+        await wanda.page.keyboard.press("n")
+    await expect(wanda.message).to_be_focused()
+
+    await wanda.finish()
+
+
+async def test_a_key_answers_no_question_that_is_out_of_sight(
+    wanda: Visitor, study_judged_at_the_end: Study
+) -> None:
+    await wanda.page.set_viewport_size({"width": 800, "height": 500})
+    await wanda.start(study_judged_at_the_end)
+    await wanda.say("One")
+    await expect(wanda.open_question).to_be_visible()
+    await wanda.page.get_by_text("Keyboard", exact=True).click()
+    await wanda.page.evaluate("scrollTo(0, 0)")
+
+    await wanda.page.keyboard.press("y")
+
+    await expect(wanda.questions(1).get_by_role("group", name="make sense")).to_be_focused()
+    await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_count(0)

@@ -1,14 +1,14 @@
 """The modules of the chat page that know no DOM, run in the browser that they are written for."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from playwright.async_api import Browser
 
-from tests.browser.conftest import Visitor
-
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+# django_db: the server that hands the modules out needs its database.
+pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.asyncio(loop_scope="session")]
 
 PROGRESS = {"turns": 1, "hint": "Go on."}
 HI = {"position": 0, "speaker": "bot", "text": "Hi!", "counted": False, "key": None, "at": ""}
@@ -22,10 +22,11 @@ SSA = [
 Run = Callable[..., Awaitable[Any]]
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def run(wanda: Visitor) -> Run:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def run(browser: Browser, site: str) -> AsyncIterator[Run]:
     """Run a function body with the modules as `m` and one argument."""
-    await wanda.go("/sign-in/")
+    page = await browser.new_page()
+    await page.goto(f"{site}/sign-in/")
 
     async def run(body: str, argument: object = None) -> Any:
         script = """async argument => {
@@ -34,9 +35,10 @@ async def run(wanda: Visitor) -> Run:
             const m = Object.assign({}, ...modules);
             BODY
         }"""
-        return await wanda.page.evaluate(script.replace("BODY", body), argument)
+        return await page.evaluate(script.replace("BODY", body), argument)
 
-    return run
+    yield run
+    await page.close()
 
 
 RECEIVE = "return argument.reduce(m.receive, m.UNKNOWN)"

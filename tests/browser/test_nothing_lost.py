@@ -153,6 +153,7 @@ async def test_the_page_says_when_the_line_is_broken_and_sends_later_what_was_wr
     await wanda.message.fill("Written in a tunnel")
     await wanda.message.press("Enter")
     await expect(wanda.page.get_by_text("Not sent yet")).to_be_visible()
+    await expect(wanda.page.get_by_text("Your message is kept and sent later.")).to_be_visible()
 
     await wanda.page.reload()
     await expect(wanda.page.get_by_text("Written in a tunnel")).to_be_visible()

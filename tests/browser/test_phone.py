@@ -24,7 +24,7 @@ async def phone(visit: Visit) -> Visitor:
 def short_study(make_study: MakeStudy) -> Study:
     long_word = "Donaudampfschifffahrtsgesellschaftskapitän" * 3
     return make_study(
-        min_turns=2, max_turns=40, title=long_word[:120], instructions=long_word,
+        min_turns=2, max_turns=500, title=long_word[:120], instructions=long_word,
         script={"replies": [long_word], "fail_on": [2]},
     )  # fmt: skip
 

@@ -19,6 +19,13 @@ PASSWORD = "correct horse"
 
 
 @pytest.fixture
+def rex(rex: User) -> User:
+    rex.set_password(PASSWORD)
+    rex.save()
+    return rex
+
+
+@pytest.fixture
 def registered_bot(transactional_db: None) -> Bot:
     return register_bot(name="scripty", title="Scripty", adapter="scripted", configuration={})
 

@@ -383,6 +383,39 @@ async def test_the_longest_message_of_emoji_fits(dialogue: Dialogue, open_tab: O
     assert (await texts(dialogue))[1] == "😀" * MAX_TEXT
 
 
+async def test_half_a_surrogate_pair_does_no_harm(dialogue: Dialogue, open_tab: OpenTab) -> None:
+    tab = await open_tab(dialogue)
+
+    await tab.say("Well \ud83d hello")
+
+    assert (await texts(dialogue))[1] == "Well  hello"
+
+
+async def test_a_refusal_repeats_nothing_secret_in_the_log(
+    dialogue: Dialogue, open_tab: OpenTab, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    tab = await open_tab(dialogue, cookie="a-forged-cookie-0815")
+    honest = await open_tab(dialogue)
+
+    await honest.send_raw(text='{"type": "turn", "key": "k", "text": "my phone number is 555"')
+    await honest.receive("refused")
+
+    assert tab.first["reason"] == "no_session"
+    assert "0815" not in caplog.text
+    assert "555" not in caplog.text
+
+
+async def test_an_expired_session_is_turned_away(
+    dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowd.sessions.LIFETIME", -1)
+
+    tab = await open_tab(dialogue)
+
+    assert tab.first["reason"] == "no_session"
+
+
 async def test_a_binary_frame_is_refused(dialogue: Dialogue, open_tab: OpenTab) -> None:
     tab = await open_tab(dialogue)
 

@@ -1,8 +1,13 @@
-"""Published data beside the checkout, where it is present."""
+"""Published data beside the checkout, where it is present; property tests without a clock."""
 
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A deadline per example would fail on a busy machine, and says nothing about the numbers.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")

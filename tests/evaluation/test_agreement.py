@@ -201,6 +201,21 @@ def test_a_rater_who_rates_a_unit_twice_is_refused():
         Ratings.from_columns(["t1", "t1", "t1"], ["wanda", "rita", "wanda"], [1, 0, 0])
 
 
+def test_a_rating_outside_the_scale_is_refused_with_its_row():
+    with pytest.raises(LabelsError, match="Row 2, column value: '8' is not on the scale 1, 2, 3"):
+        Ratings.from_columns(["t1", "t2"], ["rita", "rita"], [3, 8], scale=[1, 2, 3])
+
+
+def test_a_rating_that_nobody_gave_keeps_its_place_on_the_scale():
+    ratings = Ratings.from_columns(
+        [1, 1, 2, 2], ["a", "b"] * 2, ["good", "bad", "bad", "bad"], ["bad", "fair", "good"]
+    )
+
+    assert ratings.counts.tolist() == [[1, 0, 1], [2, 0, 0]]
+    # agreement 1/2 against 1/3 by chance over three possible ratings
+    assert free_marginal_kappa(ratings) == pytest.approx((1 / 2 - 1 / 3) / (1 - 1 / 3))
+
+
 def test_fleiss_kappa_refuses_unequal_numbers_of_ratings():
     answer = fleiss_kappa(SMALL)
 

@@ -20,6 +20,12 @@ function buttonFor(group, key) {
   return /** @type {HTMLButtonElement | null} */ (match ?? null);
 }
 
+/** Neither scrolled away nor behind the message box. @param {Element} element */
+function isInSight(element) {
+  const { left, top, height } = element.getBoundingClientRect();
+  return element.contains(document.elementFromPoint(left + 1, top + height / 2));
+}
+
 /**
  * @param {{openGroup: () => HTMLElement | null, focusMessage: () => void,
  *          storage: Pick<Storage, "getItem" | "setItem">, toggle: HTMLInputElement}} page
@@ -42,9 +48,11 @@ export function listenToKeys({ openGroup, focusMessage, storage, toggle }) {
     if (event.key === "Escape") return escape(event);
     if (event.key.length !== 1 || !toggle.checked || takesText(event.target)) return;
     const own = event.target instanceof Element ? event.target.closest("fieldset.question") : null;
-    const button = buttonFor(own ?? openGroup(), event.key);
-    if (!button) return;
+    const group = /** @type {HTMLElement | null} */ (own ?? openGroup());
+    const button = buttonFor(group, event.key);
+    if (!group || !button) return;
     event.preventDefault();
-    button.click();
+    if (isInSight(group)) button.click();
+    else group.focus(); // nobody answers a question that they do not see
   });
 }

@@ -148,7 +148,14 @@ class Chat {
     this.render();
     this.follower.added(false);
     if (open) this.list.group(position, open.key)?.focus();
-    else if (wasOpen && wantsMessageBox(event)) this.composer.focus();
+    else if (wasOpen) this.moveOn(event);
+  }
+
+  /** After the last answer under a reply: to the message, or to the next question where nothing can be written. */
+  moveOn(/** @type {Event} */ event) {
+    const next = this.openGroup();
+    if (next && !this.known.progress?.may_send) next.focus();
+    else if (wantsMessageBox(event)) this.composer.focus();
   }
 
   retry() {
@@ -214,6 +221,9 @@ class Chat {
 
   /** @param {string} serverHint */
   hint(serverHint) {
+    if (this.outbox.held.turn) {
+      return this.connection.state === "open" ? "Your message is being sent." : "Your message is kept and sent later.";
+    }
     if (this.composer.isTooLong) return "Shorten your message to send it.";
     const isAllAnswered = this.openGroup() === null;
     if (isAllAnswered && Object.keys(this.outbox.held.labels).length) return "Your answer is being saved.";

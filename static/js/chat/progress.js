@@ -14,6 +14,7 @@ import { make, setText } from "./dom.js";
  */
 export function showTrack(track, progress, turns) {
   const counted = turns.filter((turn) => turn.counted);
+  track.classList.toggle("is-dense", progress.max_turns > 60);
   while (track.children.length < progress.max_turns) track.append(make("i"));
   [...track.children].forEach((cell, index) => {
     const turn = counted[index];

@@ -1,0 +1,58 @@
+import pytest
+from asgiref.sync import sync_to_async
+
+from bots import client, host
+from bots.models import Bot, BotVersion
+from bots.services import register_bot, version_of
+from chatbots.base import Context
+from chatbots.errors import BotFailedError, ChatbotError
+
+HELLO = Context.from_texts(["Hello"])
+
+
+@pytest.mark.parametrize(
+    ("adapter", "configuration", "message"),
+    [
+        ("skripted", {}, "Did you mean 'scripted'"),
+        ("scripted", {"replies": []}, "replies"),
+        ("scripted", {"colour": "red"}, "colour"),
+    ],
+)
+def test_a_bot_that_cannot_be_made_is_not_stored(
+    db: None, adapter: str, configuration: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ChatbotError, match=message):
+        register_bot(name="wrong", title="Wrong", adapter=adapter, configuration=configuration)
+
+    assert Bot.objects.count() == 0
+
+
+def test_a_version_is_stored_once_and_a_change_is_a_new_one(db: None) -> None:
+    bot = register_bot(name="scripty", title="Scripty", adapter="scripted")
+
+    first = version_of(bot, {"adapter": "scripted", "configuration": {"a": 1, "b": 2}})
+    again = version_of(bot, {"configuration": {"b": 2, "a": 1}, "adapter": "scripted"})
+    other = version_of(bot, {"adapter": "scripted", "configuration": {"a": 1, "b": 3}})
+
+    assert first == again != other
+    assert BotVersion.objects.count() == 2
+
+
+async def test_a_bot_registered_later_is_hosted_when_it_is_asked(transactional_db: None) -> None:
+    bot = await sync_to_async(register_bot)(name="late", title="Late", adapter="generic")
+    try:
+        reply = await client.reply(bot.pk, HELLO)
+    finally:
+        host.close()
+
+    assert reply.response.text == "ok"
+    version = await BotVersion.objects.aget(pk=reply.version_id)
+    assert version.details["adapter"] == "generic"
+
+
+async def test_a_bot_switched_off_fails_with_the_cure(transactional_db: None) -> None:
+    bot = await sync_to_async(register_bot)(name="off", title="Off", adapter="generic")
+    await Bot.objects.filter(pk=bot.pk).aupdate(active=False)
+
+    with pytest.raises(BotFailedError, match="switch it on under Bots"):
+        await client.reply(bot.pk, HELLO)

@@ -1,0 +1,121 @@
+"""Whatever labels there are, every statistic answers with finite numbers or with a reason."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.agreement import (
+    Metric,
+    alpha_interval,
+    fleiss_interval,
+    fleiss_kappa,
+    free_marginal_kappa,
+    krippendorff_alpha,
+    percent_interval,
+    percent_mean_of_units,
+    percent_pooled,
+)
+from evaluation.comparison import compare_all
+from evaluation.dawid_skene import estimated_shares
+from evaluation.estimates import estimates
+from evaluation.interval import Undefined
+from evaluation.labels import Labels
+from evaluation.pairwise import Duels, bradley_terry, records
+from evaluation.raters import compare_parties, influence
+from evaluation.ratings import Ratings
+from evaluation.ssa import Unit, ssa, ssa_by_rater, ssa_by_turn, ssa_over_runs
+
+keys = st.tuples(st.sampled_from("ab"), st.sampled_from("cde"), st.integers(0, 2), st.sampled_from("rst"))
+votes = st.sampled_from([(True, True), (True, False), (False, False)])
+any_labels = st.dictionaries(keys, votes, max_size=14).map(
+    lambda table: Labels.from_rows([(*key, *vote) for key, vote in table.items()])
+)
+any_duels = st.lists(
+    st.tuples(
+        st.sampled_from("ab"),
+        st.sampled_from("cd"),
+        st.sampled_from(["first", "second", "tie"]),
+        st.integers(0, 4),
+    ),
+    max_size=12,
+).map(Duels.from_rows)
+
+
+def numbers(answer: object) -> Iterator[float]:
+    """All numbers in a result, however deep."""
+    if isinstance(answer, Undefined):
+        assert answer.reason
+    elif isinstance(answer, int | float):
+        yield float(answer)
+    elif is_dataclass(answer):
+        for field in fields(answer):
+            yield from numbers(getattr(answer, field.name))
+    elif isinstance(answer, Mapping):
+        for value in answer.values():
+            yield from numbers(value)
+    elif isinstance(answer, Sequence) and not isinstance(answer, str):
+        for value in answer:
+            yield from numbers(value)
+
+
+def assert_finite(*answers: object) -> None:
+    for answer in answers:
+        assert all(math.isfinite(number) for number in numbers(answer)), answer
+
+
+@given(any_labels)
+def test_scores_are_finite_or_have_a_reason(labels):
+    rng = np.random.default_rng(0)
+
+    for unit in Unit:
+        assert_finite(ssa(labels, unit), ssa_by_turn(labels, unit), influence(labels, unit))
+        assert_finite(estimates(labels, rng, unit=unit, resamples=100))
+    assert_finite(ssa_by_rater(labels), ssa_over_runs([labels, labels]), estimated_shares(labels))
+
+
+@given(any_labels, st.sampled_from(["percentile", "bca", "studentised"]))
+def test_intervals_are_finite_or_have_a_reason(labels, method):
+    rng = np.random.default_rng(0)
+
+    assert_finite(estimates(labels, rng, method=method, resamples=100))
+    assert_finite(estimates(labels, rng, over="raters", method=method, resamples=100))
+    assert_finite(estimates(labels, rng, over="both", resamples=100))
+
+
+@given(any_labels)
+def test_comparisons_are_finite_or_have_a_reason(labels):
+    rng = np.random.default_rng(0)
+
+    for paired in (True, False):
+        found = compare_all(labels, rng, paired=paired, resamples=100)
+        assert_finite(found)
+        assert all(comparison.in_words() for comparison in found)
+    assert_finite(compare_parties(labels, labels.rater == "r", rng, resamples=100))
+
+
+@given(any_labels)
+def test_agreement_is_finite_or_has_a_reason(labels):
+    rng = np.random.default_rng(0)
+    ratings = Ratings.from_columns(labels.items[1], labels.raters[1], labels.sensible)
+
+    assert_finite(
+        percent_pooled(ratings), percent_mean_of_units(ratings), percent_interval(ratings, rng, resamples=100)
+    )
+    assert_finite(
+        fleiss_kappa(ratings), free_marginal_kappa(ratings), fleiss_interval(ratings, rng, resamples=100)
+    )
+    for metric in Metric:
+        assert_finite(
+            krippendorff_alpha(ratings, metric), alpha_interval(ratings, rng, metric, resamples=100)
+        )
+
+
+@given(any_duels)
+def test_pairwise_results_are_finite_or_have_a_reason(duels):
+    rng = np.random.default_rng(0)
+
+    assert_finite(records(duels, rng, resamples=100), bradley_terry(duels, rng, resamples=100))

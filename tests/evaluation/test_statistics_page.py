@@ -1,0 +1,33 @@
+"""The page for reviewers names every module, command and key that exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from evaluation.__main__ import SSA_COLUMNS, main
+from evaluation.repetition import MIN_SHARE, MIN_WORDS
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+
+
+def test_every_module_has_its_place_on_the_page():
+    modules = {f"evaluation/{path.name}" for path in (ROOT / "evaluation").glob("*.py")}
+
+    assert set(re.findall(r"`(evaluation/\w+\.py)`", PAGE)) == modules - {"evaluation/__init__.py"}
+
+
+def test_the_thresholds_on_the_page_are_those_of_the_rule():
+    assert f"at least {MIN_WORDS} words and at least {MIN_SHARE:.0%}".replace("%", " %") in PAGE
+
+
+@pytest.mark.parametrize("command", ["agreement", "ssa"])
+def test_the_options_on_the_page_exist(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    described = capsys.readouterr().out
+    usage = next(line for line in PAGE.splitlines() if line.startswith(f"python -m evaluation {command}"))
+
+    assert all(option in described for option in re.findall(r"--[a-z]+", usage))
+    assert command == "agreement" or all(column in described for column in SSA_COLUMNS)

@@ -1,0 +1,137 @@
+"""Studies through their form, and the rules that hold them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.test import Client
+
+from accounts.models import User
+from bots.models import Bot
+from bots.services import register_bot
+from studies.demo import create_demo_study
+from studies.models import Study
+from studies.services import save_study, set_state
+from tests.conftest import MakeStudy
+
+SignIn = Callable[[User], Client]
+
+FORM = {
+    "title": "Hobbies", "languages": "en, de", "opening_speaker": "bot", "opening_text": "Hi!",
+    "min_turns": "14", "max_turns": "28", "question_set": "ssa",
+    "labelling_moment": "each_turn", "blind": "on",
+    "instructions": "Talk.", "pay_amount": "2.50", "pay_currency": "EUR", "expected_minutes": "12",
+    "consent_text": "You talk to a machine.",
+    "bots-TOTAL_FORMS": "1", "bots-INITIAL_FORMS": "1", "bots-0-chosen": "on", "bots-0-target": "40",
+}  # fmt: skip
+
+
+@pytest.fixture
+def bot(db: None) -> Bot:
+    return register_bot(name="scripty", title="Scripty", adapter="scripted")
+
+
+def submit(client: Client, bot: Bot, path: str = "/studies/new/", **changes: str) -> Any:
+    return client.post(path, FORM | {"bots-0-bot": str(bot.pk)} | changes)
+
+
+def test_a_study_is_made_in_the_form(rex: User, bot: Bot, sign_in: SignIn) -> None:
+    response = submit(sign_in(rex), bot)
+
+    study = Study.objects.get()
+    assert response.url == f"/studies/{study.pk}/"
+    assert (study.owner, study.state, study.languages, study.pay) == (rex, "draft", ["en", "de"], "2.50 EUR")
+    assert study.consent_versions.get().number == 1
+    assert study.study_bots.get().target == 40
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"title": ""}, "This field is required"),
+        ({"min_turns": "28", "max_turns": "14"}, "leave room for the minimum"),
+        ({"min_turns": "15", "max_turns": "15"}, "leave room for the minimum"),
+        ({"min_turns": "0"}, "greater than or equal to 2"),
+        ({"opening_text": ""}, "needs an opening text"),
+        ({"languages": "klingon please"}, "is not a list of language codes"),
+        ({"question_set": "vibes"}, "vibes is not one of the available choices"),
+        ({"pay_amount": "-1"}, "greater than or equal to 0"),
+        ({"consent_text": ""}, "This field is required"),
+        ({"bots-0-target": "0"}, "greater than or equal to 1"),
+    ],
+)
+def test_what_a_study_cannot_be_is_said_and_nothing_is_stored(
+    rex: User, bot: Bot, sign_in: SignIn, changes: dict[str, str], message: str
+) -> None:
+    response = submit(sign_in(rex), bot, **changes)
+
+    assert response.status_code == 422
+    assert message in response.content.decode()
+    assert Study.objects.count() == 0
+
+
+def test_a_changed_consent_text_is_a_new_version(study: Study, rex: User) -> None:
+    targets = {row.bot: row.target for row in study.study_bots.all()}
+    for text in ("You talk to a machine.", "You talk to a program."):
+        save_study(study, owner=rex, consent_text=text, targets=targets)
+
+    assert [version.number for version in study.consent_versions.all()] == [1, 2]
+
+
+def test_an_opened_study_keeps_its_protocol(study: Study, rex: User, bot: Bot, sign_in: SignIn) -> None:
+    submit(sign_in(rex), bot, f"/studies/{study.pk}/edit/", min_turns="10")
+    study.refresh_from_db()
+    assert study.min_turns == 14
+
+    study.min_turns = 10
+    with pytest.raises(ValidationError, match="its protocol stays as it is"):
+        save_study(study, owner=rex, consent_text="You talk to a machine.", targets={bot: 1})
+
+
+def test_wording_and_targets_of_an_opened_study_may_change(
+    study: Study, rex: User, bot: Bot, sign_in: SignIn
+) -> None:
+    response = submit(sign_in(rex), bot, f"/studies/{study.pk}/edit/")
+
+    assert response.status_code == 302
+    assert study.study_bots.get(bot=bot).target == 40
+
+
+def test_a_bot_taken_out_of_an_opened_study_gets_no_more_workers(make_study: MakeStudy, rex: User) -> None:
+    study = make_study({"stays": 5, "goes": 5})
+    stays = Bot.objects.get(name="stays")
+
+    save_study(study, owner=rex, consent_text="You talk to a machine.", targets={stays: 5})
+
+    assert dict(study.study_bots.values_list("bot__name", "target")) == {"stays": 5, "goes": 0}
+
+
+def test_a_study_without_bots_cannot_be_opened(rex: User) -> None:
+    study = save_study(Study(title="Empty", languages=["en"]), owner=rex, consent_text="Yes", targets={})
+
+    with pytest.raises(ValidationError, match="at least one active bot"):
+        set_state(study.pk, Study.State.OPEN)
+
+
+@pytest.mark.parametrize("state", ["", "draft", "deleted", "'; --"])
+def test_an_unknown_state_changes_nothing(study: Study, rex: User, sign_in: SignIn, state: str) -> None:
+    response = sign_in(rex).post(f"/studies/{study.pk}/state/", {"state": state}, follow=True)
+
+    assert "open or closed" in response.content.decode()
+    study.refresh_from_db()
+    assert study.state == Study.State.OPEN
+
+
+def test_the_database_refuses_a_study_that_cannot_be_finished(study: Study) -> None:
+    with pytest.raises(IntegrityError, match="study_turn_limits"), transaction.atomic():
+        Study.objects.filter(pk=study.pk).update(min_turns=15, max_turns=15)
+
+
+def test_the_demo_study_is_open_and_made_once(ada: User) -> None:
+    study = create_demo_study(ada)
+
+    assert create_demo_study(ada) == study
+    assert study.state == Study.State.OPEN
+    assert {row.bot.name for row in study.study_bots.all()} == {"generic", "eliza"}

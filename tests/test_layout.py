@@ -1,0 +1,30 @@
+"""`platform/` is a source root that must never become a package: `import platform` is Python's own."""
+
+import importlib.util
+import platform
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+APPS = sorted(path.name for path in (ROOT / "platform").iterdir() if (path / "__init__.py").exists())
+
+
+def test_platform_folder_is_a_source_root_not_a_package() -> None:
+    assert platform.python_version()
+    assert not list((ROOT / "platform").glob("*.py"))
+
+
+def test_app_names_do_not_hide_other_modules() -> None:
+    assert len(APPS) == 8
+    assert not set(APPS) & sys.stdlib_module_names
+    for app in APPS:
+        spec = importlib.util.find_spec(app)
+        assert spec
+        assert spec.origin == str(ROOT / "platform" / app / "__init__.py")
+
+
+def test_pinned_versions_name_no_index() -> None:
+    pins = (ROOT / "constraints.txt").read_text()
+
+    assert "://" not in pins
+    assert all("==" in line for line in pins.splitlines() if line and not line.startswith("#"))
