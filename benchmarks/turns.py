@@ -239,9 +239,12 @@ def prepare_settings(folder: Path, database: str, redis: str) -> None:
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform"), os.environ.get("PYTHONPATH", "")]),
     }
     import django
+    from django.conf import settings
     from django.core.management import call_command
 
     django.setup()
+    # The floor gets as many threads as the product.
+    os.environ["TURNWISE_DATABASE_THREADS"] = str(settings.DIALOGUE_DATABASE_THREADS)
     call_command("migrate", interactive=False, verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
 
@@ -267,6 +270,7 @@ def measured(options: argparse.Namespace) -> Result:
             "closed_loop_20_chatters_who_label_each_turn": median_of(labelled),
             f"open_loop_{options.open_chatters}_chatters_every_{OPEN_EVERY:g}_s": by_the_clock,
             "server_memory_mb": {"after_start": at_rest, "after_all": bench.servers["turnwise"].memory_mb()},
+            "database_threads_of_each_server": int(os.environ["TURNWISE_DATABASE_THREADS"]),
             "pinned": {
                 "server": "core 0" if bench.load_core is not None else "nowhere",
                 "load": f"core {bench.load_core}" if bench.load_core is not None else "nowhere",
@@ -281,7 +285,6 @@ def surroundings() -> Result:
         "load_average_before": os.getloadavg()[0],
         "python": platform.python_version(),
         "versions": {name: version(name) for name in LIBRARIES},
-        "database_threads": int(os.environ.get("TURNWISE_DATABASE_THREADS", "4")),
         "postgresql": "fsync on, synchronous commit",
     }
 
