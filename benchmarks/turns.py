@@ -1,6 +1,6 @@
 """How many turns per second one server process carries, and how soon a chatter hears the reply.
 
-    python benchmarks/turns.py [--repetitions 3] [--seconds 3] [--open-seconds 10]
+    python benchmarks/turns.py [--repetitions 3] [--seconds 2] [--open-seconds 10]
 
 Starts its own PostgreSQL (durable) and Redis in a temporary folder and three servers with the options
 of `manage.py serve`: the product with GenericBot, and the two bare consumers of `floors.py`. They are
@@ -37,8 +37,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CHATTERS = (1, 20, 200)
 OPEN_CHATTERS, OPEN_EVERY = 500, 2.0
 WARM_UP = 0.5
-# In a closed loop the chatters share this many dialogues, so that those stay about as long as real ones.
-DIALOGUES = 200
+# In a closed loop fewer chatters share this many dialogues, so that those stay about as long as real ones.
+DIALOGUES = 100
 LIBRARIES = ("Django", "channels", "channels-redis", "uvicorn", "uvloop", "websockets", "psycopg2-binary")
 
 Result = dict[str, Any]
@@ -113,7 +113,8 @@ class Bench:
         seen: dict[str, list[Result]] = {name: [] for name in self.servers}
         for _ in range(repetitions):
             for name in self.servers:
-                sockets = dialogues_of(study, DIALOGUES) if name == "turnwise" else nowhere(DIALOGUES)
+                number = max(DIALOGUES, chatters)
+                sockets = dialogues_of(study, number) if name == "turnwise" else nowhere(number)
                 seen[name].append(self.load(name, sockets, chatters=chatters))
         medians: Result = {name: median_of(results) for name, results in seen.items()}
         pairs = list(zip(seen["turnwise"], seen["floor"], seen["echo"], strict=True))
@@ -292,7 +293,7 @@ def surroundings() -> Result:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=3, help="of each closed loop (default: 3)")
-    parser.add_argument("--seconds", type=float, default=3.0, help="each repetition lasts (default: 3)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="each repetition lasts (default: 2)")
     parser.add_argument("--open-seconds", type=float, default=10.0, help="the open loop lasts (default: 10)")
     parser.add_argument("--open-chatters", type=int, default=OPEN_CHATTERS, help="(default: %(default)s)")
     parser.add_argument(
