@@ -42,7 +42,7 @@ class Floor(AsyncWebsocketConsumer):
         await self.send(text_data=json.dumps({"type": "bot_turn", "turn": turn}, separators=(",", ":")))
 
 
-_threads = ThreadPoolExecutor(int(os.environ.get("TURNWISE_DATABASE_THREADS", "4")))
+_threads = ThreadPoolExecutor(int(os.environ["TURNWISE_DATABASE_THREADS"]))
 _kept = threading.local()
 
 

@@ -27,7 +27,7 @@ Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 RESAMPLES = 10_000
 LEVEL = 0.95
 LARGEST_UNDEFINED_SHARE = 0.05
-_BLOCK = 1 << 21
+_BLOCK = 1 << 19  # weights that stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
 
 
 def blocks(resamples: int, width: int) -> Iterator[tuple[int, int]]:
-    """Ranges of resamples whose weights fit comfortably into memory."""
+    """Ranges of resamples whose weights fit into the cache."""
     size = max(1, _BLOCK // max(width, 1))
     for start in range(0, resamples, size):
         yield start, min(start + size, resamples)
