@@ -96,7 +96,13 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     # --- frames from the browser -----------------------------------------------------------------
 
     def frame_handlers(self) -> dict[str, Handler]:
-        return {"turn": self.turn, "retry": self.retry, "finish": self.finish, "give_up": self.give_up}
+        return {
+            "turn": self.turn,
+            "retry": self.retry,
+            "finish": self.finish,
+            "give_up": self.give_up,
+            "ping": self.ping,
+        }
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not hasattr(self, "group"):
@@ -106,7 +112,8 @@ class DialogueConsumer(AsyncWebsocketConsumer):
             self._spend_allowance()
             frame = parse_frame(text_data, self.handlers)
             await self.handlers[frame["type"]](frame)
-            await self._show_sign_of_life()
+            if frame["type"] != "ping":  # that is the page's, not the worker's
+                await self._show_sign_of_life()
         except RefusedError as refusal:
             await self._refuse(refusal, frame)
 
@@ -125,6 +132,10 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     async def give_up(self, frame: Frame) -> None:
         await in_database(services.give_up, self.place)
         await self._show_state_everywhere()
+
+    async def ping(self, frame: Frame) -> None:
+        """So a page learns of a dead line while it only waits: it cannot see the pings of the protocol."""
+        await self.say({"type": "pong"})
 
     # --- frames to the browser -------------------------------------------------------------------
 

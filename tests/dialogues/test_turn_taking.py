@@ -3,9 +3,11 @@
 import asyncio
 from uuid import uuid4
 
+import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from crowd.models import Assignment
 from dialogues import turn_taking
 from dialogues.models import Dialogue, Fault, Turn
 from dialogues.queries import place_of
@@ -345,3 +347,21 @@ async def test_a_slow_bot_holds_up_nobody_else(make_study: MakeStudy, open_tab: 
     assert reply["type"] == "bot_turn"
     assert await Turn.objects.filter(text="Zzz.").acount() == 0
     assert (await slow_tab.receive("bot_turn"))["turn"]["text"] == "Zzz."
+
+
+async def test_a_page_that_is_only_open_keeps_no_place(
+    dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page asks for a pong by itself; only what the worker does shows that they are at work."""
+    monkeypatch.setattr("dialogues.consumers.SECONDS_BETWEEN_SIGNS_OF_LIFE", -1.0)
+    tab = await open_tab(dialogue)
+    since = dialogue.assignment.active_at
+
+    await tab.send(type="ping")
+    assert await tab.receive() == {"type": "pong"}
+    await Assignment.objects.aget(pk=dialogue.assignment_id, active_at=since)
+
+    await tab.say("Hello")
+    await tab.send(type="ping")  # handled after what the message left to do
+    await tab.receive("pong")
+    assert await Assignment.objects.filter(pk=dialogue.assignment_id, active_at__gt=since).aexists()
