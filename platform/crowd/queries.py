@@ -2,13 +2,13 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
 from crowd.models import Assignment, Participation
 from crowd.services import HOLD
 from crowd.sessions import Session
-from studies.models import Study
+from studies.models import Study, StudyBot
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,19 @@ class BotProgress:
     @property
     def percent(self) -> int:
         return min(100, round(100 * self.finished / self.target)) if self.target else 100
+
+
+def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
+    """Of each study, by its key: finished conversations, and how many are wanted of all its bots."""
+    wanted = dict(
+        StudyBot.objects.filter(study__in=studies).values_list("study").annotate(n=Sum("target")).order_by()
+    )
+    finished = dict(
+        Assignment.objects.filter(study_bot__study__in=studies, outcome=Assignment.Outcome.COMPLETE)
+        .values_list("study_bot__study")
+        .annotate(n=Count("pk"))
+    )
+    return {pk: (finished.get(pk, 0), target) for pk, target in wanted.items()}
 
 
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
-from crowd.queries import progress
+from crowd.queries import finished_and_wanted, progress
 from reports import exports, queries, services, tasks
 from reports.references import PAPER_INTERACTIVE
 from studies.models import Study
@@ -18,17 +18,13 @@ from studies.queries import studies_of
 @require_GET
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
-    shown = [_with_progress(study) for study in studies_of(request.user).select_related("owner")]
+    found = studies_of(request.user)
+    numbers = finished_and_wanted(found)
+    shown = []
+    for study in found.select_related("owner"):
+        finished, target = numbers.get(study.pk, (0, 0))
+        shown.append({"study": study, "finished": finished, "target": target})
     return render(request, "reports/studies.html", {"studies": shown})
-
-
-def _with_progress(study: Study) -> dict[str, object]:
-    bots = progress(study)
-    return {
-        "study": study,
-        "finished": sum(bot.finished for bot in bots),
-        "target": sum(bot.target for bot in bots),
-    }
 
 
 @require_GET
