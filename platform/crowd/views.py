@@ -5,7 +5,7 @@ from functools import wraps
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.limits import too_many, too_often
 from crowd import refusals, services
@@ -66,7 +66,7 @@ def place_of(participation: Participation) -> str:
     return "crowd:thanks" if assignment.outcome else "dialogues:chat"
 
 
-@require_GET
+@require_safe
 @worker_page
 def enter(request: HttpRequest, study: Study) -> HttpResponse:
     participation = participation_of(session_of(request.COOKIES), study)
@@ -143,7 +143,7 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
     return response
 
 
-@require_GET
+@require_safe
 @worker_page
 def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)
@@ -157,7 +157,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "crowd/instructions.html", context)
 
 
-@require_GET
+@require_safe
 @worker_page
 def thanks(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)

@@ -33,6 +33,10 @@ def test_a_worker_goes_from_the_link_to_the_chat(study: Study) -> None:
     assert "Scripty" not in chat.content.decode()
 
 
+def test_a_panel_may_check_the_link_without_reading_the_page(study: Study) -> None:
+    assert Client().head(f"/s/{study.code}/").status_code == 200
+
+
 def test_an_open_study_shows_the_name_of_the_bot(make_study: MakeStudy) -> None:
     study = make_study(blind=False)
     client = Client()
