@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
@@ -30,8 +31,18 @@ MAX_FRAME = 60_000
 BURST = 40
 FRAMES_PER_SECOND = 5.0
 SECONDS_BETWEEN_SIGNS_OF_LIFE = 60.0
+# Each tab hears of all others, so their number is a bound on work as well. A person has two or three.
+MAX_TABS = 20
 
-CLOSE_CODES = {"no_session": 4401, "not_yours": 4403, "unknown_dialogue": 4404, "too_fast": 4429}
+CLOSE_CODES = {
+    "no_session": 4401,
+    "not_yours": 4403,
+    "unknown_dialogue": 4404,
+    "too_many_tabs": 4409,
+    "too_fast": 4429,
+}
+
+_tabs: Counter[int] = Counter()  # open in this process, by dialogue
 
 _as_json = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -46,6 +57,17 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     """
 
     place: Place
+    is_counted = False
+
+    @override
+    async def __call__(self, *arguments: Any) -> None:
+        try:
+            await super().__call__(*arguments)
+        finally:  # after an error nobody calls disconnect
+            if self.is_counted:
+                _tabs[self.place.dialogue_id] -= 1
+                if not _tabs[self.place.dialogue_id]:
+                    del _tabs[self.place.dialogue_id]
 
     async def connect(self) -> None:
         await self.accept()
@@ -58,6 +80,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         self.handlers: dict[str, Handler] = self.frame_handlers()
         try:
             self.place = await self._find_place(self._session())
+            self._count_tab()
         except RefusedError as refusal:
             await self._turn_away(refusal)
             return
@@ -213,6 +236,12 @@ class DialogueConsumer(AsyncWebsocketConsumer):
             await self.say(event["frame"])
 
     # --- bounds ----------------------------------------------------------------------------------
+
+    def _count_tab(self) -> None:
+        if _tabs[self.place.dialogue_id] >= MAX_TABS:
+            raise RefusedError("too_many_tabs")
+        _tabs[self.place.dialogue_id] += 1
+        self.is_counted = True
 
     def _spend_allowance(self) -> None:
         now = time.monotonic()

@@ -132,6 +132,21 @@ async def test_a_flood_of_frames_ends_the_connection(dialogue: Dialogue, open_ta
     assert await tab.close_code() == 4429
 
 
+async def test_a_conversation_opens_in_a_bounded_number_of_tabs(
+    dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dialogues.consumers.MAX_TABS", 2)
+    first, second = await open_tab(dialogue), await open_tab(dialogue)
+
+    third = await open_tab(dialogue)
+    assert third.first["reason"] == "too_many_tabs"
+    assert await third.close_code() == 4409
+
+    await second.disconnect()
+    assert (await open_tab(dialogue)).first["type"] == "state"
+    assert (await first.say("Still here"))["type"] == "bot_turn"
+
+
 async def test_another_workers_dialogue_is_closed_to_mallory(study: object, open_tab: OpenTab) -> None:
     wandas, mallorys = await begin(study), await begin(study)
     mallory = await sync_to_async(lambda: mallorys.assignment.participation.worker)()
