@@ -2,8 +2,8 @@
 
     python benchmarks/turns.py [--repetitions 3] [--seconds 2] [--open-seconds 10]
 
-Starts its own PostgreSQL (durable) and Redis in a temporary folder and three servers with the options
-of `manage.py serve`: the product with GenericBot, and the two bare consumers of `floors.py`. They are
+Starts its own PostgreSQL (durable) and Redis in a temporary folder and four servers with the options
+of `manage.py serve`: the product with GenericBot, and the bare consumers of `floors.py`. They are
 measured by turns, so that whatever else the machine does disturbs them alike. Prints one JSON object.
 
 A turn is a `turn` frame sent and its `bot_turn` received: the product has then stored both.
@@ -117,12 +117,12 @@ class Bench:
                 sockets = dialogues_of(study, number) if name == "turnwise" else nowhere(number)
                 seen[name].append(self.load(name, sockets, chatters=chatters))
         medians: Result = {name: median_of(results) for name, results in seen.items()}
-        pairs = list(zip(seen["turnwise"], seen["floor"], seen["echo"], strict=True))
-        medians["ratio_to_floor"] = spread([a["turns_per_s"] / b["turns_per_s"] for a, b, _ in pairs])
-        medians["ratio_to_echo"] = spread([a["turns_per_s"] / c["turns_per_s"] for a, _, c in pairs])
-        # What the ratio would be if nothing but the server's core were scarce.
-        cpu = "server_cpu_us_per_turn"
-        medians["ratio_to_floor_by_cpu"] = spread([b[cpu] / a[cpu] for a, b, _ in pairs])
+        for name in sorted(set(self.servers) - {"turnwise"}):
+            pairs = list(zip(seen["turnwise"], seen[name], strict=True))
+            medians[f"ratio_to_{name}"] = spread([a["turns_per_s"] / b["turns_per_s"] for a, b in pairs])
+            # What the ratio would be if nothing but the server's core were scarce.
+            cpu = "server_cpu_us_per_turn"
+            medians[f"ratio_to_{name}_by_cpu"] = spread([b[cpu] / a[cpu] for a, b in pairs])
         return medians
 
 
@@ -202,7 +202,7 @@ def make_floor_table() -> None:
 
 @contextmanager
 def staged(seconds: float) -> Iterator[Bench]:
-    """Services, tables, and the three servers, all gone at the end."""
+    """Services, tables, and the servers, all gone at the end."""
     cores = sorted(os.sched_getaffinity(0))
     pinned = len(cores) > 1
     with ExitStack() as stack:
@@ -216,9 +216,13 @@ def staged(seconds: float) -> Iterator[Bench]:
         prepare_settings(folder, postgresql.url, redis.url)
         make_floor_table()
         servers = [
-            Server("floor", "benchmarks.floors:floor", ["--lifespan", "off"], cores[0] if pinned else None),
-            Server("turnwise", "benchmarks.unbounded:application", [], cores[0] if pinned else None),
-            Server("echo", "benchmarks.floors:echo", ["--lifespan", "off"], cores[0] if pinned else None),
+            Server(name, f"benchmarks.{application}", options, cores[0] if pinned else None)
+            for name, application, options in (
+                ("floor", "floors:floor", ["--lifespan", "off"]),
+                ("turnwise", "unbounded:application", []),
+                ("wide_floor", "floors:wide_floor", ["--lifespan", "off"]),
+                ("echo", "floors:echo", ["--lifespan", "off"]),
+            )
         ]
         make_study("before_finish")  # registers the bot, so that the product loads it when it starts
         for server in servers:
@@ -244,7 +248,7 @@ def prepare_settings(folder: Path, database: str, redis: str) -> None:
     from django.core.management import call_command
 
     django.setup()
-    # The floor gets as many threads as the product.
+    # The wide floor gets as many threads as the product.
     os.environ["TURNWISE_DATABASE_THREADS"] = str(settings.DIALOGUE_DATABASE_THREADS)
     call_command("migrate", interactive=False, verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
@@ -271,7 +275,7 @@ def measured(options: argparse.Namespace) -> Result:
             "closed_loop_20_chatters_who_label_each_turn": median_of(labelled),
             f"open_loop_{options.open_chatters}_chatters_every_{OPEN_EVERY:g}_s": by_the_clock,
             "server_memory_mb": {"after_start": at_rest, "after_all": bench.servers["turnwise"].memory_mb()},
-            "database_threads_of_each_server": int(os.environ["TURNWISE_DATABASE_THREADS"]),
+            "database_threads": {"floor": 4, "others": int(os.environ["TURNWISE_DATABASE_THREADS"])},
             "pinned": {
                 "server": "core 0" if bench.load_core is not None else "nowhere",
                 "load": f"core {bench.load_core}" if bench.load_core is not None else "nowhere",
