@@ -74,8 +74,8 @@ class Meena(nn.Module):
         self.encoder_norm = nn.LayerNorm(config.hidden_size)
         self.decoder = nn.ModuleList(decoder_block(config) for _ in range(config.decoder_blocks))
         self.decoder_norm = nn.LayerNorm(config.hidden_size)
-        length = max(config.context_length, config.response_length)
-        self.register_buffer("positions", sinusoids(length, config.hidden_size), persistent=False)
+        self.register_buffer("positions", torch.empty(0), persistent=False)
+        self.reset_positions()
         self.apply(initialise)
 
     def forward(self, contexts: Tensor, inputs: Tensor) -> Tensor:
@@ -89,6 +89,11 @@ class Meena(nn.Module):
             Scores before softmax of the token that follows each input, (n, t, v).
         """
         return self.scores(self.decode(self.encode(contexts), inputs))
+
+    def reset_positions(self) -> None:
+        """Compute the position signals, which are no weights; needed after building the model on no device."""
+        length = max(self.config.context_length, self.config.response_length)
+        self.positions = sinusoids(length, self.config.hidden_size)
 
     def encode(self, contexts: Tensor) -> Encoded:
         """Read contexts: tokens padded on the right, (c, s) → their states and mask."""
@@ -157,10 +162,10 @@ class Meena(nn.Module):
         return embedded
 
 
-def pad_tokens(sequences: Sequence[Sequence[int]]) -> Tensor:
-    """Pad on the right to the longest: n lists → (n, longest)."""
-    longest = max(len(sequence) for sequence in sequences)
-    return torch.tensor([[*sequence, *[PADDING] * (longest - len(sequence))] for sequence in sequences])
+def pad_tokens(sequences: Sequence[Sequence[int]], length: int = 0) -> Tensor:
+    """Pad on the right to the longest, or to `length` if that is more: n lists → (n, length)."""
+    length = max(length, *(len(sequence) for sequence in sequences))
+    return torch.tensor([[*sequence, *[PADDING] * (length - len(sequence))] for sequence in sequences])
 
 
 def initialise(module: nn.Module) -> None:

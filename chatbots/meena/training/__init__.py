@@ -1,0 +1,1 @@
+"""From a corpus to weights: `batching`, `optimizing`, `checkpoint`, `loop`; `parallel` for several processes."""
