@@ -15,11 +15,17 @@ from chatbots.meena.cache import Rows
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
     """(n, t, d) → (n, h, t, e)."""
-    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+    return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
 
 
 def attend(
-    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, causal: bool = False, dropout: float = 0.0
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None,
+    causal: bool = False,
+    dropout: float = 0.0,
 ) -> Tensor:
     """Scaled dot-product attention by PyTorch's fused kernel.
 
@@ -73,10 +79,14 @@ class SelfAttention(nn.Module):
         Returns:
             (n, t, d).
         """
-        query, key, value = (split_heads(part, self.heads) for part in self.query_key_value(x).chunk(3, dim=-1))
+        query, key, value = (
+            split_heads(part, self.heads) for part in self.query_key_value(x).chunk(3, dim=-1)
+        )
         mask = None if is_real is None else is_real[:, None, None, :]
         dropout = self.dropout if self.training else 0.0
-        attended: Tensor = self.output(attend(query, key, value, mask=mask, causal=self.causal, dropout=dropout))
+        attended: Tensor = self.output(
+            attend(query, key, value, mask=mask, causal=self.causal, dropout=dropout)
+        )
         return attended
 
     def step(self, x: Tensor, past: Tensor, rows: Rows) -> Tensor:
@@ -107,8 +117,8 @@ class SelfAttention(nn.Module):
 class EncoderAttention(nn.Module):
     """Attention of the decoder to the encoder's output; projections without bias.
 
-    The keys and values depend on the context alone: `memory` computes them once, and every sample of a response
-    to that context uses the same ones.
+    The keys and values depend on the context alone: `memory` computes them once, and every sample of a
+    response to that context uses the same ones.
 
     Args:
         hidden_size: d.

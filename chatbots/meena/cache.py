@@ -1,8 +1,8 @@
 """What decoding remembers between two tokens.
 
 A decoding batch has rows and contexts. A row is one sample of a response, one token further at every step; a
-context is what it answers. Live rows and live contexts are always the first ones of their tensors, so that a step
-works on plain slices; whoever leaves is replaced by the last.
+context is what it answers. Live rows and live contexts are always the first ones of their tensors, so that a
+step works on plain slices; whoever leaves is replaced by the last.
 
 Shapes: n live rows, c live contexts, s context positions, d hidden size.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ class Rows:
     """Where the rows of one decoding step stand.
 
     Attributes:
-        indices: 0 … n − 1, (n,).
+        indices: 0 … n - 1, (n,).
         positions: the position that each row is about to fill, (n,).
         longest: 1 + the largest of them.
         has_position: True at the positions that a row has, (n, 1, 1, longest); None if all have all.
@@ -71,6 +71,22 @@ class Rows:
     def ungroup(self, grouped: Tensor) -> Tensor:
         """The reverse of `group_by_context`: (c, samples, d) → (n, d)."""
         return grouped.flatten(0, 1)[self.slots]
+
+
+class DecoderBlock(Protocol):
+    """What a decoder block does one token at a time; `forward` is for whole responses."""
+
+    def memory(self, encoded: Tensor) -> Sequence[Tensor]:
+        """What its encoder attentions need of contexts, (c, s, d) → (c, s, …) each."""
+        ...
+
+    def new_state(self, rows: int, contexts: int) -> BlockState:
+        """Room for a decoding batch."""
+        ...
+
+    def step(self, x: Tensor, state: Any, rows: Rows) -> Tensor:
+        """One new position per row, (n, d) → (n, d)."""
+        ...
 
 
 class DecoderState:
@@ -140,7 +156,8 @@ class DecoderState:
         """The rows as the next step needs them."""
         lengths = torch.from_numpy(self.context_lengths[: self.contexts].copy()).to(self._device)
         positions = torch.from_numpy(self.positions.copy()).to(self._device)
-        longest, longest_context = int(self.positions.max()) + 1, int(self.context_lengths[: self.contexts].max())
+        longest = int(self.positions.max()) + 1
+        longest_context = int(self.context_lengths[: self.contexts].max())
         has_position = torch.arange(longest, device=self._device) <= positions[:, None, None, None]
         return Rows(
             indices=torch.arange(len(self.positions), device=self._device),
@@ -195,10 +212,13 @@ class DecoderState:
         self.context_of = renamed[self.context_of]
         self.contexts = len(order)
 
-    def _move(self, tensors: Sequence[Tensor], sources: NDArray[np.int64], targets: NDArray[np.int64]) -> None:
+    def _move(
+        self, tensors: Sequence[Tensor], sources: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> None:
         if not len(sources):
             return
-        source, target = torch.from_numpy(sources).to(self._device), torch.from_numpy(targets).to(self._device)
+        source = torch.from_numpy(sources).to(self._device)
+        target = torch.from_numpy(targets).to(self._device)
         for held in tensors:
             held[target] = held[source]
 

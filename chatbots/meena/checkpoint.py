@@ -1,7 +1,8 @@
 """Weights on disk: safetensors and JSON, never pickles.
 
-A checkpoint is a folder: `model.safetensors`, `config.json`, `tokenizer.model`, and for going on with training
-`training.safetensors` and `training.json`. It is written under another name and renamed when complete.
+A checkpoint is a folder: `model.safetensors`, `config.json`, `tokenizer.model`, and for going on with
+training `training.safetensors` and `training.json`. It is written under another name and renamed when
+complete.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def save_checkpoint(
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
         unfinished.mkdir(parents=True)
-        save_file({name: weight.contiguous() for name, weight in weights.items()}, unfinished / "model.safetensors")
+        save_file(
+            {name: weight.contiguous() for name, weight in weights.items()}, unfinished / "model.safetensors"
+        )
         (unfinished / "config.json").write_text(json.dumps(config.to_dict(), indent=1))
         (unfinished / "tokenizer.model").write_bytes(tokenizer.model)
         if training:
@@ -61,7 +64,9 @@ def save_checkpoint(
         os.replace(unfinished, folder)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(unfinished, ignore_errors=True)
-        raise OSError(f"The checkpoint {folder} could not be written: {error}. Older ones are intact.") from error
+        raise OSError(
+            f"The checkpoint {folder} could not be written: {error}. Older ones are intact."
+        ) from error
 
 
 def load_checkpoint(
@@ -109,8 +114,8 @@ def read_tokenizer(folder: Path, config: MeenaConfig) -> Tokenizer:
         raise CheckpointError(f"{folder} has no usable tokenizer.model: {error}") from error
     if len(tokenizer) != config.vocabulary_size:
         raise CheckpointError(
-            f"{folder} has a vocabulary of {config.vocabulary_size} tokens, but its tokenizer has {len(tokenizer)}. "
-            "Put the tokenizer.model of its corpus beside the weights, or train again."
+            f"{folder} has a vocabulary of {config.vocabulary_size} tokens, but its tokenizer has "
+            f"{len(tokenizer)}. Put the tokenizer.model of its corpus beside the weights, or train again."
         )
     return tokenizer
 
@@ -131,10 +136,14 @@ def read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """
     path = folder / "training.json"
     if not path.exists():
-        raise CheckpointError(f"{folder} holds no state of training. Start a new run, or use its original folder.")
+        raise CheckpointError(
+            f"{folder} holds no state of training. Start a new run, or use its original folder."
+        )
     return read_weights(folder, "training.safetensors"), json.loads(path.read_text())
 
 
 def latest_checkpoint(run: Path) -> Path | None:
     """The complete checkpoint of the highest step in a run's folder, if there is one."""
-    return max((path for path in run.glob("step-*") if path.suffix != ".part"), default=None, key=lambda p: p.name)
+    return max(
+        (path for path in run.glob("step-*") if path.suffix != ".part"), default=None, key=lambda p: p.name
+    )

@@ -50,8 +50,8 @@ class MeenaConfig:
         for heads in (2, self.heads, self.wide_heads):
             if self.hidden_size % heads:
                 raise ValueError(
-                    f"hidden_size={self.hidden_size} is not a multiple of {heads}. It must be even and divisible "
-                    f"by heads={self.heads} and by the {self.wide_heads} heads of the decoder's first attention."
+                    f"hidden_size={self.hidden_size} is not a multiple of {heads}. It must be even, and divisible "
+                    f"by heads={self.heads} and by the decoder's {self.wide_heads} wide heads."
                 )
 
     @property
@@ -72,7 +72,9 @@ class MeenaConfig:
         """
         unknown = values.keys() - {field.name for field in fields(cls)}
         if unknown:
-            raise ValueError(f"Unknown configuration keys {sorted(unknown)}. Was this written by a newer version?")
+            raise ValueError(
+                f"Unknown configuration keys {sorted(unknown)}. Was this written by a newer version?"
+            )
         return cls(**values)
 
 

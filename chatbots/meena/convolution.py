@@ -24,14 +24,15 @@ def convolve_channels(padded: Tensor, weight: Tensor) -> Tensor:
     """Convolve each channel with its own weights.
 
     Args:
-        padded: (n, w − 1 + t, channels).
+        padded: (n, w - 1 + t, channels).
         weight: (w, channels).
 
     Returns:
         (n, t, channels).
     """
-    # Seen as an image of height 1 whose channels come last, the input needs no copy. Autocast is off because the
-    # CPU's backward pass takes twice as long in bf16 as in float32, and no matrix product gains from bf16 here.
+    # Seen as an image of height 1 whose channels come last, the input needs no copy. Autocast is off because
+    # the CPU's backward pass takes twice as long in bf16 as in float32, and no matrix product gains from bf16
+    # here.
     with torch.autocast(padded.device.type, enabled=False):
         image = padded.to(weight.dtype).transpose(1, 2).unsqueeze(2)
         kernel = weight.t()[:, None, None, :]
@@ -41,7 +42,8 @@ def convolve_channels(padded: Tensor, weight: Tensor) -> Tensor:
 class SeparableConvolution(nn.Module):
     """A convolution per channel without bias, then a dense layer across channels with one.
 
-    Takes its input already padded by w − 1 positions: on the left alone it is causal, evenly it keeps positions.
+    Takes its input already padded by w - 1 positions: on the left alone it is causal, evenly it keeps
+    positions.
 
     Args:
         inputs: channels in.
@@ -57,7 +59,7 @@ class SeparableConvolution(nn.Module):
         nn.init.uniform_(self.depthwise, -((3 / width) ** 0.5), (3 / width) ** 0.5)
 
     def forward(self, padded: Tensor) -> Tensor:
-        """Convolve whole sequences: (n, w − 1 + t, inputs) → (n, t, outputs)."""
+        """Convolve whole sequences: (n, w - 1 + t, inputs) → (n, t, outputs)."""
         convolved: Tensor = self.pointwise(convolve_channels(padded, self.depthwise))
         return convolved
 

@@ -84,8 +84,11 @@ class EvolvedDecoderBlock(nn.Module):
         x = x + self.dropout(self.wide_attention(normed) + to_context)
         x = x + self.dropout(self.branches(self.branches_norm(x)))
         x = x + self.dropout(self.deep_attention(self.deep_norm(x)))
-        x = x + self.dropout(self.second_encoder_attention(self.second_norm(x), second_memory, context_is_real))
-        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        x = x + self.dropout(
+            self.second_encoder_attention(self.second_norm(x), second_memory, context_is_real)
+        )
+        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        return x
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values for the two encoder attentions: (c, s, d) → twice (c, s, 2d)."""

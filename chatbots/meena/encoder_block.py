@@ -42,4 +42,5 @@ class EvolvedEncoderBlock(nn.Module):
         x = x + self.dropout(self.gate(self.gate_norm(x)))
         x = x + self.dropout(self.branches(self.branches_norm(x), is_real))
         x = x + self.dropout(self.attention(self.attention_norm(x), is_real))
-        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        return x

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
-from chatbots.meena.cache import DecoderState
+from chatbots.meena.cache import DecoderBlock, DecoderState
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.decoder_block import EvolvedDecoderBlock
 from chatbots.meena.encoder_block import EvolvedEncoderBlock
 from chatbots.meena.vanilla import VanillaDecoderBlock, VanillaEncoderBlock
 
 PADDING = 0
-"""The token that fills contexts and responses up to the longest of their batch; the tokenizer keeps it free."""
+"""Fills contexts and responses up to the longest of their batch; the tokenizer keeps it free."""
 
 
 class Encoded(NamedTuple):
@@ -44,7 +44,7 @@ def sinusoids(length: int, hidden_size: int) -> Tensor:
         hidden_size: d, even.
 
     Returns:
-        (t, d), each value in [−1, 1].
+        (t, d), each value in [-1, 1].
     """
     half = hidden_size // 2
     rates = torch.exp(torch.arange(half) * (-math.log(10_000.0) / max(half - 1, 1)))
@@ -91,7 +91,7 @@ class Meena(nn.Module):
         return self.scores(self.decode(self.encode(contexts), inputs))
 
     def reset_positions(self) -> None:
-        """Compute the position signals, which are no weights; needed after building the model on no device."""
+        """Compute the position signals, which are no weights; needed after building on the meta device."""
         length = max(self.config.context_length, self.config.response_length)
         self.positions = sinusoids(length, self.config.hidden_size)
 
@@ -118,7 +118,7 @@ class Meena(nn.Module):
     def new_state(self, *, contexts: int, samples: int) -> DecoderState:
         """An empty decoding batch with room for `contexts` contexts of `samples` rows each."""
         return DecoderState(
-            [block.new_state(contexts * samples, contexts) for block in self.decoder],
+            [block.new_state(contexts * samples, contexts) for block in self._steppable()],
             contexts=contexts,
             samples=samples,
             context_length=self.config.context_length,
@@ -133,7 +133,7 @@ class Meena(nn.Module):
             contexts: tokens of each, 1 to `context_length` of them.
         """
         encoded = self.encode(pad_tokens(contexts).to(self.embedding.weight.device))
-        memories = [block.memory(encoded.states) for block in self.decoder]
+        memories = [block.memory(encoded.states) for block in self._steppable()]
         for index, context in enumerate(contexts):
             length = len(context)
             state.admit([[part[index, :length] for part in memory] for memory in memories], length)
@@ -150,10 +150,13 @@ class Meena(nn.Module):
         """
         rows = state.rows()
         x = self._embed(tokens, self.positions[rows.positions])
-        for block, block_state in zip(self.decoder, state.blocks, strict=True):
+        for block, block_state in zip(self._steppable(), state.blocks, strict=True):
             x = block.step(x, block_state, rows)
         state.advance()
         return self.scores(self.decoder_norm(x))
+
+    def _steppable(self) -> Sequence[DecoderBlock]:
+        return cast("Sequence[DecoderBlock]", self.decoder)
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         """Embeddings times √d plus position signals: (…) → (…, d)."""
@@ -169,7 +172,7 @@ def pad_tokens(sequences: Sequence[Sequence[int]], length: int = 0) -> Tensor:
 
 
 def initialise(module: nn.Module) -> None:
-    """Set one layer's first weights: dense layers uniform by fan-in and fan-out, embeddings of variance 1 / d."""
+    """Set one layer's first weights: dense ones uniform by fan-in and fan-out, embeddings of variance 1/d."""
     if isinstance(module, nn.Linear | nn.Conv1d):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:
@@ -182,8 +185,8 @@ def count_parameters(config: MeenaConfig) -> dict[str, int]:
     """Count parameters by part, without memory for them.
 
     Returns:
-        `embedding`, `encoder` and `decoder` (their final norms included), `encoder_block`, `decoder_block` (one
-        block each) and `total`.
+        `embedding`, `encoder` and `decoder` (their final norms included), `encoder_block`, `decoder_block`
+        (one block each) and `total`.
     """
     with torch.device("meta"):
         model = Meena(config)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from chatbots.meena.corpus.reading import ReadingReport, read_trees
+from chatbots.meena.corpus.shards import Shard, ShardWriter, open_shards
 from chatbots.meena.model import PADDING
+from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batch
 
 
@@ -57,5 +63,40 @@ def perplexity(model: nn.Module, batches: Iterable[Batch], device: torch.device)
         tokens += batch.tokens
     model.train(was_training)
     if not tokens:
-        raise ValueError("There is no held-out pair to measure perplexity on. Build the corpus with --heldout.")
+        raise ValueError(
+            "There is no held-out pair to measure perplexity on. Build the corpus with --heldout."
+        )
     return Perplexity(math.exp(total / tokens), tokens)
+
+
+@contextmanager
+def shards_for(data: Path, tokenizer: Tokenizer) -> Iterator[list[Shard]]:
+    """Held-out pairs as shards.
+
+    Args:
+        data: a part of a corpus (`…/heldout`), or a file of JSON Lines, which is taken whole, without
+            filters.
+        tokenizer: of the model that is to be measured.
+
+    Raises:
+        ValueError: the corpus has another tokenizer, or the data holds nothing.
+    """
+    if data.is_dir():
+        beside = data.parent / "tokenizer.model"
+        if beside.exists() and beside.read_bytes() != tokenizer.model:
+            raise ValueError(
+                f"{data} was encoded with another tokenizer than the checkpoint's. Pass its text instead."
+            )
+        yield open_shards(data)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        report = ReadingReport()
+        with ShardWriter(Path(folder) / "data") as shard:
+            for tree in read_trees(data, report):
+                turns = tokenizer.encode([message.text for message in tree.messages])
+                shard.add(turns, [message.parent for message in tree.messages])
+        if not shard.pairs:
+            raise ValueError(
+                f"{data} holds no pair: {report.malformed} of {report.lines} lines are malformed."
+            )
+        yield open_shards(Path(folder))

@@ -26,7 +26,8 @@ class ProfanityCheck:
     """The linear classifier of alt-profanity-check, trained on English posts and comments.
 
     It knows words, not meaning: it lets insults without swear words pass. Its weights are pickles inside the
-    installed distribution, which the package manager checks like the code beside them; none is read from elsewhere.
+    installed distribution, which the package manager checks like the code beside them; none is read from
+    elsewhere.
 
     Args:
         threshold: probability of being offensive from which a text is unsafe, in (0, 1].

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import sentencepiece
 
-SPECIAL = {"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}
 TURN = "<turn>"
 """Ends every turn of a context."""
 NEVER_WRITTEN = (0, 1, 2, 4)
@@ -45,7 +44,9 @@ class Tokenizer:
         try:
             self._pieces: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
         except RuntimeError as error:
-            raise ValueError("These bytes are no sentencepiece model. Pass the tokenizer.model of a corpus.") from error
+            raise ValueError(
+                "These bytes are no sentencepiece model. Pass the tokenizer.model of a corpus."
+            ) from error
         found = [self._pieces.pad_id(), self._pieces.unk_id(), self._pieces.bos_id(), self._pieces.eos_id()]
         found.append(self._pieces.piece_to_id(TURN))
         if found != [0, 1, 2, 3, 4]:
@@ -86,7 +87,10 @@ class Tokenizer:
                 character_coverage=0.9998,
                 num_threads=1,
                 minloglevel=2,
-                **SPECIAL,
+                pad_id=0,
+                unk_id=1,
+                bos_id=2,
+                eos_id=3,
             )
         except RuntimeError as error:
             raise ValueError(

@@ -33,7 +33,8 @@ class VanillaEncoderBlock(nn.Module):
     def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
         """Transform whole contexts: (n, s, d), mask (n, s) → (n, s, d)."""
         x = x + self.dropout(self.attention(self.attention_norm(x), is_real))
-        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        return x
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class VanillaDecoderBlock(nn.Module):
         (memory,) = self.memory(encoded)
         x = x + self.dropout(self.attention(self.attention_norm(x)))
         x = x + self.dropout(self.encoder_attention(self.encoder_attention_norm(x), memory, context_is_real))
-        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        return x
 
     def memory(self, encoded: Tensor) -> tuple[Tensor]:
         """Keys and values for the encoder attention: (c, s, d) → (c, s, 2d)."""

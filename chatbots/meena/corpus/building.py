@@ -5,8 +5,8 @@
     encode     per part: filter, tokenise, write shards
     merge      once:     add the reports up
 
-A finished part is skipped when a stage runs again, so an interrupted build goes on where it stopped. Stages meet
-only through files in the output folder, so parts can be given to many machines that share it.
+A finished part is skipped when a stage runs again, so an interrupted build goes on where it stopped. Stages
+meet only through files in the output folder, so parts can be given to many machines that share it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import json
 import os
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -75,7 +77,9 @@ class Corpus:
         self.folder, self.parts, self.settings = folder, sorted(parts, key=part_name), settings
         names = Counter(part_name(part) for part in parts)
         if twice := [name for name, count in names.items() if count > 1]:
-            raise CorpusError(f"Several input files are called {twice[0]}. Rename them: parts are known by name.")
+            raise CorpusError(
+                f"Several input files are called {twice[0]}. Rename them: parts are known by name."
+            )
         self._keep_settings()
 
     def _keep_settings(self) -> None:
@@ -89,8 +93,8 @@ class Corpus:
         target = self.folder / "scan" / part_name(part)
         if target.with_suffix(".npz").exists():
             return
-        sketch, sample = CountSketch(), Reservoir(self.settings.tokenizer_texts // len(self.parts), seed=part.name)
-        report = ReadingReport()
+        sketch, report = CountSketch(), ReadingReport()
+        sample = Reservoir(self.settings.tokenizer_texts // len(self.parts), seed=part.name)
         for tree in progress(read_trees(part, report), f"scan {part.name}"):
             for message in tree.messages:
                 sketch.add(message.text)
@@ -133,7 +137,9 @@ class Corpus:
     def _scanned(self, part: Path, suffix: str) -> Path:
         path = self.folder / "scan" / (part_name(part) + suffix)
         if not path.exists():
-            raise CorpusError(f"{part} has not been scanned ({path} is absent). Run the stage 'scan' for it first.")
+            raise CorpusError(
+                f"{part} has not been scanned ({path} is absent). Run the stage 'scan' for it first."
+            )
         return path
 
     def encode(self, part: Path) -> None:
@@ -149,13 +155,18 @@ class Corpus:
             CLASSIFIERS[self.settings.safety](),
         )
         name, reading, started = part_name(part), ReadingReport(), process_time()
-        with ShardWriter(self.folder / "train" / name) as train, ShardWriter(self.folder / "heldout" / name) as held:
+        with (
+            ShardWriter(self.folder / "train" / name) as train,
+            ShardWriter(self.folder / "heldout" / name) as held,
+        ):
             for trees in batches(progress(read_trees(part, reading), f"encode {part.name}"), TREES_AT_ONCE):
                 for tree, (turns, parents) in zip(trees, encoder.encode(trees), strict=True):
                     (held if is_heldout(tree.key, self.settings.heldout) else train).add(turns, parents)
         report = encoder.report() | {"train": counts_of(train), "heldout": counts_of(held)}
         seconds = {"total": process_time() - started, "sentencepiece": encoder.tokenizer_seconds}
-        write_json(target, report | {"reading": asdict(reading), "seconds": seconds, "bytes": part.stat().st_size})
+        write_json(
+            target, report | {"reading": asdict(reading), "seconds": seconds, "bytes": part.stat().st_size}
+        )
 
     def merge(self) -> dict[str, Any]:
         """Add the parts' reports up into `report.json`.
@@ -172,8 +183,8 @@ class Corpus:
         write_json(self.folder / "report.json", total)
         if not total["train"]["pairs"]:
             raise CorpusError(
-                f"No pair is left for training. Of {total['messages']} messages, removed by each filter or below "
-                f"a removed one: {total['removed']}."
+                f"No pair is left for training. Of {total['messages']} messages, removed by each filter or "
+                f"below a removed one: {total['removed']}."
             )
         return total
 
@@ -203,10 +214,13 @@ class PartEncoder:
         self.messages += len(texts)
         self.characters += sum(map(len, texts))
         return [
-            self._prune(tree, [(next(own), next(encoded), next(unsafe)) for _ in tree.messages]) for tree in trees
+            self._prune(tree, [(next(own), next(encoded), next(unsafe)) for _ in tree.messages])
+            for tree in trees
         ]
 
-    def _prune(self, tree: Tree, judged: Sequence[tuple[str, list[int], bool]]) -> tuple[list[list[int]], list[int]]:
+    def _prune(
+        self, tree: Tree, judged: Sequence[tuple[str, list[int], bool]]
+    ) -> tuple[list[list[int]], list[int]]:
         """Drop what a filter removes, and all below it."""
         turns: list[list[int]] = []
         parents: list[int] = []
@@ -287,6 +301,17 @@ def add_up(total: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         before = merged.get(key, type(value)())
         merged[key] = add_up(before, value) if isinstance(value, dict) else before + value
     return merged
+
+
+def over_parts(stage: Callable[[Path], None], parts: Sequence[Path], workers: int) -> None:
+    """Run a stage on each part, in several processes if there are several parts."""
+    if workers <= 1 or len(parts) <= 1:
+        for part in parts:
+            stage(part)
+        return
+    with ProcessPoolExecutor(min(workers, len(parts)), mp_context=get_context("spawn")) as pool:
+        for _ in tqdm(pool.map(stage, parts), total=len(parts), unit=" parts", disable=None):
+            pass
 
 
 def batches(trees: Iterable[Tree], size: int) -> Iterator[list[Tree]]:

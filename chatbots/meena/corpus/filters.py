@@ -1,7 +1,7 @@
 """The paper's filters: which messages teach nothing good.
 
-Each filter is a pure function of one message; `reason_to_remove` names the first that strikes. The paper gives
-no numbers for overlap; ours are stated here. Source: arXiv:2001.09977, section 3.1.
+Each filter is a pure function of one message; `reason_to_remove` names the first that strikes. The paper
+gives no numbers for overlap; ours are stated here. Source: arXiv:2001.09977, section 3.1.
 """
 
 from __future__ import annotations
@@ -104,12 +104,12 @@ def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
 
 
 def without_quotes(text: str, parent: str) -> str:
-    """Cut out copies of the parent's text.
+    r"""Cut out copies of the parent's text.
 
-    A copy is a line that begins with ">" and whose rest the parent contains, or the parent's whole text if it has
-    at least three words.
+    A copy is a line that begins with ">" and whose rest the parent contains, or the parent's whole text if it
+    has at least three words.
 
-    >>> without_quotes("> I love cheese\\nWhich one?", "Well, I love cheese a lot")
+    >>> without_quotes("> I love cheese\nWhich one?", "Well, I love cheese a lot")
     'Which one?'
     """
     lines = (line for line in text.splitlines() if not _quotes(line, parent))

@@ -1,8 +1,8 @@
 """JSON Lines in, message trees out, one at a time.
 
-A line is a message (`id`, `parent`, `author`, `text`) or a whole conversation (`turns`: texts, or objects with
-`text`). Messages may come in any order: they wait in a temporary database on disk, so memory does not grow with
-the file.
+A line is a message (`id`, `parent`, `author`, `text`) or a whole conversation (`turns`: texts, or objects
+with `text`). Messages may come in any order: they wait in a temporary database on disk, so memory does not
+grow with the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Message(NamedTuple):
     Attributes:
         text: what was written.
         author: who wrote it; empty if not told.
-        parent: index in the tree of the message it answers; −1 at the root.
+        parent: index in the tree of the message it answers; -1 at the root.
     """
 
     text: str
@@ -59,7 +59,9 @@ class ReadingReport:
     lines: int = 0
     malformed: int = 0
     malformed_lines: list[str] = field(default_factory=list)
-    problems: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("orphan", "in a cycle", "repeated id"), 0))
+    problems: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("orphan", "in a cycle", "repeated id"), 0)
+    )
 
     def note_malformed(self, number: int, reason: str) -> None:
         """Count a malformed line, and remember the first few."""
@@ -89,7 +91,7 @@ def read_trees(path: Path, report: ReadingReport) -> Iterator[Tree]:
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a text file, compressed if the name ends in .gz; bytes that are no UTF-8 become replacement marks."""
+    """Open a text file, compressed if the name ends in .gz; what is no UTF-8 becomes replacement marks."""
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8", errors="replace")
     return path.open(encoding="utf-8", errors="replace")

@@ -2,8 +2,8 @@
 
 A shard is a folder of three raw little-endian arrays, memory-mapped by training:
 `tokens.u16`, the turns' subwords one after another; `offsets.i64`, where each turn begins, and the end;
-`parents.i64`, the index of the turn that each turn answers, −1 at a root. A pair is a turn that has a parent; its
-context is the chain of its ancestors, so nothing is stored twice, however many branches a tree has.
+`parents.i64`, the index of the turn that each turn answers, -1 at a root. A pair is a turn that has a parent;
+its context is the chain of its ancestors, so nothing is stored twice, however many branches a tree has.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ShardWriter:
         return self
 
     def add(self, turns: Sequence[Sequence[int]], parents: Sequence[int]) -> None:
-        """Append a tree: its turns' subwords and their parents within the tree, −1 at a root."""
+        """Append a tree: its turns' subwords and their parents within the tree, -1 at a root."""
         lengths = [len(turn) for turn in turns]
         flat = np.array([token for turn in turns for token in turn], dtype="<u2")
         self._tokens.write(flat.tobytes())
@@ -115,7 +115,9 @@ class Shard:
             ancestor = int(self.parents[ancestor])
         return Pair(fit_context(ancestors[::-1], length=context_length).tokens, self._turn(turn))
 
-    def lengths(self, turns: NDArray[np.int64], *, context_length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def lengths(
+        self, turns: NDArray[np.int64], *, context_length: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokens of context and response of many pairs, without building them.
 
         Args:
@@ -148,7 +150,9 @@ def open_shards(folder: Path) -> list[Shard]:
     Raises:
         ValueError: there are none.
     """
-    shards = [Shard(path.parent) for path in sorted(folder.glob("*/parents.i64")) if path.parent.suffix != ".part"]
+    shards = [
+        Shard(path.parent) for path in sorted(folder.glob("*/parents.i64")) if path.parent.suffix != ".part"
+    ]
     if not shards:
         raise ValueError(f"{folder} holds no shards. Build them with 'python -m chatbots meena corpus'.")
     return shards

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 class CountSketch:
     """A count-min sketch: counts are never too small, and hardly ever too large.
 
-    A text is overcounted by about (different texts / columns) at most: with the default, 64 MiB, by 24 in a corpus
-    of 100 million different texts. Give a larger corpus more columns. Sketches of parts of a corpus add up.
+    A text is overcounted by about (different texts / columns) at most: with the default, 64 MiB, by 24 in a
+    corpus of 100 million different texts. Give a larger corpus more columns. Sketches of parts of a corpus
+    add up.
 
     Args:
         rows: independent tables.
@@ -41,7 +42,9 @@ class CountSketch:
             ValueError: the other has a different shape.
         """
         if other.counts.shape != self.counts.shape:
-            raise ValueError(f"Sketches of shapes {self.counts.shape} and {other.counts.shape} do not add up.")
+            raise ValueError(
+                f"Sketches of shapes {self.counts.shape} and {other.counts.shape} do not add up."
+            )
         self.counts += other.counts
 
     def save(self, path: Path) -> None:
@@ -60,4 +63,5 @@ class CountSketch:
 
     def _cells(self, text: str) -> NDArray[np.int64]:
         digest = hashlib.blake2b(text.lower().encode(), digest_size=4 * len(self._rows)).digest()
-        return np.frombuffer(digest, dtype="<u4").astype(np.int64) % self.counts.shape[1]
+        cells: NDArray[np.int64] = np.frombuffer(digest, dtype="<u4").astype(np.int64) % self.counts.shape[1]
+        return cells

@@ -1,1 +1,1 @@
-"""From a corpus to weights: `batching`, `optimizing`, `checkpoint`, `loop`; `parallel` for several processes."""
+"""From a corpus to weights: `batching`, `optimizing`, `loop`, and `parallel` for several processes."""

@@ -20,8 +20,8 @@ from chatbots.meena.model import PADDING, pad_tokens
 from chatbots.meena.tokenizer import Tokenizer
 
 ROUNDING = np.array([8, 4])
-"""Contexts and targets are padded to multiples of these, so that few different shapes occur: CPU libraries compile
-a kernel for each shape, which takes longer than running it once."""
+"""Contexts and targets are padded to multiples of these, so that few different shapes occur: CPU libraries
+compile a kernel for each shape, which takes longer than running it once."""
 GROUP = 1 << 22
 """Pairs whose order is held in memory at once; shards are shuffled into groups of about that many."""
 
@@ -128,7 +128,7 @@ class Batches:
         return [plan[index] for index in random.permutation(len(plan))]
 
     def _measure(self, group: Sequence[Shard]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(shard in the group, turn) and rounded (context length, target length) of every pair, each (n, 2)."""
+        """(shard in the group, turn) and rounded (context, target) lengths of every pair, each (n, 2)."""
         pairs, lengths = [], []
         for index, shard in enumerate(group):
             turns = shard.pairs()
@@ -140,7 +140,7 @@ class Batches:
         return np.concatenate(pairs), np.minimum(rounded, longest)
 
     def _cut(self, pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[Members]:
-        """Gather pairs of the same rounded lengths, and cut them into batches of as many as `positions` allows."""
+        """Gather pairs of the same rounded lengths; cut them into batches of as many as `positions` allows."""
         plan: list[Members] = []
         order = np.lexsort((lengths[:, 0], lengths[:, 1]))
         changes = np.flatnonzero(np.diff(lengths[order], axis=0).any(axis=1)) + 1
@@ -148,7 +148,9 @@ class Batches:
             if len(alike):
                 context, response = lengths[alike[0]].tolist()
                 size = max(1, self.positions // (context + response))
-                plan += [(pairs[alike[i : i + size]], (context, response)) for i in range(0, len(alike), size)]
+                plan += [
+                    (pairs[alike[i : i + size]], (context, response)) for i in range(0, len(alike), size)
+                ]
         return plan
 
     def _build(self, group: Sequence[Shard], members: NDArray[np.int64], shape: tuple[int, int]) -> Batch:

@@ -149,7 +149,9 @@ class Trainer:
                 rate = tokens / (time.perf_counter() - started)
                 bar.update()
                 bar.set_postfix(loss=f"{loss:.3f}", tokens_per_s=f"{rate:.0f}")
-                self._log("train.csv", step=self.step, epoch=self.epoch, loss=loss, tokens=tokens, per_second=rate)
+                self._log(
+                    "train.csv", step=self.step, epoch=self.epoch, loss=loss, tokens=tokens, per_second=rate
+                )
                 self._measure_and_save()
 
     @property
@@ -165,18 +167,23 @@ class Trainer:
                 self.batch_in_epoch += 1
                 yield batch.to(self.device)
             if not found and not self.batch_in_epoch:
-                raise ValueError("The corpus has too few pairs for one batch per process. Use fewer processes.")
+                raise ValueError(
+                    "The corpus has too few pairs for one batch per process. Use fewer processes."
+                )
             self.epoch, self.batch_in_epoch = self.epoch + 1, 0
 
     def _update(self, batches: list[Batch]) -> tuple[float, int]:
         """One step of the optimiser: mean loss per token in nats, and tokens, over all processes."""
         ranks = self.train_batches.ranks
-        tokens = sum_over_processes(torch.tensor(sum(batch.tokens for batch in batches), device=self.device), ranks)
+        tokens = sum_over_processes(
+            torch.tensor(sum(batch.tokens for batch in batches), device=self.device), ranks
+        )
         self.optimizer.zero_grad(set_to_none=True)
         loss = torch.zeros((), device=self.device)
         for batch in batches:
             share = self._loss(batch) / tokens
-            (share * ranks).backward()  # FSDP averages gradients over processes; we want their sum
+            # FSDP averages gradients over processes; we want their sum.
+            torch.autograd.backward(share * ranks)
             loss += share.detach()
         mean = float(sum_over_processes(loss, ranks))
         self._check(mean)
@@ -224,12 +231,16 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint from which training goes on as if it had not stopped."""
+        weights: Any
+        optimizer: Any
         weights, optimizer = get_state_dict(self.model, self.optimizer, options=FULL)
         random = self._random_states()
         if self.train_batches.rank:
             return
         tensors = {
-            f"{name}|{key}": value for name, state in optimizer["state"].items() for key, value in state.items()
+            f"{name}|{key}": value
+            for name, state in optimizer["state"].items()
+            for key, value in state.items()
         }
         plain = {
             "step": self.step,
@@ -265,13 +276,18 @@ class Trainer:
 
     def _resume(self, checkpoint: Path) -> None:
         if read_config(checkpoint) != self.config:
-            raise CheckpointError(f"{checkpoint} has another configuration. Use another --run, or that one's.")
+            raise CheckpointError(
+                f"{checkpoint} has another configuration. Use another --run, or that one's."
+            )
         if (checkpoint / "tokenizer.model").read_bytes() != self.tokenizer.model:
-            raise CheckpointError(f"{checkpoint} was trained with another tokenizer than the corpus. Use its corpus.")
+            raise CheckpointError(
+                f"{checkpoint} was trained with another tokenizer than the corpus. Use its corpus."
+            )
         tensors, plain = read_training(checkpoint)
         self._check_settings(checkpoint, plain["settings"])
         self.step, self.epoch, self.batch_in_epoch = plain["step"], plain["epoch"], plain["batch_in_epoch"]
-        state: dict[str, dict[str, Tensor]] = {}
+        weights: dict[str, Any] = {**read_weights(checkpoint)}
+        state: dict[str, Any] = {}
         for name, tensor in tensors.items():
             parameter, _, key = name.partition("|")
             if parameter != "random":
@@ -280,7 +296,7 @@ class Trainer:
         set_state_dict(
             self.model,
             self.optimizer,
-            model_state_dict=read_weights(checkpoint),
+            model_state_dict=weights,
             optim_state_dict={"state": state, "param_groups": fresh["param_groups"]},
             options=FULL,
         )

@@ -19,8 +19,8 @@ def make_optimizer(
 ) -> tuple[Optimizer, LambdaLR]:
     """An optimiser and the schedule that is stepped with it.
 
-    Adafactor is the paper's: relative steps of min(rate, 1 / √step). At the rate 0.01 this is constant for 10,000
-    steps, then falls with the inverse square root. AdamW warms up, then falls to zero along a cosine.
+    Adafactor is the paper's: relative steps of min(rate, 1 / √step). At the rate 0.01 this is constant for
+    10,000 steps, then falls with the inverse square root. AdamW warms up, then falls to zero along a cosine.
 
     Args:
         name: "adafactor" or "adamw".

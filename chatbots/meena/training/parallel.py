@@ -1,7 +1,7 @@
 """Training in several processes, on one machine or many, started by torchrun.
 
-Parameters, gradients and optimiser states are sharded over the processes (FSDP). In a single process every function
-here does the obvious thing.
+Parameters, gradients and optimiser states are sharded over the processes (FSDP). In a single process every
+function here does the obvious thing.
 """
 
 from __future__ import annotations
