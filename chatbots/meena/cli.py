@@ -126,7 +126,7 @@ def _chosen_parts(corpus: Corpus, only: str | None) -> Sequence[Path]:
 def _add_train(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--corpus", type=Path, required=True)
-    add("--run", type=Path, required=True, help="folder of log and checkpoints; run again to go on")
+    add("--output", type=Path, required=True, help="folder of log and checkpoints; run again to go on")
     add("--preset", choices=PRESETS, default="small", help="shape; its vocabulary becomes the corpus's")
     add("--steps", type=int, required=True)
     add("--optimizer", choices=("adafactor", "adamw"), default="adafactor")
@@ -169,7 +169,7 @@ def train(options: argparse.Namespace) -> None:
     )
     with process_group(device) as (rank, ranks):
         Trainer(
-            options.run,
+            options.output,
             config=config,
             tokenizer=tokenizer,
             settings=_training_settings(options),

@@ -6,19 +6,13 @@ import csv
 import math
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.distributed.checkpoint.state_dict import (
-    StateDictOptions,
-    get_optimizer_state_dict,
-    get_state_dict,
-    set_state_dict,
-)
 from tqdm import tqdm
 
 from chatbots.meena.checkpoint import (
@@ -38,12 +32,13 @@ from chatbots.meena.training.optimizing import OptimizerName, make_optimizer
 from chatbots.meena.training.parallel import (
     clip_gradients,
     gather_over_processes,
+    shard_like,
     shard_over_processes,
     sum_over_processes,
+    whole,
 )
 
 MUST_STAY = ("steps", "optimizer", "learning_rate", "warmup", "positions", "accumulation", "seed")
-FULL = StateDictOptions(full_state_dict=True, cpu_offload=True)
 
 
 class TrainingDivergedError(Exception):
@@ -139,20 +134,27 @@ class Trainer:
             TrainingDivergedError: the loss became infinite or no number.
             OSError: a checkpoint could not be written; older ones are intact.
         """
-        self.model.train()
-        batches = self._stream()
         with tqdm(total=self.settings.steps, initial=self.step, unit=" steps", disable=self._quiet) as bar:
-            while self.step < self.settings.steps:
-                started = time.perf_counter()
-                loss, tokens = self._update([next(batches) for _ in range(self.settings.accumulation)])
-                self.step += 1
-                rate = tokens / (time.perf_counter() - started)
+            for loss, rate in self.steps():
                 bar.update()
                 bar.set_postfix(loss=f"{loss:.3f}", tokens_per_s=f"{rate:.0f}")
-                self._log(
-                    "train.csv", step=self.step, epoch=self.epoch, loss=loss, tokens=tokens, per_second=rate
-                )
-                self._measure_and_save()
+
+    def steps(self) -> Iterator[tuple[float, float]]:
+        """Train step by step, with log and checkpoints.
+
+        Yields:
+            Mean loss per token in nats, and tokens per second, of each step.
+        """
+        self.model.train()
+        batches = self._stream()
+        while self.step < self.settings.steps:
+            started = time.perf_counter()
+            loss, tokens = self.update([next(batches) for _ in range(self.settings.accumulation)])
+            self.step += 1
+            rate = tokens / (time.perf_counter() - started)
+            self._log("train.csv", step=self.step, epoch=self.epoch, loss=loss, tokens=tokens, per_second=rate)
+            self._measure_and_save()
+            yield loss, rate
 
     @property
     def _quiet(self) -> bool | None:
@@ -172,7 +174,7 @@ class Trainer:
                 )
             self.epoch, self.batch_in_epoch = self.epoch + 1, 0
 
-    def _update(self, batches: list[Batch]) -> tuple[float, int]:
+    def update(self, batches: Sequence[Batch]) -> tuple[float, int]:
         """One step of the optimiser: mean loss per token in nats, and tokens, over all processes."""
         ranks = self.train_batches.ranks
         tokens = sum_over_processes(
@@ -231,17 +233,17 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint from which training goes on as if it had not stopped."""
-        weights: Any
-        optimizer: Any
-        weights, optimizer = get_state_dict(self.model, self.optimizer, options=FULL)
+        parameters = dict(self.model.named_parameters())
+        # Every process takes part in putting the shards together; the first one writes.
+        weights = {name: whole(parameter) for name, parameter in parameters.items()}
+        tensors = {
+            f"{name}|{key}": whole(value)
+            for name, parameter in parameters.items()
+            for key, value in self.optimizer.state[parameter].items()
+        }
         random = self._random_states()
         if self.train_batches.rank:
             return
-        tensors = {
-            f"{name}|{key}": value
-            for name, state in optimizer["state"].items()
-            for key, value in state.items()
-        }
         plain = {
             "step": self.step,
             "epoch": self.epoch,
@@ -277,7 +279,7 @@ class Trainer:
     def _resume(self, checkpoint: Path) -> None:
         if read_config(checkpoint) != self.config:
             raise CheckpointError(
-                f"{checkpoint} has another configuration. Use another --run, or that one's."
+                f"{checkpoint} has another configuration. Use another --output, or that one's."
             )
         if (checkpoint / "tokenizer.model").read_bytes() != self.tokenizer.model:
             raise CheckpointError(
@@ -286,23 +288,22 @@ class Trainer:
         tensors, plain = read_training(checkpoint)
         self._check_settings(checkpoint, plain["settings"])
         self.step, self.epoch, self.batch_in_epoch = plain["step"], plain["epoch"], plain["batch_in_epoch"]
-        weights: dict[str, Any] = {**read_weights(checkpoint)}
-        state: dict[str, Any] = {}
-        for name, tensor in tensors.items():
-            parameter, _, key = name.partition("|")
-            if parameter != "random":
-                state.setdefault(parameter, {})[key] = tensor
-        fresh = get_optimizer_state_dict(self.model, self.optimizer, options=FULL)
-        set_state_dict(
-            self.model,
-            self.optimizer,
-            model_state_dict=weights,
-            optim_state_dict={"state": state, "param_groups": fresh["param_groups"]},
-            options=FULL,
-        )
+        self._restore_tensors(read_weights(checkpoint), tensors)
         self.schedule.last_epoch = self.step - 1
         self.schedule.step()
         self._restore_random(tensors)
+
+    @torch.no_grad()
+    def _restore_tensors(self, weights: dict[str, Tensor], states: dict[str, Tensor]) -> None:
+        parameters = dict(self.model.named_parameters())
+        for name, parameter in parameters.items():
+            parameter.copy_(shard_like(parameter, weights[name].to(self.device)))
+        for name, state in states.items():
+            owner, _, key = name.partition("|")
+            if owner in parameters:
+                # Counters of steps stay on the CPU, where the optimisers read them.
+                value = state if state.dim() == 0 else shard_like(parameters[owner], state.to(self.device))
+                self.optimizer.state[parameters[owner]][key] = value
 
     def _check_settings(self, checkpoint: Path, before: dict[str, Any]) -> None:
         """Refuse what would change the order of the data or the meaning of the step."""

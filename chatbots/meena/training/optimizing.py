@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from torch import nn
-from torch.optim import Adafactor, AdamW, Optimizer
+from torch.optim import AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
+from chatbots.meena.training.adafactor import Adafactor
+
 OptimizerName = Literal["adafactor", "adamw"]
-PAPERS_RATE = 0.01
 
 
 def make_optimizer(
@@ -19,8 +20,7 @@ def make_optimizer(
 ) -> tuple[Optimizer, LambdaLR]:
     """An optimiser and the schedule that is stepped with it.
 
-    Adafactor is the paper's: relative steps of min(rate, 1 / √step). At the rate 0.01 this is constant for
-    10,000 steps, then falls with the inverse square root. AdamW warms up, then falls to zero along a cosine.
+    Adafactor is the paper's and lowers its own rate. AdamW warms up, then falls to zero along a cosine.
 
     Args:
         name: "adafactor" or "adamw".
@@ -28,11 +28,9 @@ def make_optimizer(
         learning_rate: Adafactor's relative step size (the paper: 0.01), or AdamW's peak.
         warmup: steps over which AdamW's rate rises; Adafactor needs none.
         steps: where AdamW's rate reaches zero.
-
-    Source: Shazeer and Stern 2018, arXiv:1804.04235, algorithm 4.
     """
     if name == "adafactor":
-        adafactor = Adafactor(parameters, lr=learning_rate)
+        adafactor = Adafactor(parameters, rate=learning_rate)
         return adafactor, LambdaLR(adafactor, constant)
     adamw = AdamW(parameters, lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     return adamw, LambdaLR(adamw, cosine(warmup, steps))

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, distributed, nn
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, Replicate, distribute_tensor
 
 from chatbots.meena.model import Meena
 
@@ -54,6 +55,27 @@ def shard_over_processes(model: Meena, ranks: int) -> None:
     fully_shard(model)
 
 
+def whole(value: Tensor) -> Tensor:
+    """A tensor put together from all processes' shards, on the CPU; all processes must call it together."""
+    full: Tensor = value.full_tensor() if isinstance(value, DTensor) else value
+    return full.detach().cpu()
+
+
+def shard_like(parameter: Tensor, value: Tensor) -> Tensor:
+    """This process's shard of something that belongs to a parameter.
+
+    Args:
+        parameter: a parameter, sharded or not.
+        value: whole: new weights, or a state of the optimiser with fewer axes, which is sharded if its first
+            axis is the parameter's.
+    """
+    if not isinstance(parameter, DTensor):
+        return value
+    alike = value.size(0) == parameter.size(0)
+    placements = parameter.placements if alike else [Replicate()] * parameter.device_mesh.ndim
+    return distribute_tensor(value, parameter.device_mesh, placements, src_data_rank=None)
+
+
 def sum_over_processes(value: Tensor, ranks: int) -> Tensor:
     """The sum of every process's value."""
     if ranks > 1:
@@ -79,5 +101,4 @@ def gather_over_processes(value: Tensor, device: torch.device, ranks: int) -> li
 def clip_gradients(model: nn.Module, most: float) -> Tensor:
     """Scale gradients so that their norm over all processes is at most `most`; return the norm before."""
     norm = nn.utils.clip_grad_norm_(model.parameters(), most)
-    full: Tensor = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
-    return full
+    return whole(norm)
