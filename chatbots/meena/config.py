@@ -50,8 +50,8 @@ class MeenaConfig:
         for heads in (2, self.heads, self.wide_heads):
             if self.hidden_size % heads:
                 raise ValueError(
-                    f"hidden_size={self.hidden_size} is not a multiple of {heads}. It must be even, and divisible "
-                    f"by heads={self.heads} and by the decoder's {self.wide_heads} wide heads."
+                    f"hidden_size={self.hidden_size} is not a multiple of {heads}. It must be even, and "
+                    f"divisible by heads={self.heads} and by the decoder's {self.wide_heads} wide heads."
                 )
 
     @property

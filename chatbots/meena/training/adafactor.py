@@ -23,8 +23,8 @@ class Adafactor(Optimizer):
     """Adafactor without momentum, in the version of Tensor2Tensor, with the paper's schedule.
 
     The rate is relative: a tensor moves by the rate times its own root mean square. It is constant for 10,000
-    steps, then falls with the inverse square root of the step. PyTorch has an Adafactor too, which cannot update
-    weights that are sharded over processes.
+    steps, then falls with the inverse square root of the step. PyTorch has an Adafactor too, which cannot
+    update weights that are sharded over processes.
 
     Args:
         parameters: what is trained.
@@ -42,27 +42,33 @@ class Adafactor(Optimizer):
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
-                    self._update(parameter, group["lr"])
+                    self._update(parameter, parameter.grad, group["lr"])
 
-    def _update(self, parameter: nn.Parameter, rate: float) -> None:
+    def _update(self, parameter: nn.Parameter, gradient: Tensor, rate: float) -> None:
         state = self.state[parameter]
         state["step"] = state.get("step", torch.tensor(0.0)) + 1
         step = int(state["step"])
-        update = parameter.grad * self._variance(parameter, state, decay=1 - step**-0.8).rsqrt()
+        update = gradient * running_variance(gradient, state, decay=1 - step**-0.8).rsqrt()
         update = update / root_mean_square(update).clamp(min=1.0)
         scale = root_mean_square(parameter).clamp(min=SMALLEST_SCALE)
         parameter.sub_(update * scale * (rate * math.sqrt(min(1.0, CONSTANT_STEPS / step))))
 
-    def _variance(self, parameter: nn.Parameter, state: dict[str, Any], *, decay: float) -> Tensor:
-        """Running mean of squared gradients; of a matrix, as the product of its row and column means."""
-        squared = parameter.grad.square() + FLOOR  # type: ignore[union-attr]
-        if parameter.dim() < 2:
-            variance = remember(state, "all", squared, decay)
-            return variance
-        rows = remember(state, "rows", squared.mean(dim=-1), decay)
-        columns = remember(state, "columns", unsharded(squared.mean(dim=-2)), decay)
-        share = rows / rows.mean(dim=-1, keepdim=True)
-        return share.unsqueeze(-1) * columns.unsqueeze(-2)
+
+def running_variance(gradient: Tensor, state: dict[str, Any], *, decay: float) -> Tensor:
+    """Running mean of squared gradients; of a matrix, as the product of its row and column means.
+
+    Args:
+        gradient: of one parameter.
+        state: where the means are remembered.
+        decay: weight of what is remembered, in [0, 1).
+    """
+    squared = gradient.square() + FLOOR
+    if squared.dim() < 2:
+        return remember(state, "all", squared, decay)
+    rows = remember(state, "rows", squared.mean(dim=-1), decay)
+    columns = remember(state, "columns", unsharded(squared.mean(dim=-2)), decay)
+    share = rows / rows.mean(dim=-1, keepdim=True)
+    return share.unsqueeze(-1) * columns.unsqueeze(-2)
 
 
 def remember(state: dict[str, Any], name: str, new: Tensor, decay: float) -> Tensor:

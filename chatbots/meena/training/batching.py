@@ -140,7 +140,7 @@ class Batches:
         return np.concatenate(pairs), np.minimum(rounded, longest)
 
     def _cut(self, pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[Members]:
-        """Gather pairs of the same rounded lengths; cut them into batches of as many as `positions` allows."""
+        """Gather pairs of the same rounded lengths; cut them into batches as large as `positions` allows."""
         plan: list[Members] = []
         order = np.lexsort((lengths[:, 0], lengths[:, 1]))
         changes = np.flatnonzero(np.diff(lengths[order], axis=0).any(axis=1)) + 1

@@ -152,7 +152,9 @@ class Trainer:
             loss, tokens = self.update([next(batches) for _ in range(self.settings.accumulation)])
             self.step += 1
             rate = tokens / (time.perf_counter() - started)
-            self._log("train.csv", step=self.step, epoch=self.epoch, loss=loss, tokens=tokens, per_second=rate)
+            self._log(
+                "train.csv", step=self.step, epoch=self.epoch, loss=loss, tokens=tokens, per_second=rate
+            )
             self._measure_and_save()
             yield loss, rate
 

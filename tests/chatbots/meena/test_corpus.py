@@ -188,7 +188,12 @@ def test_an_empty_context_is_one_turn_token():
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    texts = ["some words here", "other answers there", "so it goes", "the quick brown fox jumps over a lazy dog"]
+    texts = [
+        "some words here",
+        "other answers there",
+        "so it goes",
+        "the quick brown fox jumps over a lazy dog",
+    ]
     return Tokenizer.train(texts * 9, vocabulary_size=60)
 
 
@@ -324,7 +329,7 @@ def test_several_processes_build_the_same_corpus(tmp_path, build):
 def test_repetitions_are_counted_over_all_parts(tmp_path, build):
     spam = [{"turns": ["some words here", "so it goes", "other words there"]}] * 51
     parts = [write_lines(tmp_path / f"{name}.jsonl", *spam) for name in ("one", "two")]
-    with pytest.raises(CorpusError, match="No pair is left.*'repeated': 102"):
+    with pytest.raises(CorpusError, match=r"No pair is left.*'repeated': 102"):
         build(tmp_path / "corpus", *parts)
 
 

@@ -136,8 +136,12 @@ def test_contexts_join_while_others_are_half_way():
     assert stream.room == 0
     while len(done) < 2:
         done |= stream.step()
-    assert [s.tokens for s in done[first]] == [s.tokens for s in sample_all(model, [[5, 4]], [1], settings)[0]]
-    assert [s.tokens for s in done[second]] == [s.tokens for s in sample_all(model, [[6, 4]], [2], settings)[0]]
+    assert [s.tokens for s in done[first]] == [
+        s.tokens for s in sample_all(model, [[5, 4]], [1], settings)[0]
+    ]
+    assert [s.tokens for s in done[second]] == [
+        s.tokens for s in sample_all(model, [[6, 4]], [2], settings)[0]
+    ]
     assert stream.room == 2
     assert stream.step() == {}
 

@@ -1,4 +1,4 @@
-"""The model against a second implementation: NumPy loops written from the block's specification alone."""
+"""The model against a second implementation: NumPy loops written from the specification alone."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,8 @@ class Reference:
         d = self.config.hidden_size
         projected = [self.dense(name + ".query_key_value", x) for x in xs]
         queries, keys, values = ([p[k * d : (k + 1) * d] for p in projected] for k in range(3))
-        return [self.dense(name + ".output", x) for x in self.attention(queries, keys, values, heads, causal)]
+        mixed = self.attention(queries, keys, values, heads, causal)
+        return [self.dense(name + ".output", x) for x in mixed]
 
     def encoder_attention(self, name, xs, encoded):
         d = self.config.hidden_size

@@ -19,7 +19,15 @@ from chatbots.meena.sampling import SamplingSettings
 from chatbots.meena.tokenizer import Tokenizer
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "meena"
-TEXTS = [f"{a} {b} {c}" for a in ("I like", "we hate", "you eat") for b in ("the red", "a big") for c in ("cat", "dog")]
+TEXTS = [
+    f"{a} {b} {c}"
+    for a in ("I like", "we hate", "you eat")
+    for b in ("the red", "a big")
+    for c in ("cat", "dog")
+]
+FIELD = "Because he was outstanding in his field!"
+WHY = "Yes! I am! Do you know why? Because he was outstanding in his field!"
+MALL = "I was at the mall and I heard it in the food court. How was your day?"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +38,9 @@ def tokenizer():
 @pytest.fixture(scope="module")
 def model(tokenizer):
     torch.manual_seed(0)
-    return Meena(MeenaConfig(hidden_size=16, heads=2, decoder_blocks=1, vocabulary_size=len(tokenizer))).eval()
+    return Meena(
+        MeenaConfig(hidden_size=16, heads=2, decoder_blocks=1, vocabulary_size=len(tokenizer))
+    ).eval()
 
 
 def subsequences(items):
@@ -49,14 +59,14 @@ def test_the_common_subsequence_is_as_long_as_enumeration_finds(first, second):
         # tables 5 and 6 of the paper
         ("I'd love to go to Paris too.", "I'd love to go to Japan too."),
         ("I'd love to go to Japan.", "I'd love to go to Japan, too!"),
-        ("Why did the chicken cross the road? He was outstanding in his field!", "Because he was outstanding in his field!"),
-        ("Do you know why he was outstanding in his field? Because he was a chicken!", "Because he was outstanding in his field!"),
-        ("Why was the mouse trapped in the bag? Because he was outstanding in his field!", "Because he was outstanding in his field!"),
-        ("Do you know why I broke you? Because you were outstanding in your field!", "Yes! I am! Do you know why? Because he was outstanding in his field!"),
-        ("I was in the food court and I heard it in the field!", "I was at the mall and I heard it in the food court. How was your day?"),
+        ("Why did the chicken cross the road? He was outstanding in his field!", FIELD),
+        ("Do you know why he was outstanding in his field? Because he was a chicken!", FIELD),
+        ("Why was the mouse trapped in the bag? Because he was outstanding in his field!", FIELD),
+        ("Do you know why I broke you? Because you were outstanding in your field!", WHY),
+        ("I was in the food court and I heard it in the field!", MALL),
         ("I\N{RIGHT SINGLE QUOTATION MARK}D LOVE TO GO TO JAPAN", "i'd love to go to japan"),
     ],
-)  # fmt: skip
+)
 def test_the_papers_repetitions_are_found(candidate, earlier):
     assert repeats(candidate, ["Hi!", earlier, "how about Paris?"])
 

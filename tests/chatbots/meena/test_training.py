@@ -49,7 +49,7 @@ def config(tokenizer):
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory, tokenizer):
-    """Two shards of random trees whose turns follow a rule that can be learnt: a turn repeats its parent's word."""
+    """Two shards of random trees with a rule that can be learnt: a turn repeats its parent's word."""
     folder, random = tmp_path_factory.mktemp("corpus"), np.random.default_rng(4)
     for part, shards in (("train", ("one", "two")), ("heldout", ("one",))):
         for name in shards:
@@ -170,7 +170,13 @@ def test_adamws_rate_rises_then_falls_to_zero():
 
 
 SETTINGS = TrainingSettings(
-    steps=12, precision="fp32", positions=256, learning_rate=0.05, validate_every=6, checkpoint_every=4, keep=0
+    steps=12,
+    precision="fp32",
+    positions=256,
+    learning_rate=0.05,
+    validate_every=6,
+    checkpoint_every=4,
+    keep=0,
 )
 
 
@@ -389,14 +395,30 @@ def run_processes(number, folder, *arguments):
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={number}"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*torchrun, str(runner), *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
+        [*torchrun, str(runner), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
 
 def test_two_processes_learn_what_one_does(tmp_path, corpus):
     """Two processes with a batch each, against one that accumulates the same two batches."""
-    common = ["train", "--corpus", corpus, "--preset", "tiny", "--steps", 6, "--dropout", 0, "--precision", "fp32"]
+    common = [
+        "train",
+        "--corpus",
+        corpus,
+        "--preset",
+        "tiny",
+        "--steps",
+        6,
+        "--dropout",
+        0,
+        "--precision",
+        "fp32",
+    ]
     common += ["--positions", 256, "--checkpoint-every", 3, "--optimizer", "adamw", "--learning-rate", 0.003]
     run_processes(2, tmp_path, *common, "--output", tmp_path / "two")
     assert main([*map(str, common), "--output", str(tmp_path / "one"), "--accumulation", "2"]) == 0
