@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,8 +10,6 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, Replicate
 from torch.optim import Optimizer
 
-CONSTANT_STEPS = 10_000
-"""Steps before the rate begins to fall."""
 FLOOR = 1e-30
 """Added to squared gradients."""
 SMALLEST_SCALE = 1e-3
@@ -20,15 +17,14 @@ SMALLEST_SCALE = 1e-3
 
 
 class Adafactor(Optimizer):
-    """Adafactor without momentum, in the version of Tensor2Tensor, with the paper's schedule.
+    """Adafactor without momentum, in the version of Tensor2Tensor.
 
-    The rate is relative: a tensor moves by the rate times its own root mean square. It is constant for 10,000
-    steps, then falls with the inverse square root of the step. PyTorch has an Adafactor too, which cannot
-    update weights that are sharded over processes.
+    The rate is relative: a tensor moves by the rate times its own root mean square. PyTorch has an Adafactor
+    too, but it cannot update weights that are sharded over processes.
 
     Args:
         parameters: what is trained.
-        rate: relative step size; the paper's is 0.01.
+        rate: relative step size.
 
     Source: Shazeer and Stern 2018, arXiv:1804.04235, algorithms 4 and 5.
     """
@@ -51,7 +47,7 @@ class Adafactor(Optimizer):
         update = gradient * running_variance(gradient, state, decay=1 - step**-0.8).rsqrt()
         update = update / root_mean_square(update).clamp(min=1.0)
         scale = root_mean_square(parameter).clamp(min=SMALLEST_SCALE)
-        parameter.sub_(update * scale * (rate * math.sqrt(min(1.0, CONSTANT_STEPS / step))))
+        parameter.sub_(update * scale * rate)
 
 
 def running_variance(gradient: Tensor, state: dict[str, Any], *, decay: float) -> Tensor:

@@ -193,8 +193,9 @@ class Trainer:
         self._check(mean)
         if self.settings.clip:
             clip_gradients(self.model, self.settings.clip)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.schedule(self.step)
         self.optimizer.step()
-        self.schedule.step()
         return mean, int(tokens)
 
     def _loss(self, batch: Batch) -> Tensor:
@@ -291,8 +292,6 @@ class Trainer:
         self._check_settings(checkpoint, plain["settings"])
         self.step, self.epoch, self.batch_in_epoch = plain["step"], plain["epoch"], plain["batch_in_epoch"]
         self._restore_tensors(read_weights(checkpoint), tensors)
-        self.schedule.last_epoch = self.step - 1
-        self.schedule.step()
         self._restore_random(tensors)
 
     @torch.no_grad()

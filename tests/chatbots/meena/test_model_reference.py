@@ -76,7 +76,7 @@ class Reference:
         return [self.dense(name + ".output", x) for x in mixed]
 
     def separable(self, name, xs, left):
-        """Depthwise, with `left` zeros before the sequence and as many after as keep its length; pointwise."""
+        """Depthwise with `left` zeros before the sequence and enough after to keep its length; pointwise."""
         weight = self.weights[name + ".depthwise"]
         out = []
         for i in range(len(xs)):
