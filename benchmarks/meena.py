@@ -1,13 +1,15 @@
-"""Meena's figures: prints JSON. Run as `python benchmarks/meena.py [--device cpu|cuda] [--repeats 5]
-[--threads 1]`.
+"""Meena's figures: prints JSON. Run as `python benchmarks/meena.py [--device cpu|cuda] [--repeats 5]`.
 
-Every figure is a median over repeats, taken in turn so that a busy machine slows all of them alike.
+Every figure is a median over repeats, taken in turn so that a busy machine slows all of them alike. On the
+CPU, seconds are processor seconds of one thread, which others on the machine do not change much; on a GPU,
+they are seconds of the clock.
 
 On the CPU, with random weights of about 33 million parameters in float32:
 
-- `reply`: 20 samples of 32 tokens for one context, in seconds: ours; `transformers` `generate` on a BART of
-equal
-  size; and the floor, the matrix products alone, in the shapes of our model;
+- `reply`: 20 samples of 32 tokens for one context: ours; `transformers` `generate` on a BART of equal size;
+and
+  the floor, the matrix products alone, in the shapes of our model. Each with PyTorch's default products
+  (`…_float32`) and with those that the bots use (`chatbots.meena.precision`);
 - `eight_contexts`: replies per second of eight contexts at once over those of one;
 - `training`: tokens per second (contexts and responses) of one update, ours and of PyTorch's `nn.Transformer`
   with about as many parameters;
@@ -38,6 +40,7 @@ from chatbots.meena.config import MeenaConfig, preset
 from chatbots.meena.corpus.building import Corpus, CorpusSettings
 from chatbots.meena.model import Meena, count_parameters
 from chatbots.meena.perplexity import negative_log_likelihood
+from chatbots.meena.precision import fast_products
 from chatbots.meena.sampling import SamplingSettings, sample_all
 
 SAMPLES, TOKENS, CONTEXT = 20, 32, 60
@@ -47,12 +50,13 @@ MEASURES = dict[str, object]
 
 
 def seconds(work: Callable[[], object], device: torch.device) -> float:
-    """How long one call takes."""
-    started = time.perf_counter()
+    """How long one call takes; processor time on the CPU."""
+    clock = time.perf_counter if device.type == "cuda" else time.process_time
+    started = clock()
     work()
     if device.type == "cuda":
         torch.cuda.synchronize()
-    return time.perf_counter() - started
+    return clock() - started
 
 
 def medians(
@@ -93,11 +97,8 @@ def matrix_products(model: Meena) -> None:
     per_token, per_context = [], []
     for name, layer in model.named_modules():
         if isinstance(layer, nn.Linear):
-            once = name.startswith("encoder.") or name.endswith("key_value")
-            is_memory = "encoder_attention.key_value" in name
-            (per_context if once and (is_memory or name.startswith("encoder.")) else per_token).append(
-                layer.weight
-            )
+            once_per_context = name.startswith("encoder.") or "encoder_attention.key_value" in name
+            (per_context if once_per_context else per_token).append(layer.weight)
     device, dtype = model.embedding.weight.device, model.embedding.weight.dtype
     inputs = {d: torch.randn(SAMPLES, d, device=device, dtype=dtype) for d in {w.size(1) for w in per_token}}
     states = {
@@ -202,7 +203,8 @@ def measure_cpu(repeats: int) -> MEASURES:
         "matrix_products": lambda: matrix_products(model),
         "ours_eight": reply(model, 8),
     }
-    taken = medians(works, repeats, device)
+    fast = {name: within_fast_products(work) for name, work in works.items()}
+    taken = medians({f"{name}_float32": work for name, work in works.items()} | fast, repeats, device)
     evolved, plain = Meena(MEDIUM).train(), PlainTransformer(512, 6).train()
     trained = medians(
         {"ours": update(evolved, random_batch(16, device)), "plain": update(plain, random_batch(16, device))},
@@ -213,9 +215,12 @@ def measure_cpu(repeats: int) -> MEASURES:
     return {
         "parameters": {"ours": count_parameters(MEDIUM)["total"], "bart": bart_size, "plain": size_of(plain)},
         "reply": {
-            "seconds": {name: taken[name] for name in ("ours", "transformers", "matrix_products")},
+            "seconds": {name: value for name, value in taken.items() if "eight" not in name},
+            "transformers_as_it_comes_over_ours": taken["transformers_float32"] / taken["ours"],
             "transformers_over_ours": taken["transformers"] / taken["ours"],
+            "transformers_over_ours_float32": taken["transformers_float32"] / taken["ours_float32"],
             "ours_over_matrix_products": taken["ours"] / taken["matrix_products"],
+            "ours_over_matrix_products_float32": taken["ours_float32"] / taken["matrix_products_float32"],
         },
         "eight_contexts": {
             "seconds": taken["ours_eight"],
@@ -227,6 +232,16 @@ def measure_cpu(repeats: int) -> MEASURES:
         },
         "corpus": measure_corpus(),
     }
+
+
+def within_fast_products(work: Callable[[], object]) -> Callable[[], object]:
+    """The same with the products that the bots use."""
+
+    def fast() -> object:
+        with fast_products():
+            return work()
+
+    return fast
 
 
 def size_of(model: nn.Module) -> int:
@@ -295,11 +310,10 @@ def main() -> None:
     )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1, help="of the CPU")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    torch.set_num_threads(1)
     measured = measure_cuda(options.repeats) if options.device == "cuda" else measure_cpu(options.repeats)
-    print(json.dumps({"torch": torch.__version__, "threads": options.threads, **measured}, indent=1))
+    print(json.dumps({"torch": torch.__version__, **measured}, indent=1))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,11 @@ only repetitive (repeating is a blemish, harm is not); else a fixed sentence. Wh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Literal, NamedTuple
 
 from chatbots.meena.model import Meena
+from chatbots.meena.precision import fast_products
 from chatbots.meena.repetition import repeats
 from chatbots.meena.safety import AllowEverything, SafetyClassifier
 from chatbots.meena.sampling import Sample, SamplingSettings, rank, sample_all
@@ -67,6 +69,7 @@ class Responder:
         avoid_repetition: whether candidates that repeat an earlier turn are removed.
         safety: judges candidates.
         room: most conversations that are decoded at once.
+        fast: whether products may be computed as in `chatbots.meena.precision`.
     """
 
     def __init__(
@@ -78,11 +81,12 @@ class Responder:
         avoid_repetition: bool = False,
         safety: SafetyClassifier | None = None,
         room: int = 8,
+        fast: bool = False,
     ) -> None:
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self.avoid_repetition = avoid_repetition
         self.safety = safety or AllowEverything()
-        self.room = room
+        self.room, self.fast = room, fast
 
     def reply(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[Reply]:
         """Reply to each conversation.
@@ -96,7 +100,9 @@ class Responder:
         """
         length = self.model.config.context_length
         fits = [self.tokenizer.context(turns, length=length) for turns in conversations]
-        samples = sample_all(self.model, [fit.tokens for fit in fits], seeds, self.settings, room=self.room)
+        contexts = [fit.tokens for fit in fits]
+        with fast_products() if self.fast else nullcontext():
+            samples = sample_all(self.model, contexts, seeds, self.settings, room=self.room)
         return [
             choose(self._judge(drawn, turns), dropped_turns=fit.dropped)
             for drawn, turns, fit in zip(samples, conversations, fits, strict=True)

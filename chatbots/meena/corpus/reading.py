@@ -128,7 +128,7 @@ def _text(record: dict[str, Any]) -> str:
     text = record["text"]
     if not isinstance(text, str):
         raise TypeError(f"text is a {type(text).__name__}, not a string")
-    return " ".join(text.split()) if ">" not in text else text.strip()
+    return text.strip()
 
 
 def _store(waiting: sqlite3.Connection, record: dict[str, Any], report: ReadingReport) -> None:

@@ -52,7 +52,7 @@ def test_trees_are_put_together_from_messages_in_any_order(tmp_path):
 def test_a_conversation_is_a_tree_without_branches(tmp_path):
     path = tmp_path / "c.jsonl.gz"
     with gzip.open(path, "wt") as file:
-        file.write(json.dumps({"id": "x", "turns": ["Hi!", {"agent": "agent_2", "text": "Hello  you"}]}))
+        file.write(json.dumps({"id": "x", "turns": ["Hi!", {"agent": "agent_2", "text": " Hello you\n"}]}))
     ((key, messages),), _ = read(path)
     assert key == "x"
     assert [(m.text, m.parent) for m in messages] == [("Hi!", -1), ("Hello you", 0)]

@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -41,6 +44,12 @@ def test_smaller_models_have_the_specified_parameters(
 def test_a_vanilla_layer_has_the_textbook_count():
     # attention 4 d^2 twice, feed-forward 8 d^2 + 5 d, three norms 2 d each, for d = 64
     assert count_parameters(preset("tiny-vanilla"))["decoder_block"] == 16 * 64**2 + 5 * 64 + 6 * 64
+
+
+def test_the_documentation_lists_every_preset_with_its_parameters():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "meena.md").read_text()
+    rows = re.findall(r"^\| `([\w.-]+)` \| .* \| ([\d,]+) \|$", page, flags=re.M)
+    assert rows == [(name, f"{count_parameters(config)['total']:,}") for name, config in PRESETS.items()]
 
 
 def test_the_vanilla_sibling_differs_in_blocks_alone():

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from chatbots.meena.safety import AllowEverything, ProfanityCheck
 from chatbots.meena.sampling import SamplingSettings
 from chatbots.meena.tokenizer import Tokenizer
 
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "meena.md"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "meena"
 TEXTS = [
     f"{a} {b} {c}"
@@ -91,12 +93,16 @@ def test_words_ignore_case_and_punctuation():
 @pytest.mark.shared_data
 @pytest.mark.skipif(not SHARED.exists(), reason="the published conversations are not in ../shared/data/meena")
 def test_few_human_turns_are_flagged_and_more_of_the_chatbots():
-    shares = {name: flagged_share(name) for name in ("human", "meena", "mitsuku")}
+    counts = {name: count_flagged(name) for name in ("meena", "mitsuku", "human")}
+    shares = {name: flagged / turns for name, (flagged, turns) in counts.items()}
     assert shares["human"] < 0.01
     assert shares["human"] * 2 < shares["meena"] < shares["mitsuku"]
+    # docs/meena.md shows the same numbers
+    row = next(line for line in DOCS.read_text().splitlines() if line.startswith("| **5** | **0.5** |"))
+    assert re.findall(r"\*\*(\d+)\*\* \(", row) == [str(flagged) for flagged, _ in counts.values()]
 
 
-def flagged_share(name):
+def count_flagged(name):
     flagged = turns = 0
     with gzip.open(SHARED / f"{name}.jsonl.gz", "rt") as lines:
         for conversation in map(json.loads, lines):
@@ -105,7 +111,7 @@ def flagged_share(name):
                 if name == "human" or turn["speaker"] != "Human":
                     turns += 1
                     flagged += repeats(texts[index], texts[:index])
-    return flagged / turns
+    return flagged, turns
 
 
 def candidate(text, removed=None):
