@@ -111,9 +111,9 @@ class Shard:
         ancestors: list[list[int]] = []
         ancestor = int(self.parents[turn])
         while ancestor >= 0 and len(ancestors) < MOST_TURNS:
-            ancestors.append(self._turn(ancestor))
+            ancestors.append(self.turn(ancestor))
             ancestor = int(self.parents[ancestor])
-        return Pair(fit_context(ancestors[::-1], length=context_length).tokens, self._turn(turn))
+        return Pair(fit_context(ancestors[::-1], length=context_length).tokens, self.turn(turn))
 
     def lengths(
         self, turns: NDArray[np.int64], *, context_length: int
@@ -139,7 +139,8 @@ class Shard:
             fits = ancestor >= 0
         return total, sizes[turns]
 
-    def _turn(self, turn: int) -> list[int]:
+    def turn(self, turn: int) -> list[int]:
+        """The subwords of one turn."""
         tokens: list[int] = self._tokens[self.offsets[turn] : self.offsets[turn + 1]].tolist()
         return tokens
 
