@@ -36,8 +36,7 @@ class KneserNey:
         highest: Counter[Ngram] = Counter()
         for response in responses:
             highest.update(ngrams(response, order))
-        # counts[k]: of (k + 1)-grams; below the highest order, in how many contexts one more word to the
-        # left.
+        # Of 1-grams, 2-grams, …; below the highest order: after how many different tokens each gram stands.
         self.counts = [highest]
         while len(self.counts) < order:
             self.counts.insert(0, Counter(gram[1:] for gram in self.counts[0]))
@@ -74,7 +73,7 @@ def discounts(counts_of_counts: Counter[int]) -> tuple[float, float, float]:
 
 
 def context_totals(counts: Counter[Ngram]) -> dict[Ngram, tuple[int, tuple[int, int, int]]]:
-    """For each context: the sum of counts, and how many different tokens follow once, twice, and more often."""
+    """For each context: the sum of counts, and how many tokens follow once, twice, and more often."""
     totals: dict[Ngram, tuple[int, tuple[int, int, int]]] = {}
     for gram, count in counts.items():
         total, kinds = totals.get(gram[:-1], (0, (0, 0, 0)))

@@ -105,8 +105,9 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Subwords of each text, without special tokens; unknown characters become the unknown token."""
-        # A text that spells "<turn>" must not forge the end of a turn.
-        encoded: list[list[int]] = self._pieces.encode([text.replace(TURN, "turn") for text in texts])
+        # A text that spells "<turn>" must not forge the end of a turn; half a surrogate pair has no UTF-8.
+        harmless = [text.replace(TURN, "turn").encode("utf-8", "replace").decode() for text in texts]
+        encoded: list[list[int]] = self._pieces.encode(harmless)
         return encoded
 
     def decode(self, tokens: Sequence[int]) -> str:

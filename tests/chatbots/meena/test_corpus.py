@@ -208,6 +208,11 @@ def test_text_cannot_forge_the_end_of_a_turn(tokenizer):
     assert Tokenizer.turn not in tokens
 
 
+def test_half_a_surrogate_pair_is_borne(tokenizer):
+    (tokens,) = tokenizer.encode(["words \ud83d here"])
+    assert tokenizer.decode(tokens).split()[0] == "words"
+
+
 def test_a_text_survives_encoding(tokenizer):
     for text in ("some words here", "so other words"):
         assert tokenizer.decode(tokenizer.encode([text])[0]) == text
