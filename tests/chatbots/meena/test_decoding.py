@@ -18,6 +18,7 @@ from chatbots.meena.sampling import (
     SampleStream,
     SamplingSettings,
     draw,
+    invert,
     rank,
     sample_all,
 )
@@ -69,6 +70,19 @@ def test_tokens_are_drawn_with_their_tempered_probabilities():
     # five standard deviations of a share are at most 5 * sqrt(.25 / n) = .0125
     np.testing.assert_allclose(found, weights / weights.sum(), atol=0.0125)
     assert not np.isin(taken.numpy(), NEVER_WRITTEN).any()
+
+
+@pytest.mark.parametrize("size", [3, 64, 65, 200, 8192])
+def test_inverting_finds_the_place_that_a_running_sum_finds(size):
+    random = np.random.default_rng(size)
+    weights = random.random((50, size)) ** 8 * (random.random((50, size)) < 0.3)
+    weights[:, 1] += 1e-3
+    probabilities = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    uniforms = np.append(random.random(48), [0.0, 1 - 1e-12])
+    found = invert(torch.from_numpy(probabilities), torch.from_numpy(uniforms))
+    for row, uniform, place in zip(probabilities.astype(np.float64), uniforms, found.tolist(), strict=True):
+        running = np.cumsum(row)
+        assert place == int((running <= uniform * running[-1]).sum())
 
 
 def test_top_k_draws_from_the_k_likeliest_alone():
