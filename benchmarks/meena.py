@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -94,7 +95,8 @@ def reply(model: Meena, number: int = 1) -> Callable[[], object]:
 @torch.inference_mode()
 def matrix_products(model: Meena) -> None:
     """The products of all layers that one reply needs, and nothing between them."""
-    per_token, per_context = [], []
+    per_token: list[Tensor] = []
+    per_context: list[Tensor] = []
     for name, layer in model.named_modules():
         if isinstance(layer, nn.Linear):
             once_per_context = name.startswith("encoder.") or "encoder_attention.key_value" in name
@@ -116,17 +118,30 @@ def bart_reply() -> tuple[Callable[[], object], int]:
     """The same samples from `transformers`, and the model's parameters."""
     from transformers import BartConfig, BartForConditionalGeneration
 
-    sizes = {"encoder_layers": 1, "decoder_layers": 6, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048}
-    heads = {"encoder_attention_heads": 8, "decoder_attention_heads": 8}
-    config = BartConfig(vocab_size=8192, d_model=512, max_position_embeddings=256, **sizes, **heads)
-    model = BartForConditionalGeneration(config).eval()
+    config = BartConfig(
+        vocab_size=8192,
+        d_model=512,
+        max_position_embeddings=256,
+        encoder_layers=1,
+        decoder_layers=6,
+        encoder_ffn_dim=2048,
+        decoder_ffn_dim=2048,
+        encoder_attention_heads=8,
+        decoder_attention_heads=8,
+    )
+    model: Any = BartForConditionalGeneration(config)
+    model.eval()
     tokens = torch.tensor(contexts(1))
-    lengths = {"min_new_tokens": TOKENS, "max_new_tokens": TOKENS}
 
     def generate() -> object:
         with torch.inference_mode():
             return model.generate(
-                tokens, do_sample=True, top_k=0, temperature=1.0, num_return_sequences=SAMPLES, **lengths
+                tokens,
+                do_sample=True,
+                top_k=0,
+                num_return_sequences=SAMPLES,
+                min_new_tokens=TOKENS,
+                max_new_tokens=TOKENS,
             )
 
     return generate, sum(parameter.numel() for parameter in model.parameters())

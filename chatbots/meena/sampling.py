@@ -122,7 +122,8 @@ def invert(probabilities: Tensor, uniforms: Tensor) -> Tensor:
     Searches among blocks of tokens first, then inside one: a running sum over all tokens takes eight times as
     long.
     """
-    blocks = pad(probabilities, (0, -probabilities.size(1) % BLOCK)).unflatten(1, (-1, BLOCK)).double()
+    padded = pad(probabilities, (0, -probabilities.size(1) % BLOCK))
+    blocks = padded.view(len(padded), -1, BLOCK).double()  # (n, v / BLOCK, BLOCK)
     upto = blocks.sum(dim=-1).cumsum(dim=-1)  # (n, v / BLOCK)
     target = uniforms.unsqueeze(1) * upto[:, -1:]
     block = torch.searchsorted(upto, target, right=True).clamp(max=upto.size(1) - 1)
