@@ -120,10 +120,10 @@ except ValueError:
         "DATABASE_URL cannot be read. Write it as postgresql://user:password@host:5432/database, "
         "with %40 for @ and %2F for / inside the password."
     ) from None
-# They mostly wait for the disk: a turn is told only after its commit, and PostgreSQL writes the
-# commits that wait together at once.
 # A step that waits longer for a row fails instead of holding one of the few threads for good.
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_timeout=15s")
+# They mostly wait for the disk: a turn is told only after its commit, and PostgreSQL writes the
+# commits that wait together at once.
 DIALOGUE_DATABASE_THREADS = int(os.environ.get("TURNWISE_DATABASE_THREADS", "16"))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"

@@ -2,8 +2,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-# Not ours: which settings Django reads, and where Python looks for modules.
-FOREIGN = {"DJANGO_SETTINGS_MODULE", "PYTHONPATH"}
+# Not ours: which settings Django reads, where Python looks for modules, what torchrun tells its processes.
+FOREIGN = {"DJANGO_SETTINGS_MODULE", "PYTHONPATH", "WORLD_SIZE", "LOCAL_RANK"}
 READ = re.compile(r'(?:environ\.get\(|environ\[|_flag\()"([A-Z_]+)"')
 
 
