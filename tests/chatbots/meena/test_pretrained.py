@@ -1,0 +1,62 @@
+"""The model of this repository: it loads, fits its card, and says something."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from chatbots.meena.checkpoint import load_checkpoint
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.model import count_parameters
+from chatbots.meena.responder import Responder
+from chatbots.meena.sampling import MEENA_FULL
+
+FOLDER = Path(__file__).resolve().parents[3] / "chatbots" / "meena" / "pretrained"
+CARD = (FOLDER / "README.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_checkpoint(FOLDER)
+
+
+def test_it_is_small_enough_for_the_repository():
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 20_000_000
+
+
+def test_its_card_has_its_size(shipped):
+    model, _ = shipped
+    assert isinstance(model.config, MeenaConfig)
+    assert f"{count_parameters(model.config)['total']:,} parameters" in CARD
+
+
+def test_it_is_better_than_the_trigram_by_its_card():
+    trigram, ours = (
+        float(re.search(rf"^\| {name}.*\| \**([\d.]+)\** \|$", CARD, flags=re.M)[1])
+        for name in ("trigram", r"\*\*this model")
+    )
+    assert ours < 0.9 * trigram
+
+
+def test_sentences_are_likelier_than_their_words_in_disorder(shipped):
+    model, tokenizer = shipped
+    context = tokenizer.context(["Do you like movies?"], length=64).tokens
+
+    def log_likelihood(text):
+        (tokens,) = tokenizer.encode([text])
+        inputs, targets = [tokenizer.start, *tokens], [*tokens, tokenizer.end]
+        log_probabilities = model(torch.tensor([context]), torch.tensor([inputs])).log_softmax(dim=-1)[0]
+        return sum(float(log_probabilities[i, token]) for i, token in enumerate(targets))
+
+    for sentence in ("Yes, I love movies.", "I think it was a great movie.", "Have you seen the new one?"):
+        words = sentence.split()
+        assert log_likelihood(sentence) > log_likelihood(" ".join(reversed(words))) + len(words)
+
+
+def test_it_answers_in_words_and_comes_to_an_end(shipped):
+    model, tokenizer = shipped
+    replies = Responder(model, tokenizer, MEENA_FULL).reply([["Hi!"], ["Do you like music?"]], [1, 2])
+    candidates = [candidate for reply in replies for candidate in reply.candidates]
+    assert sum(bool(re.search(r"\b[a-z]{2,} [a-z]{2,}", one.text)) for one in candidates) > 20  # of 40
+    assert sum(one.tokens < 64 for one in candidates) > 36
