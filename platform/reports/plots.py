@@ -37,7 +37,7 @@ def drawings(result: Result, references: Sequence[Reference]) -> list[Drawing]:
                 with rc_context(dict(palette.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
                     figure = draw(result, references, palette)
                     if palette is PAGE:
-                        svg = for_page(figure, describe(result))
+                        svg = for_page(figure, name, describe(result))
                     else:
                         figures.append(as_pdf(figure, palette))
             drawn.append(Drawing(name, svg, *figures))

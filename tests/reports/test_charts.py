@@ -15,6 +15,7 @@ from tests.conftest import MakeStudy, start_dialogue
 from tests.reports.conftest import SignIn, computed, talked
 
 TOKENS = (Path(__file__).parents[2] / "static/css/tokens.css").read_text()
+LIGHT_TOKENS, DARK_TOKENS = TOKENS.split("@media (prefers-color-scheme: dark)")
 
 
 def colour(name: str, css: str) -> str:
@@ -27,7 +28,7 @@ def colour(name: str, css: str) -> str:
 
 @pytest.mark.parametrize(
     ("palette", "css"),
-    [(LIGHT, TOKENS.split("@media")[0]), (DARK, TOKENS.split("prefers-color-scheme: dark")[1])],
+    [(LIGHT, LIGHT_TOKENS), (DARK, DARK_TOKENS)],
 )
 def test_files_have_the_colours_of_the_page(palette: Palette, css: str) -> None:
     names = ("chart-ink", "chart-grid", "chart-reference", "chart-1", "chart-2", "chart-3", "surface")
@@ -61,6 +62,17 @@ class TestOfAStudy:
         svg = Chart.objects.get(report__study=reported, name="plane").svg
 
         assert {"Human", "Meena (full)", "XiaoIce", "Scripty"} <= set(ElementTree.fromstring(svg).itertext())
+
+    def test_what_a_chart_refers_to_is_in_it_and_in_no_other(self, reported: Study) -> None:
+        ids: list[str] = []
+        for chart in Chart.objects.filter(report__study=reported):
+            referred = set(re.findall(r'(?:href="|url\()#([^")]+)', chart.svg))
+            own = re.findall(r'\bid="([^"]+)"', chart.svg)
+            assert referred == set(own)
+            assert "xlink" not in chart.svg
+            ids += own
+
+        assert len(ids) == len(set(ids)) > 3
 
     @pytest.mark.parametrize("name", ["scores", "plane", "by-reply"])
     @pytest.mark.parametrize(("scheme", "palette"), [("light", LIGHT), ("dark", DARK)])

@@ -142,7 +142,7 @@ def test_ratings_have_a_mean_on_their_own_scale() -> None:
         choices=tuple(Choice(n, str(n)) for n in range(1, 8)),
     )
     ratings = QuestionSet("rating", "Rating", frozenset({Subject.TURN}), (quality,), "none")
-    judged = human_like(("Ann", 1, 7), ("Ann", 2, 6), ("Ann", 3, 5))
+    judged = human_like(*(("Ann", n, 5 + n % 3) for n in range(30)))
 
     result = study_figures(ratings, judged)
 
@@ -212,7 +212,8 @@ def test_times_to_reply_are_counted_once_for_each_reply() -> None:
     times = [10.0 * n for n in range(1, 21)]
     judged = planted(*rows, ("Ann", 1, 20, "w2", 0, 0), latencies=[*times, 200.0])
 
-    # 10, 20 … 200 ms: the median is 105; 0.95 of the way over 19 gaps is 18.05: 190 + 0.05 * 10 = 190.5
+    # 10, 20 … 200 ms: the median is 105; 0.95 of the way over 19 gaps is 18.05: 190 + 0.05 * 10 = 190.5,
+    # which rounds to the even 190.
     assert latency(judged) == {"median_ms": 105, "p95_ms": 190, "replies": 20}
 
 
@@ -233,7 +234,7 @@ def test_repetition_faults_and_endings_stand_by_bot() -> None:
 
     ann, bob = course_figures(courses, planted(*ANN), seed=1)["bots"]
 
-    # One of Ann's four replies says the eight words of an earlier one again; one of two conversations has one.
+    # One of Ann's four replies says an earlier one again, so one of her two conversations is affected.
     assert ann["repetition"]["value"] == 25
     assert ann["repetition"]["conversations"] == 50
     assert ann["faults"] == [{"kind": "busy", "times": 1}, {"kind": "late", "times": 4}]
