@@ -1,8 +1,9 @@
-"""Two bare consumers for `turns.py` to compare the product with.
+"""Bare consumers for `turns.py` to compare the product with.
 
 `echo` is what the socket costs; `floor` adds what no platform that keeps its turns can leave out:
-one statement that stores a message and its reply, over connections that are kept. Neither has a
-channel layer, and the statement goes straight to the driver.
+one statement that stores a message and its reply, from a small pool of threads that keep their
+connections; `wide_floor` has as many threads as the product. None has a channel layer, and the
+statement goes straight to the driver.
 """
 
 import asyncio
@@ -29,29 +30,41 @@ class Echo(AsyncWebsocketConsumer):
         await self.send(text_data=text_data.replace("turn", "bot_turn", 1))
 
 
+class Connections:
+    """A pool of threads, each of which keeps its connection."""
+
+    def __init__(self, threads: int) -> None:
+        self.pool = ThreadPoolExecutor(threads)
+        self.kept = threading.local()
+
+    async def insert(self, dialogue: int, position: int, text: str) -> None:
+        await asyncio.get_running_loop().run_in_executor(self.pool, self._insert, dialogue, position, text)
+
+    def _insert(self, dialogue: int, position: int, text: str) -> None:
+        if not hasattr(self.kept, "connection"):
+            self.kept.connection = psycopg2.connect(os.environ["DATABASE_URL"])
+            self.kept.connection.autocommit = True
+        with self.kept.connection.cursor() as cursor:
+            cursor.execute(INSERT, (dialogue, position, text, dialogue, position + 1, REPLY))
+
+
 class Floor(AsyncWebsocketConsumer):
+    connections = Connections(4)
     position = 0
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         assert text_data is not None
         frame = json.loads(text_data)
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(_threads, _insert, id(self), self.position, frame["text"])
+        await self.connections.insert(id(self), self.position, frame["text"])
         self.position += 2
         turn = {"position": self.position, "speaker": "bot", "text": REPLY}
         await self.send(text_data=json.dumps({"type": "bot_turn", "turn": turn}, separators=(",", ":")))
 
 
-_threads = ThreadPoolExecutor(int(os.environ.get("TURNWISE_DATABASE_THREADS", "4")))
-_kept = threading.local()
+class WideFloor(Floor):
+    """With as many threads as the product has."""
 
-
-def _insert(dialogue: int, position: int, text: str) -> None:
-    if not hasattr(_kept, "connection"):
-        _kept.connection = psycopg2.connect(os.environ["DATABASE_URL"])
-        _kept.connection.autocommit = True
-    with _kept.connection.cursor() as cursor:
-        cursor.execute(INSERT, (dialogue, position, text, dialogue, position + 1, REPLY))
+    connections = Connections(int(os.environ["TURNWISE_DATABASE_THREADS"]))
 
 
 async def ready(scope: Any, receive: Any, send: Any) -> None:
@@ -66,3 +79,4 @@ def bare(consumer: type[AsyncWebsocketConsumer]) -> ProtocolTypeRouter:
 
 echo = bare(Echo)
 floor = bare(Floor)
+wide_floor = bare(WideFloor)

@@ -199,13 +199,17 @@ def cpu_seconds(pid: int) -> float:
 
 
 async def connected(job: dict[str, Any]) -> list[Browser]:
-    loop = asyncio.get_running_loop()
-    browsers: list[Browser] = []
-    for path, cookie in job["sockets"]:
-        _, browser = await loop.create_connection(partial(Browser, path, cookie), "127.0.0.1", job["port"])
-        await asyncio.wait_for(browser.first, PATIENCE)
-        browsers.append(browser)
-    await asyncio.sleep(0.3)  # the first states arrive
+    doors = asyncio.Semaphore(20)
+
+    async def connect(path: str, cookie: str) -> Browser:
+        async with doors:
+            make = partial(Browser, path, cookie)
+            _, browser = await asyncio.get_running_loop().create_connection(make, "127.0.0.1", job["port"])
+            await asyncio.wait_for(browser.first, PATIENCE)
+            return browser
+
+    browsers = await asyncio.gather(*(connect(path, cookie) for path, cookie in job["sockets"]))
+    await asyncio.sleep(0.5)  # the first states arrive
     return browsers
 
 

@@ -20,7 +20,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from statistics import mean, quantiles
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +61,10 @@ def print_counts(contexts: Sequence[StaticContext]) -> None:
         )
     last_turns = [c.turns[-1] for c in contexts]
     words = [len(turn.split()) for turn in last_turns]
-    print(
-        f"words per last turn: mean {mean(words):.1f}, quartiles {quantiles(words, n=4)}, most {max(words)}"
-    )
-    print(f"last turns with a question mark: {mean('?' in turn for turn in last_turns):.0%}")
-    print(f"last turns that start in lower case: {mean(turn[0].islower() for turn in last_turns):.0%}")
+    quartiles = np.quantile(words, (0.25, 0.5, 0.75))
+    print(f"words per last turn: mean {np.mean(words):.1f}, quartiles {quartiles}, most {max(words)}")
+    print(f"last turns with a question mark: {np.mean(['?' in turn for turn in last_turns]):.0%}")
+    print(f"last turns that start in lower case: {np.mean([turn[0].islower() for turn in last_turns]):.0%}")
 
 
 def alike_by_letters(contexts: Sequence[StaticContext]) -> list[str]:

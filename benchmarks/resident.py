@@ -15,11 +15,12 @@ import argparse
 import asyncio
 import itertools
 import json
-import statistics
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from queue import SimpleQueue
+
+import numpy as np
 
 from chatbots.base import Bot, Context, Response
 from chatbots.registry import create_bot
@@ -88,7 +89,7 @@ async def seconds_together(ask: Ask, callers: int, rounds: int) -> float:
         start = time.perf_counter()
         await asyncio.gather(*[ask(CONTEXT) for _ in range(callers)])
         taken.append((time.perf_counter() - start) / callers)
-    return statistics.median(taken)
+    return float(np.median(taken))
 
 
 async def measure(requests: int, rounds: int) -> dict[str, float]:
@@ -106,7 +107,7 @@ async def measure(requests: int, rounds: int) -> dict[str, float]:
         await collect("resident_of_32", [each.respond for each in (alone, *others)], taken, requests)
         for each in others:
             each.close(wait=10)
-    figures = {name: statistics.median(seconds) for name, seconds in taken.items()}
+    figures = {name: float(np.median(seconds)) for name, seconds in taken.items()}
     figures["batched"] = await seconds_together(alone.respond, callers=64, rounds=50)
     return {name: round(seconds / MICROSECOND, 2) for name, seconds in figures.items()}
 

@@ -1,9 +1,9 @@
 """How many turns per second one server process carries, and how soon a chatter hears the reply.
 
-    python benchmarks/turns.py [--repetitions 3] [--seconds 3] [--open-seconds 10]
+    python benchmarks/turns.py [--repetitions 3] [--seconds 2] [--open-seconds 10]
 
-Starts its own PostgreSQL (durable) and Redis in a temporary folder and three servers with the options
-of `manage.py serve`: the product with GenericBot, and the two bare consumers of `floors.py`. They are
+Starts its own PostgreSQL (durable) and Redis in a temporary folder and four servers with the options
+of `manage.py serve`: the product with GenericBot, and the bare consumers of `floors.py`. They are
 measured by turns, so that whatever else the machine does disturbs them alike. Prints one JSON object.
 
 A turn is a `turn` frame sent and its `bot_turn` received: the product has then stored both.
@@ -15,7 +15,6 @@ import os
 import platform
 import secrets
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 
 from project.embedded import PostgreSQL, Redis
@@ -37,8 +37,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CHATTERS = (1, 20, 200)
 OPEN_CHATTERS, OPEN_EVERY = 500, 2.0
 WARM_UP = 0.5
-# In a closed loop the chatters share this many dialogues, so that those stay about as long as real ones.
-DIALOGUES = 200
+# In a closed loop fewer chatters share this many dialogues, so that those stay about as long as real ones.
+DIALOGUES = 100
 LIBRARIES = ("Django", "channels", "channels-redis", "uvicorn", "uvloop", "websockets", "psycopg2-binary")
 
 Result = dict[str, Any]
@@ -113,14 +113,16 @@ class Bench:
         seen: dict[str, list[Result]] = {name: [] for name in self.servers}
         for _ in range(repetitions):
             for name in self.servers:
-                sockets = dialogues_of(study, DIALOGUES) if name == "turnwise" else nowhere(DIALOGUES)
+                number = max(DIALOGUES, chatters)
+                sockets = dialogues_of(study, number) if name == "turnwise" else nowhere(number)
                 seen[name].append(self.load(name, sockets, chatters=chatters))
         medians: Result = {name: median_of(results) for name, results in seen.items()}
-        ours, floor, echo = (
-            [result["turns_per_s"] for result in seen[name]] for name in ("turnwise", "floor", "echo")
-        )
-        medians["ratio_to_floor"] = spread([a / b for a, b in zip(ours, floor, strict=True)])
-        medians["ratio_to_echo"] = spread([a / b for a, b in zip(ours, echo, strict=True)])
+        for name in sorted(set(self.servers) - {"turnwise"}):
+            pairs = list(zip(seen["turnwise"], seen[name], strict=True))
+            medians[f"ratio_to_{name}"] = spread([a["turns_per_s"] / b["turns_per_s"] for a, b in pairs])
+            # What the ratio would be if nothing but the server's core were scarce.
+            cpu = "server_cpu_us_per_turn"
+            medians[f"ratio_to_{name}_by_cpu"] = spread([b[cpu] / a[cpu] for a, b in pairs])
         return medians
 
 
@@ -133,18 +135,18 @@ def median_of(results: list[Result]) -> Result:
             kinds = sorted({kind for result in results for kind in result[key]})
             merged |= {"kinds_of_errors": kinds} if kinds else {}
         elif isinstance(value, dict):
-            merged |= {f"{key}_{q}": median(result[key][q] for result in results) for q in value}
+            merged |= {f"{key}_{q}": median([result[key][q] for result in results]) for q in value}
         else:
-            merged[key] = median(result[key] for result in results)
+            merged[key] = median([result[key] for result in results])
     return merged
 
 
-def median(values: Iterator[float]) -> float:
-    return round(statistics.median(values), 2)
+def median(values: list[float]) -> float:
+    return round(float(np.median(values)), 2)
 
 
 def spread(values: list[float]) -> Result:
-    return {"median": round(statistics.median(values), 2), "all": [round(value, 2) for value in values]}
+    return {"median": round(float(np.median(values)), 2), "all": [round(value, 2) for value in values]}
 
 
 def nowhere(number: int) -> list[tuple[str, str]]:
@@ -200,7 +202,7 @@ def make_floor_table() -> None:
 
 @contextmanager
 def staged(seconds: float) -> Iterator[Bench]:
-    """Services, tables, and the three servers, all gone at the end."""
+    """Services, tables, and the servers, all gone at the end."""
     cores = sorted(os.sched_getaffinity(0))
     pinned = len(cores) > 1
     with ExitStack() as stack:
@@ -214,9 +216,13 @@ def staged(seconds: float) -> Iterator[Bench]:
         prepare_settings(folder, postgresql.url, redis.url)
         make_floor_table()
         servers = [
-            Server("floor", "benchmarks.floors:floor", ["--lifespan", "off"], cores[0] if pinned else None),
-            Server("turnwise", "benchmarks.unbounded:application", [], cores[0] if pinned else None),
-            Server("echo", "benchmarks.floors:echo", ["--lifespan", "off"], cores[0] if pinned else None),
+            Server(name, f"benchmarks.{application}", options, cores[0] if pinned else None)
+            for name, application, options in (
+                ("floor", "floors:floor", ["--lifespan", "off"]),
+                ("turnwise", "unbounded:application", []),
+                ("wide_floor", "floors:wide_floor", ["--lifespan", "off"]),
+                ("echo", "floors:echo", ["--lifespan", "off"]),
+            )
         ]
         make_study("before_finish")  # registers the bot, so that the product loads it when it starts
         for server in servers:
@@ -238,9 +244,12 @@ def prepare_settings(folder: Path, database: str, redis: str) -> None:
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform"), os.environ.get("PYTHONPATH", "")]),
     }
     import django
+    from django.conf import settings
     from django.core.management import call_command
 
     django.setup()
+    # The wide floor gets as many threads as the product.
+    os.environ["TURNWISE_DATABASE_THREADS"] = str(settings.DIALOGUE_DATABASE_THREADS)
     call_command("migrate", interactive=False, verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
 
@@ -266,6 +275,7 @@ def measured(options: argparse.Namespace) -> Result:
             "closed_loop_20_chatters_who_label_each_turn": median_of(labelled),
             f"open_loop_{options.open_chatters}_chatters_every_{OPEN_EVERY:g}_s": by_the_clock,
             "server_memory_mb": {"after_start": at_rest, "after_all": bench.servers["turnwise"].memory_mb()},
+            "database_threads": {"floor": 4, "others": int(os.environ["TURNWISE_DATABASE_THREADS"])},
             "pinned": {
                 "server": "core 0" if bench.load_core is not None else "nowhere",
                 "load": f"core {bench.load_core}" if bench.load_core is not None else "nowhere",
@@ -280,7 +290,6 @@ def surroundings() -> Result:
         "load_average_before": os.getloadavg()[0],
         "python": platform.python_version(),
         "versions": {name: version(name) for name in LIBRARIES},
-        "database_threads": int(os.environ.get("TURNWISE_DATABASE_THREADS", "4")),
         "postgresql": "fsync on, synchronous commit",
     }
 
@@ -288,7 +297,7 @@ def surroundings() -> Result:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=3, help="of each closed loop (default: 3)")
-    parser.add_argument("--seconds", type=float, default=3.0, help="each repetition lasts (default: 3)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="each repetition lasts (default: 2)")
     parser.add_argument("--open-seconds", type=float, default=10.0, help="the open loop lasts (default: 10)")
     parser.add_argument("--open-chatters", type=int, default=OPEN_CHATTERS, help="(default: %(default)s)")
     parser.add_argument(

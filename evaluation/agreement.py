@@ -149,8 +149,13 @@ def alpha_interval(
     alpha = krippendorff_alpha(ratings, metric)
     if isinstance(alpha, Undefined):
         return alpha
+    return _interval(alpha_coefficient(ratings, metric), rng, resamples, level, method)
+
+
+def alpha_coefficient(ratings: Ratings, metric: Metric | FloatArray = Metric.NOMINAL) -> Coefficient:
+    """Alpha in the form that resampling needs: one row per unit with two ratings or more."""
     build = _by_coincidences if metric is Metric.ORDINAL else _by_disagreement
-    return _interval(build(ratings.pairable[0], metric, ratings.values), rng, resamples, level, method)
+    return build(ratings.pairable[0], metric, ratings.values)
 
 
 def fleiss_kappa(ratings: Ratings) -> float | Undefined:

@@ -27,7 +27,7 @@ Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 RESAMPLES = 10_000
 LEVEL = 0.95
 LARGEST_UNDEFINED_SHARE = 0.05
-_BLOCK = 1 << 21
+_BLOCK = 1 << 19  # weights that stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +179,9 @@ def _studentised(
     if not isinstance(statistic, Ratio):
         raise ValueError("method='studentised' needs a Ratio, whose error is known; use 'bca' instead.")
     extended = _with_squares(rows, statistic)
-    values, errors = _ratio_and_error(extended.sum(axis=0)[None], len(rows))
+    values, errors = _ratio_and_error(extended.sum(axis=0)[None])
     estimate, error = float(values[0]), float(errors[0])
-    draws, draw_errors = _ratio_and_error(resampled_sums(extended, resamples, rng), len(rows))
+    draws, draw_errors = _ratio_and_error(resampled_sums(extended, resamples, rng))
     # A resample that happens to hold no variation has no standard error; its t is not finite.
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (draws - estimate) / draw_errors
@@ -199,12 +199,15 @@ def _with_squares(rows: FloatArray, ratio: Ratio) -> FloatArray:
     return np.column_stack([y, n, y * y, y * n, n * n])
 
 
-def _ratio_and_error(sums: FloatArray, clusters: int) -> tuple[FloatArray, FloatArray]:
-    """Ratio and its linearised standard error (Cochran 1977, section 6.4) from sums (r, 5)."""
+def _ratio_and_error(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ratio and its linearised standard error (Cochran 1977, section 6.4) from sums (r, 5).
+
+    Without the factor k / (k - 1), which the t statistic cancels.
+    """
     y, n, yy, yn, nn = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = y / n
-        variance = (yy - 2 * ratio * yn + ratio**2 * nn) / n**2 * (clusters / (clusters - 1))
+        variance = (yy - 2 * ratio * yn + ratio**2 * nn) / n**2
     return ratio, np.sqrt(np.maximum(variance, 0))
 
 
@@ -263,7 +266,7 @@ def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
 
 
 def blocks(resamples: int, width: int) -> Iterator[tuple[int, int]]:
-    """Ranges of resamples whose weights fit comfortably into memory."""
+    """Ranges of resamples whose weights fit into the cache."""
     size = max(1, _BLOCK // max(width, 1))
     for start in range(0, resamples, size):
         yield start, min(start + size, resamples)

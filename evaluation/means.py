@@ -1,7 +1,7 @@
 """Mean answer per bot to any one question: shares of a binary answer, means of a rating.
 
-Sensibleness and specificity have `ssa`; this is for the other question sets, such as human-likeness. A mean
-of ordinal ratings takes their distances for equal, which is the reader's to accept.
+Sensibleness and specificity have `ssa`; this is for other question sets, such as human-likeness. A mean of
+ordinal ratings takes their distances for equal, which is the reader's to accept.
 """
 
 from collections.abc import Hashable

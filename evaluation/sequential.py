@@ -59,10 +59,7 @@ def always_valid_mean(scores: ArrayLike, level: float = LEVEL) -> ConfidenceSequ
     Raises:
         ValueError: a score outside [0, 1], or a level that is no probability.
     """
-    x = np.asarray(scores, dtype=np.float64)
-    wrong = np.flatnonzero(~((x >= 0) & (x <= 1)))
-    if wrong.size:
-        raise ValueError(f"scores[{wrong[0]}] is {x[wrong[0]]}; scores lie in [0, 1].")
+    x = _checked(scores, "scores")
     if not 0 < level < 1:
         raise ValueError(f"level={level} is not a coverage between 0 and 1, such as 0.95.")
     alpha = 1 - level
@@ -92,11 +89,22 @@ def always_valid_difference(first: ArrayLike, second: ArrayLike, level: float = 
         first: (n,) conversation scores of one bot in [0, 1], in the order of arrival.
         second: (m,) of the other.
         level: probability with which all intervals together hold the difference.
+
+    Raises:
+        ValueError: as `always_valid_mean`.
     """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    a, b = _checked(first, "first"), _checked(second, "second")
     pairs = min(len(a), len(b))
     both = always_valid_mean((a[:pairs] - b[:pairs] + 1) / 2, level)
     return ConfidenceSequence(2 * both.low - 1, 2 * both.high - 1, level)
+
+
+def _checked(scores: ArrayLike, name: str) -> FloatArray:
+    x = np.asarray(scores, dtype=np.float64)
+    wrong = np.flatnonzero(~((x >= 0) & (x <= 1)))
+    if wrong.size:
+        raise ValueError(f"{name}[{wrong[0]}] is {x[wrong[0]]}; scores lie in [0, 1].")
+    return x
 
 
 def _stakes(x: FloatArray, alpha: float) -> FloatArray:

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 
 from bots import host
 from bots.models import Bot
@@ -35,9 +35,10 @@ async def reply(bot_id: int, context: Context) -> Reply:
     return Reply(response, hosted.version_id, round((time.monotonic() - started) * 1000), context.seed)
 
 
-async def _host_now(bot_id: int) -> host.HostedBot:
+@database_sync_to_async
+def _host_now(bot_id: int) -> host.HostedBot:
     """A bot registered after this process started is loaded when it is first needed."""
-    bot = await Bot.objects.filter(pk=bot_id, active=True).afirst()
+    bot = Bot.objects.filter(pk=bot_id, active=True).first()
     if bot is None:
         raise BotFailedError(f"Bot {bot_id} is switched off. An admin can switch it on under Bots.")
-    return await sync_to_async(host.host)(bot)
+    return host.host(bot)

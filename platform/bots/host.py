@@ -12,6 +12,10 @@ from chatbots.health import Health
 from chatbots.registry import create_bot
 from chatbots.resident import Resident
 
+# Hundreds talk to one bot, and the requests of all of them may arrive before its thread gets a turn.
+# A slow bot's queue is bounded by the deadline of each request.
+MOST_WAITING = 1000
+
 
 @dataclass(slots=True)
 class HostedBot:
@@ -34,7 +38,7 @@ def host(bot: Bot) -> HostedBot:
     with _lock:
         if bot.pk not in _hosted:
             hosted = HostedBot(resident=None)  # type: ignore[arg-type]  # set on the next line
-            hosted.resident = Resident(bot.name, lambda: _load(bot, hosted))
+            hosted.resident = Resident(bot.name, lambda: _load(bot, hosted), queue_size=MOST_WAITING)
             _hosted[bot.pk] = hosted
         return _hosted[bot.pk]
 

@@ -98,7 +98,8 @@ class Turn(models.Model):
     The database refuses a turn after the end of its dialogue (trigger turn_only_in_open_dialogue).
     """
 
-    dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="turn_set")
+    # No index of its own: that of turn_once_per_position begins with the dialogue.
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="turn_set", db_index=False)
     position = models.PositiveSmallIntegerField()
     text = models.CharField(max_length=MAX_TEXT)
     created_at = models.DateTimeField()

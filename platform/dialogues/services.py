@@ -23,7 +23,7 @@ from dialogues.database import Prepared
 from dialogues.models import MAX_TEXT, Dialogue, Fault, Participant, Turn
 from dialogues.place import Place, SavedTurn
 from dialogues.progress import Progress
-from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
+from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn, texts_before
 from dialogues.refusals import RefusedError
 from studies.models import LabellingMoment
 from studies.models import Speaker as Opener
@@ -116,9 +116,12 @@ def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
     if row is None:
         return _explain(place, text=text, key=key)
     position, at, turns, bot_turns, unlabelled, earlier = row
+    earlier = earlier or []
+    if len(earlier) != position:  # this waited for the row while the last reply was committed
+        earlier = texts_before(place, position)
     progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
     turn = SavedTurn(position, "human", text, position >= place.opening_turns, str(key), at.isoformat())
-    return Exchange(turn, context_of(place, [*(earlier or []), text]), progress)
+    return Exchange(turn, context_of(place, [*earlier, text]), progress)
 
 
 def _checked_text(text: str) -> str:

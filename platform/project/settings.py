@@ -118,7 +118,9 @@ except ValueError:
         "DATABASE_URL cannot be read. Write it as postgresql://user:password@host:5432/database, "
         "with %40 for @ and %2F for / inside the password."
     ) from None
-DIALOGUE_DATABASE_THREADS = int(os.environ.get("TURNWISE_DATABASE_THREADS", "4"))
+# They mostly wait for the disk: a turn is told only after its commit, and PostgreSQL writes the
+# commits that wait together at once.
+DIALOGUE_DATABASE_THREADS = int(os.environ.get("TURNWISE_DATABASE_THREADS", "16"))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:sign_in"

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from evaluation.agreement import (
     Metric,
+    alpha_coefficient,
     alpha_interval,
     disagreement,
     fleiss_interval,
@@ -229,6 +230,15 @@ def test_fleiss_kappa_of_a_hand_worked_table():
 
     assert fleiss_kappa(ratings) == pytest.approx((2 / 3 - 5 / 9) / (1 - 5 / 9))
     assert free_marginal_kappa(ratings) == pytest.approx((2 / 3 - 1 / 2) / (1 - 1 / 2))
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@given(matrix=matrices)
+def test_what_is_resampled_is_alpha_itself(metric, matrix):
+    expected = brute_force_alpha(matrix, DISTANCES[metric])
+    assume(expected is not None)
+
+    assert alpha_coefficient(Ratings.from_matrix(matrix), metric).value() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("metric", list(Metric))

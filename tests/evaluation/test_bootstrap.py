@@ -74,6 +74,24 @@ def test_interval_equals_scipys_up_to_chance(method):
     assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=0.02)
 
 
+def test_bca_corrects_a_biased_statistic_as_scipy_does():
+    data = rng(5).exponential(size=40)
+    expected = stats.bootstrap(
+        (data,), np.var, n_resamples=20_000, method="BCa", rng=rng(6)
+    ).confidence_interval
+    rows = np.column_stack([data, data**2, np.ones(40)])
+
+    def variance(sums: np.ndarray) -> np.ndarray:
+        return sums[:, 1] / sums[:, 2] - (sums[:, 0] / sums[:, 2]) ** 2
+
+    interval, plain = (
+        of(cluster_interval(rows, variance, rng(), resamples=20_000, method=m)) for m in ("bca", "percentile")
+    )
+
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), rel=0.03)
+    assert interval.high > 1.04 * plain.high
+
+
 def test_studentised_interval_of_normal_means_is_students():
     # With few normal clusters of equal size the studentised bootstrap should be near the exact t interval.
     data = np.asarray(stats.norm.ppf((np.arange(12) + 0.5) / 12))

@@ -78,6 +78,13 @@ def test_paired_p_value_equals_all_sign_flips():
     assert paired_permutation(table, [(0, 1)], rng(), 40_000) == pytest.approx([np.mean(flips)], abs=0.01)
 
 
+def test_a_p_value_is_never_zero():
+    apart = [np.column_stack([np.full(30, score), np.ones(30)]) for score in (0.0, 9.0)]
+
+    assert permutation(apart, [(0, 1)], rng(), 999) == pytest.approx([0.001])
+    assert paired_permutation(np.stack(apart, axis=1), [(0, 1)], rng(), 999) == pytest.approx([0.001])
+
+
 def test_holm_on_a_hand_worked_list():
     # sorted .01 .02 .03 .04 times 4 3 2 1 = .04 .06 .06 .04, then never falling
     assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])

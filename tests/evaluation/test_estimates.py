@@ -78,6 +78,19 @@ def test_the_two_way_interval_holds_its_level():
     assert held / 300 == pytest.approx(0.95, abs=0.035)
 
 
+def test_the_two_way_interval_has_the_width_of_its_variance():
+    # One label in five is there, so label noise is large and the bare pigeonhole draws are far too wide.
+    full = crossed(80, 10)
+    labels = full.where(np.random.default_rng(9).random(len(full)) < 0.2)
+    draws = pigeonhole_draws(labels, SENSIBLENESS, np.random.default_rng(5), 4000)
+
+    half = width(two_way_interval(labels, SENSIBLENESS, np.random.default_rng(5), resamples=4000)) / 2
+
+    # Student's t with 9 degrees of freedom
+    assert half == pytest.approx(2.262 * np.sqrt(two_way_variance(labels, SENSIBLENESS)), rel=0.05)
+    assert draws.std() > 1.3 * np.sqrt(two_way_variance(labels, SENSIBLENESS))
+
+
 def test_the_two_way_interval_is_wider_than_either_alone():
     labels = crossed(40, 6)
     rng = np.random.default_rng(6)

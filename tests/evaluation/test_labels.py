@@ -1,5 +1,7 @@
 """Label columns: every bad row is named, none is dropped."""
 
+from uuid import UUID
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,14 @@ def test_the_same_dialogue_id_under_two_bots_is_two_dialogues():
 
     assert len(labels.dialogues[0]) == 2
     assert len(labels.items[0]) == 2
+
+
+def test_identifiers_may_be_uuids():
+    first, second = UUID(int=7), UUID(int=3)
+    labels = Labels.from_rows([("b", d, 0, r, True, False) for d in (first, second) for r in (first, second)])
+
+    assert labels.raters[0].tolist() == [second, first]
+    assert labels.dialogues[1].tolist() == [1, 1, 0, 0]
 
 
 def test_no_rows_at_all_are_legal():

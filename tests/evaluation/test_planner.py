@@ -37,6 +37,11 @@ def test_the_stated_power_is_met_in_simulated_studies():
     assert power_of(60, 0.05, 0.13) == pytest.approx(seen.mean(), abs=0.025)
 
 
+def test_without_a_difference_the_power_is_the_error_rate():
+    assert power_of(50, 1e-9, 0.1) == pytest.approx(0.05)
+    assert power_of(50, 1e-9, 0.1, level=0.9) == pytest.approx(0.10)
+
+
 def test_the_deviation_from_rates_equals_simulated_conversations():
     # 87 % sensible, 70 % specific, 7 turns: Meena's published rates, independent turns.
     draw = np.random.default_rng(2).random((200_000, 7))

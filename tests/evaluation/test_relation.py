@@ -30,6 +30,15 @@ def test_rank_correlations_of_a_hand_worked_order():
     assert spearman(X, Y).value == pytest.approx(1 - 6 * 110 / 336)
 
 
+def test_intervals_of_rank_correlations_follow_their_published_variance():
+    # Bonett & Wright: (1 + r²/2) / (n - 3); Fieller et al.: 0.437 / (n - 4); on Fisher's z scale.
+    for coefficient, variance in ((spearman, lambda r: (1 + r * r / 2) / 4), (kendall, lambda r: 0.437 / 3)):
+        found = coefficient(X, Y)
+        half = 1.959964 * np.sqrt(variance(found.value))
+        ends = np.tanh(np.arctanh(found.value) + np.array([-half, half]))
+        assert (found.interval.low, found.interval.high) == pytest.approx(tuple(ends), abs=1e-6)
+
+
 @pytest.mark.parametrize("coefficient", [pearson, spearman, kendall])
 def test_intervals_of_correlations_cover_the_truth(coefficient):
     # Bivariate normal with correlation 0.6: Spearman's is 6/π asin(0.3), Kendall's 2/π asin(0.6).

@@ -97,3 +97,5 @@ def test_a_score_that_changes_while_the_study_runs_is_named():
 def test_scores_outside_the_range_are_refused():
     with pytest.raises(ValueError, match=r"scores\[1\] is 79"):
         always_valid_mean([0.5, 79])
+    with pytest.raises(ValueError, match=r"second\[0\] is 62"):
+        always_valid_difference([0.5, 0.6], [62, 0.5])

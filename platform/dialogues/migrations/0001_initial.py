@@ -198,6 +198,7 @@ class Migration(migrations.Migration):
                 (
                     "dialogue",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="turn_set",
                         to="dialogues.dialogue",
