@@ -1,5 +1,6 @@
 """Charts of the reports, drawn by Matplotlib in the colours of a palette."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -173,11 +174,10 @@ def _line(axes: Axes, points: Sequence[tuple[int, Cell]], colour: str, title: st
         linewidth=1.4,
     )
     if band:
-        certain = [(reply, cell) for reply, cell in known if "low" in cell]
         axes.fill_between(
-            [reply for reply, _ in certain],
-            [cell["low"] for _, cell in certain],
-            [cell["high"] for _, cell in certain],
+            [reply for reply, _ in known],
+            [cell.get("low", math.nan) for _, cell in known],
+            [cell.get("high", math.nan) for _, cell in known],
             color=colour,
             alpha=0.2,
             linewidth=0,
