@@ -48,8 +48,6 @@ class Chart(models.Model):
     report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="charts")
     name = models.CharField(max_length=20)
     svg = models.TextField(help_text="Themed by the page that holds it.")
-    pdf_light = models.BinaryField()
-    pdf_dark = models.BinaryField()
 
     class Meta:
         ordering = ("pk",)

@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.palettes import DARK, LIGHT, PAGE, Palette
-from reports.references import Reference
+from reports.palettes import PAGE, Palette
+from reports.references import PAPER_INTERACTIVE, Reference
 from reports.theme import as_pdf, for_page
 
 Result: TypeAlias = Mapping[str, Any]
@@ -18,31 +17,27 @@ Cell: TypeAlias = Mapping[str, Any]
 PANELS_PER_ROW = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A chart, ready to be stored: SVG for the page, and PDF in both schemes."""
+def svgs(result: Result) -> dict[str, str]:
+    """By name, the charts that the result has data for, as SVG for its page."""
+    if not result["bots"] or not _shares(result):
+        return {}
+    with rc_context(dict(PAGE.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
+        return {
+            name: for_page(_drawn(name, result, PAGE), name, describe(result))
+            for name, (_, describe) in _CHARTS.items()
+            if name != "plane" or _is_ssa(result)
+        }
 
-    name: str
-    svg: str
-    pdf_light: bytes
-    pdf_dark: bytes
+
+def pdf(name: str, result: Result, palette: Palette) -> bytes:
+    """One of these charts as a file, in fixed colours."""
+    with rc_context(dict(palette.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
+        return as_pdf(_drawn(name, result, palette), palette)
 
 
-def drawings(result: Result, references: Sequence[Reference]) -> list[Drawing]:
-    """The charts that the result has data for."""
-    drawn = []
-    for name, (draw, describe) in _CHARTS.items():
-        if result["bots"] and _shares(result) and (name != "plane" or _is_ssa(result)):
-            figures = []
-            for palette in (PAGE, LIGHT, DARK):
-                with rc_context(dict(palette.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
-                    figure = draw(result, references, palette)
-                    if palette is PAGE:
-                        svg = for_page(figure, name, describe(result))
-                    else:
-                        figures.append(as_pdf(figure, palette))
-            drawn.append(Drawing(name, svg, *figures))
-    return drawn
+def _drawn(name: str, result: Result, palette: Palette) -> Figure:
+    references = PAPER_INTERACTIVE if _is_ssa(result) else ()
+    return _CHARTS[name][0](result, references, palette)
 
 
 def _shares(result: Result) -> list[tuple[int, str]]:

@@ -1,7 +1,7 @@
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,8 +15,7 @@ from reports.course import Course, course_figures
 from reports.figures import SEED, scored, study_figures
 from reports.judged import Judged
 from reports.models import Chart, Report
-from reports.plots import Drawing, drawings
-from reports.references import PAPER_INTERACTIVE
+from reports.plots import svgs
 from studies.models import Speaker, Study
 
 log = logging.getLogger(__name__)
@@ -83,7 +82,7 @@ def _store(report_id: int, **values: Any) -> None:
 class _Computed:
     results_version: int
     result: dict[str, Any]
-    charts: list[Drawing]
+    charts: dict[str, str]
 
 
 def _computed(report_id: int) -> _Computed:
@@ -100,8 +99,7 @@ def _computed(report_id: int) -> _Computed:
     result = study_figures(questions, judged, set_aside=set_aside)
     result["course"] = course_figures(courses, judged, SEED)
     result["deviations"] = deviations(_conduct(study, courses, judged, unlabelled))
-    charts = drawings(result, PAPER_INTERACTIVE if study.question_set == "ssa" else ())
-    return _Computed(study.results_version, result, charts)
+    return _Computed(study.results_version, result, svgs(result))
 
 
 def _conduct(study: Study, courses: Mapping[str, Course], judged: Judged, unlabelled: int) -> Conduct:
@@ -124,7 +122,9 @@ def _store_ready(report_id: int, computed: _Computed) -> None:
     """Store what was computed. Charts take room and can be drawn again, so only the newest are kept."""
     report = Report.objects.select_for_update().get(pk=report_id)
     Chart.objects.filter(report__study_id=report.study_id).delete()
-    Chart.objects.bulk_create(Chart(report=report, **asdict(chart)) for chart in computed.charts)
+    Chart.objects.bulk_create(
+        Chart(report=report, name=name, svg=svg) for name, svg in computed.charts.items()
+    )
     _store(
         report_id,
         state=Report.State.READY,

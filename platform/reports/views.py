@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from crowd.queries import progress
-from reports import exports, queries, services, tasks
+from reports import exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
 from reports.references import PAPER_INTERACTIVE
@@ -80,12 +80,13 @@ def chart(request: HttpRequest, pk: int, name: str, kind: str) -> HttpResponse:
     scheme = request.GET.get("scheme", "light")
     if scheme not in PALETTES:
         raise Http404(f"No scheme is called {scheme}; there are {', '.join(PALETTES)}.")
-    found = get_object_or_404(Chart, report=queries.newest_result(study), name=name)
+    charts = Chart.objects.select_related("report")
+    found = get_object_or_404(charts, report=queries.newest_result(study), name=name)
     if kind == "svg":
         response = HttpResponse(standalone(found.svg, PALETTES[scheme]), content_type="image/svg+xml")
     else:
-        pdf = found.pdf_dark if scheme == "dark" else found.pdf_light
-        response = HttpResponse(bytes(pdf), content_type="application/pdf")
+        assert found.report.result is not None
+        response = HttpResponse(pdf.drawn(name, found.report.result, scheme), content_type="application/pdf")
     response["Content-Disposition"] = f'attachment; filename="turnwise-{study.code}-{name}-{scheme}.{kind}"'
     return response
 

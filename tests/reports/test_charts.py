@@ -93,11 +93,6 @@ class TestOfAStudy:
         assert pdf["Content-Type"] == "application/pdf"
         assert pdf.content.startswith(b"%PDF-")
 
-    def test_the_pdfs_of_the_two_schemes_differ(self, reported: Study) -> None:
-        chart = Chart.objects.get(report__study=reported, name="scores")
-
-        assert bytes(chart.pdf_light) != bytes(chart.pdf_dark)
-
     @pytest.mark.parametrize("file", ["nothing.svg", "nothing.pdf", "scores.svg?scheme=pink"])
     def test_other_files_are_not_found(self, reported: Study, rex: User, sign_in: SignIn, file: str) -> None:
         assert sign_in(rex).get(f"/studies/{reported.pk}/report/{file}").status_code == 404
