@@ -47,7 +47,7 @@ INSERT INTO dialogues_participant (dialogue_id, seat, worker_id)
 SELECT n, 1, n FROM generate_series(1, {conversations}) AS n;
 INSERT INTO dialogues_turn (dialogue_id, position, text, created_at, key, bot_version_id, latency_ms)
 SELECT d.id, p,
-       (SELECT string_agg(substr(md5(concat_ws('.', d.id, p, w)), 1, 3), ' ') FROM generate_series(1, 9) AS w),
+       (SELECT string_agg(substr(md5(concat_ws('.', d.id, p, w)), 1, 3), ' ') FROM generate_series(1, 9) w),
        now(), CASE WHEN p % 2 = 1 THEN gen_random_uuid() END,
        CASE WHEN p % 2 = 0 AND p > 0 THEN ({versions}::bigint[])[1 + d.id % {bots}] END,
        CASE WHEN p % 2 = 0 AND p > 0 THEN (200 + 800 * random())::int END

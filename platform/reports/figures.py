@@ -12,6 +12,7 @@ from evaluation.interval import Interval, Method, Undefined
 from evaluation.means import means
 from evaluation.questions import Level, Question, QuestionSet
 from reports.comparisons import comparisons
+from reports.consensus import agreement
 from reports.judged import Judged
 from reports.raters import rater_figures
 
@@ -88,6 +89,7 @@ def study_figures(
         "bots": bot_scores(questions, judged),
         "comparisons": comparisons(questions, judged, np.random.default_rng(SEED)),
         "by_reply": scores_by_reply(questions, judged),
+        "agreement": agreement(scored(questions), judged, np.random.default_rng(SEED)),
         "raters": rater_figures(questions, judged),
         "without": scores_without(questions, judged, set_aside or {}),
         "method": f"{LEVEL:.0%} intervals: {METHOD} bootstrap over conversations, {RESAMPLES} resamples",
@@ -102,11 +104,10 @@ def bot_scores(questions: QuestionSet, judged: Judged, *, resamples: int = RESAM
 
 
 def _what_it_rests_on(bot: str, judged: Judged) -> dict[str, Any]:
-    replies = np.unique(np.column_stack([judged.dialogue, judged.reply]), axis=0)
     return {
         "bot": bot,
         "conversations": len(np.unique(judged.dialogue)),
-        "turns": len(replies),
+        "turns": judged.replies,
         "labels": len(judged),
         "workers": len(set(judged.rater.tolist())),
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,11 +36,36 @@ class Judged:
     def bots(self) -> list[str]:
         return sorted(set(self.bot.tolist()))
 
+    @cached_property
+    def _of_reply(self) -> tuple[IntArray, IntArray]:
+        """(n,) a number for each reply, and by that number the labels of the reply."""
+        most = int(self.reply.max(initial=0)) + 1
+        _, code, labels = np.unique(
+            self.dialogue * most + self.reply, return_inverse=True, return_counts=True
+        )
+        return code, labels
+
+    @property
+    def reply_code(self) -> IntArray:
+        """(n,) the same number for all labels of a reply, another for every other reply."""
+        return self._of_reply[0]
+
+    @property
+    def replies(self) -> int:
+        """Replies with at least one label."""
+        return len(self._of_reply[1])
+
     @property
     def most_raters(self) -> int:
         """Most labels that one reply has; 0 without labels."""
-        replies = np.column_stack([self.dialogue, self.reply])
-        return int(np.unique(replies, axis=0, return_counts=True)[1].max(initial=0))
+        return int(self._of_reply[1].max(initial=0))
+
+    @property
+    def shared(self) -> BoolArray:
+        """(n,) whether the reply has labels of others, too."""
+        code, labels = self._of_reply
+        several: BoolArray = (labels > 1)[code]
+        return several
 
     def where(self, keep: BoolArray) -> "Judged":
         """The rows at which `keep` (n,) is true."""

@@ -204,6 +204,30 @@ def test_a_label_without_an_answer_is_an_error_that_names_it() -> None:
         bot_scores(SSA, planted(("Ann", 1, 1, "w1", 1, 1), ("Ann", 1, 2, "w1", 1, np.nan)))
 
 
+def test_agreement_is_told_over_replies_that_several_workers_labelled() -> None:
+    pairs = [(1, 1), (1, 1), (0, 0), (1, 0)]
+    rows: list[Row] = [
+        ("Ann", 1, n, worker, label, 0)
+        for n, labels in enumerate(pairs, 1)
+        for worker, label in zip(("w1", "w2"), labels, strict=True)
+    ]
+
+    sensible, specific = study_figures(SSA, planted(*rows, ("Ann", 2, 1, "w1", 1, 1)))["agreement"]
+
+    # 3 of 4 pairs agree. Of 8 labels 5 are yes: expected disagreement 2 * 5 * 3 / (8 * 7) = 30 / 56;
+    # observed 2 / 8; alpha = 1 - (2 / 8) * (56 / 30) = 0.5333.
+    assert (sensible["replies"], sensible["labels"], sensible["percent"]) == (4, 8, 75)
+    assert sensible["alpha"] == pytest.approx(1 - (2 / 8) * (56 / 30))
+    assert specific["percent"] == 100
+    assert "All 8 ratings are the same" in specific["undefined"]
+
+
+def test_one_worker_for_each_reply_agrees_with_nobody() -> None:
+    sensible, _ = study_figures(SSA, planted(*ANN))["agreement"]
+
+    assert sensible["undefined"] == "No reply has labels of two workers, so their agreement cannot be told."
+
+
 # --- how the conversations went -------------------------------------------------------------------
 
 
