@@ -181,9 +181,9 @@ def dialogues_of(study: Any, number: int) -> list[tuple[str, str]]:
     sockets = []
     with transaction.atomic():
         for _ in range(number):
-            participation = consent(study, consent_version, worker_id=None, panel_id=None)
+            participation = consent(study, consent_version, known=None, panel_id=None)
             dialogue = begin(assign(participation.pk))
-            cookie = f"{COOKIE}={signed(participation.worker_id)}"
+            cookie = f"{COOKIE}={signed(participation)}"
             sockets.append((f"/ws/dialogues/{dialogue.public_id}/", cookie))
     return sockets
 

@@ -17,7 +17,7 @@ from bots import host
 from bots.models import Bot
 from bots.services import register_bot
 from crowd.models import Participation, Worker
-from crowd.services import assign, consent
+from crowd.services import PanelId, assign, consent
 from crowd.sessions import COOKIE, signed
 from dialogues import database
 from dialogues.models import Dialogue
@@ -104,21 +104,26 @@ def study(make_study: MakeStudy) -> Study:
     return make_study()
 
 
-def enter(study: Study) -> Participation:
+def enter(study: Study, panel_id: PanelId | None = None) -> Participation:
     """Someone new consents."""
     version = study.consent_versions.last()
     assert version
-    return consent(study, version, worker_id=None, panel_id=None)
+    return consent(study, version, known=None, panel_id=panel_id)
 
 
-def start_dialogue(study: Study) -> Dialogue:
+def start_dialogue(study: Study, panel_id: PanelId | None = None) -> Dialogue:
     """Someone new consents, is assigned a bot, and begins."""
-    return begin(assign(enter(study).pk))
+    return begin(assign(enter(study, panel_id).pk))
 
 
 def worker_of(dialogue: Dialogue) -> Worker:
     assert dialogue.assignment
     return dialogue.assignment.participation.worker
+
+
+def session_cookie(worker: Worker) -> str:
+    """What the browser of this worker, who takes part in one study, holds."""
+    return signed(worker.participations.get())
 
 
 @pytest.fixture
@@ -203,7 +208,7 @@ async def open_tab(transactional_db: None) -> AsyncIterator[OpenTab]:
 
     async def open_one(dialogue: Dialogue, *, worker: Worker | None = None, cookie: str | None = None) -> Tab:
         if cookie is None:
-            cookie = signed((worker or await sync_to_async(worker_of)(dialogue)).pk)
+            cookie = await sync_to_async(session_cookie)(worker or await sync_to_async(worker_of)(dialogue))
         tab = Tab(dialogue, cookie)
         tabs.append(tab)
         await tab.connect()

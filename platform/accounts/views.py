@@ -1,7 +1,10 @@
 from typing import Any
 
 from django.contrib.auth.views import LoginView
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 
 from accounts.limits import too_many, too_often
 
@@ -18,3 +21,10 @@ class SignIn(LoginView):
         if from_here or with_this_name:
             return too_many(request)
         return super().post(request, *args, **kwargs)
+
+
+def admin_sign_in(request: HttpRequest) -> HttpResponse:
+    """One sign-in page for everybody, with its limits on attempts; the admin's own has none."""
+    if request.user.is_authenticated:  # but no admin: the sign-in page would send them straight back here
+        raise PermissionDenied
+    return redirect(reverse("accounts:sign_in", query=request.GET))

@@ -2,12 +2,13 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
 from crowd.models import Assignment, Participation
 from crowd.services import HOLD
-from studies.models import Study
+from crowd.sessions import Session
+from studies.models import Study, StudyBot
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,19 @@ class BotProgress:
         return min(100, round(100 * self.finished / self.target)) if self.target else 100
 
 
+def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
+    """Of each study, by its key: finished conversations, and how many are wanted of all its bots."""
+    wanted = dict(
+        StudyBot.objects.filter(study__in=studies).values_list("study").annotate(n=Sum("target")).order_by()
+    )
+    finished = dict(
+        Assignment.objects.filter(study_bot__study__in=studies, outcome=Assignment.Outcome.COMPLETE)
+        .values_list("study_bot__study")
+        .annotate(n=Count("pk"))
+    )
+    return {pk: (finished.get(pk, 0), target) for pk, target in wanted.items()}
+
+
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
     live = Q(assignments__outcome="", assignments__active_at__gt=(now or timezone.now()) - HOLD)
     rows = study.study_bots.select_related("bot").annotate(
@@ -34,10 +48,12 @@ def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
     return [BotProgress(row.pk, row.bot.title, row.finished, row.open, row.target) for row in rows]
 
 
-def participation_of(worker_id: int | None, study: Study) -> Participation | None:
-    if worker_id is None:
+def participation_of(session: Session | None, study: Study) -> Participation | None:
+    """The participation in this study that the browser with this session may enter."""
+    if session is None:
         return None
-    return Participation.objects.filter(worker_id=worker_id, study=study).select_related("assignment").first()
+    entered = Participation.objects.filter(pk__in=session.participations, study=study)
+    return entered.select_related("assignment", "worker").first()
 
 
 def participation_by_resume_code(code: str, study: Study) -> Participation | None:

@@ -60,7 +60,7 @@ def not_started() -> EntryRefusedError:
     )
 
 
-def panel_id_taken() -> EntryRefusedError:
+def started_elsewhere() -> EntryRefusedError:
     return EntryRefusedError(
         "already_started",
         status=409,

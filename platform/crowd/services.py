@@ -9,6 +9,7 @@ from django.utils import timezone
 from accounts.models import User
 from crowd import refusals
 from crowd.models import Assignment, Participation, Worker
+from crowd.sessions import Session
 from studies.models import ConsentVersion, Study, StudyBot
 from studies.services import results_changed
 
@@ -26,37 +27,37 @@ class PanelId:
 
 @transaction.atomic
 def consent(
-    study: Study, version: ConsentVersion, *, worker_id: int | None, panel_id: PanelId | None
+    study: Study, version: ConsentVersion, *, known: Session | None, panel_id: PanelId | None
 ) -> Participation:
     """Record that someone agreed to take part, creating the worker at their first study.
 
     Safe to repeat: the second call returns the first participation.
 
+    Args:
+        study: what they take part in.
+        version: the consent text that they were shown.
+        known: the session of their browser, if it has one.
+        panel_id: how the panel names them in the link, if it does.
+
     Raises:
-        EntryRefusedError: the study is not open, or the panel's id started here in another browser.
+        EntryRefusedError: the study is not open, or this worker started it in another browser.
     """
     if study.state != Study.State.OPEN:
         raise refusals.not_open()
-    worker = _worker(study, worker_id, panel_id)
-    participation, _ = Participation.objects.get_or_create(
-        worker=worker, study=study, defaults={"consent": version}
+    participation, is_new = Participation.objects.get_or_create(
+        worker=_worker(known, panel_id), study=study, defaults={"consent": version}
     )
+    # The id in the link is no secret: whoever knows it must not get into the work of its owner.
+    if not is_new and not (known and participation.pk in known.participations):
+        raise refusals.started_elsewhere()
     return participation
 
 
-def _worker(study: Study, worker_id: int | None, panel_id: PanelId | None) -> Worker:
-    if panel_id is None:
-        known = Worker.objects.filter(pk=worker_id).first() if worker_id else None
-        return known or Worker.objects.create()
-    worker, is_new = _worker_of_panel(panel_id)
-    # The id in the link is no secret: whoever knows it must not get into the work of its owner.
-    if not is_new and worker.pk != worker_id and worker.participations.filter(study=study).exists():
-        raise refusals.panel_id_taken()
-    return worker
-
-
-def _worker_of_panel(panel_id: PanelId) -> tuple[Worker, bool]:
-    return Worker.objects.get_or_create(panel=panel_id.parameter, panel_id=panel_id.value)
+def _worker(known: Session | None, panel_id: PanelId | None) -> Worker:
+    if panel_id:
+        worker, _ = Worker.objects.get_or_create(panel=panel_id.parameter, panel_id=panel_id.value)
+        return worker
+    return (known and Worker.objects.filter(pk=known.worker_id).first()) or Worker.objects.create()
 
 
 @transaction.atomic

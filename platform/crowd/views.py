@@ -5,7 +5,7 @@ from functools import wraps
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.limits import too_many, too_often
 from crowd import refusals, services
@@ -14,7 +14,7 @@ from crowd.models import Assignment, Participation
 from crowd.queries import participation_by_resume_code, participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.services import PanelId
-from crowd.sessions import remember, worker_id_of
+from crowd.sessions import remember, session_of
 from evaluation.questions import question_set
 from studies.models import Study
 
@@ -52,7 +52,7 @@ def refused(request: HttpRequest, refusal: EntryRefusedError) -> HttpResponse:
 
 
 def current_participation(request: HttpRequest, study: Study) -> Participation:
-    participation = participation_of(worker_id_of(request.COOKIES), study)
+    participation = participation_of(session_of(request.COOKIES), study)
     if participation is None:
         raise refusals.not_started()
     return participation
@@ -66,15 +66,21 @@ def place_of(participation: Participation) -> str:
     return "crowd:thanks" if assignment.outcome else "dialogues:chat"
 
 
-@require_GET
+@require_safe
 @worker_page
 def enter(request: HttpRequest, study: Study) -> HttpResponse:
-    participation = participation_of(worker_id_of(request.COOKIES), study)
-    if participation:
+    participation = participation_of(session_of(request.COOKIES), study)
+    if participation and not _is_another(participation, _panel_id(request)):
         return redirect(place_of(participation), code=study.code)
     if study.state != Study.State.OPEN:
         return _welcome(request, study, closed=True)
     return _welcome(request, study)
+
+
+def _is_another(participation: Participation, panel_id: PanelId | None) -> bool:
+    """Whether the link is of somebody else than who used this browser before, as on a shared computer."""
+    worker = participation.worker
+    return bool(worker.panel_id and panel_id) and panel_id != PanelId(worker.panel, worker.panel_id)
 
 
 def _welcome(
@@ -117,11 +123,10 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
         return _welcome(
             request, study, error="The text has changed since you opened it. Please read it again."
         )
-    participation = services.consent(
-        study, version, worker_id=worker_id_of(request.COOKIES), panel_id=_panel_id(request)
-    )
+    known = session_of(request.COOKIES)
+    participation = services.consent(study, version, known=known, panel_id=_panel_id(request))
     response = redirect(place_of(participation), code=study.code)
-    remember(response, participation.worker_id)
+    remember(response, participation, known=known)
     return response
 
 
@@ -134,11 +139,11 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
     if participation is None:
         return _welcome(request, study, resume_error=WRONG_RESUME_CODE)
     response = redirect(place_of(participation), code=study.code)
-    remember(response, participation.worker_id)
+    remember(response, participation, known=session_of(request.COOKIES))
     return response
 
 
-@require_GET
+@require_safe
 @worker_page
 def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)
@@ -152,7 +157,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "crowd/instructions.html", context)
 
 
-@require_GET
+@require_safe
 @worker_page
 def thanks(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)

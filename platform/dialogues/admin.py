@@ -6,19 +6,21 @@ from dialogues.models import Dialogue, Fault, Participant, Turn
 class ParticipantInline(admin.TabularInline[Participant, Dialogue]):
     model = Participant
     extra = 0
+    raw_id_fields = ("worker",)
 
 
 @admin.register(Dialogue)
 class DialogueAdmin(admin.ModelAdmin[Dialogue]):
     list_display = ("public_id", "study", "started_at", "ending", "turns")
     list_filter = ("study", "ending")
+    raw_id_fields = ("assignment",)
     inlines = (ParticipantInline,)
 
 
 @admin.register(Turn)
 class TurnAdmin(admin.ModelAdmin[Turn]):
     list_display = ("dialogue", "position", "text", "latency_ms")
-    raw_id_fields = ("dialogue",)
+    raw_id_fields = ("dialogue", "bot_version")
 
 
 @admin.register(Fault)
@@ -27,4 +29,8 @@ class FaultAdmin(admin.ModelAdmin[Fault]):
     raw_id_fields = ("dialogue",)
 
 
-admin.site.register(Participant)
+@admin.register(Participant)
+class ParticipantAdmin(admin.ModelAdmin[Participant]):
+    list_display = ("dialogue", "seat", "worker", "bot")
+    list_select_related = ("dialogue", "worker", "bot")
+    raw_id_fields = ("dialogue", "worker")

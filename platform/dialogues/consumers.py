@@ -4,18 +4,19 @@ import asyncio
 import json
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from http.cookies import SimpleCookie
 from typing import Any
 from uuid import UUID
 
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.http.cookie import parse_cookie
 from django.urls import reverse
 from typing_extensions import override
 
 from crowd.services import keep_place
-from crowd.sessions import worker_id_of
+from crowd.sessions import Session, session_of
 from dialogues import queries, services, turn_taking
 from dialogues.database import in_database
 from dialogues.place import Place
@@ -30,8 +31,18 @@ MAX_FRAME = 60_000
 BURST = 40
 FRAMES_PER_SECOND = 5.0
 SECONDS_BETWEEN_SIGNS_OF_LIFE = 60.0
+# Each tab hears of all others, so their number is a bound on work as well. A person has two or three.
+MAX_TABS = 20
 
-CLOSE_CODES = {"no_session": 4401, "not_yours": 4403, "unknown_dialogue": 4404, "too_fast": 4429}
+CLOSE_CODES = {
+    "no_session": 4401,
+    "not_yours": 4403,
+    "unknown_dialogue": 4404,
+    "too_many_tabs": 4409,
+    "too_fast": 4429,
+}
+
+_tabs: Counter[int] = Counter()  # open in this process, by dialogue
 
 _as_json = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -46,6 +57,17 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     """
 
     place: Place
+    is_counted = False
+
+    @override
+    async def __call__(self, *arguments: Any) -> None:
+        try:
+            await super().__call__(*arguments)
+        finally:  # after an error nobody calls disconnect
+            if self.is_counted:
+                _tabs[self.place.dialogue_id] -= 1
+                if not _tabs[self.place.dialogue_id]:
+                    del _tabs[self.place.dialogue_id]
 
     async def connect(self) -> None:
         await self.accept()
@@ -57,7 +79,8 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         self.last_frame_at = self.last_sign_of_life = time.monotonic()
         self.handlers: dict[str, Handler] = self.frame_handlers()
         try:
-            self.place = await in_database(queries.place_of, self._public_id(), self._worker_id())
+            self.place = await self._find_place(self._session())
+            self._count_tab()
         except RefusedError as refusal:
             await self._turn_away(refusal)
             return
@@ -69,15 +92,19 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     def _public_id(self) -> UUID:
         return UUID(str(self.scope["url_route"]["kwargs"]["public_id"]))
 
-    def _worker_id(self) -> int:
-        cookies = SimpleCookie()
-        for name, value in self.scope["headers"]:
-            if name == b"cookie":
-                cookies.load(value.decode("latin-1"))
-        worker_id = worker_id_of({name: morsel.value for name, morsel in cookies.items()})
-        if worker_id is None:
+    async def _find_place(self, session: Session) -> Place:
+        place = await in_database(queries.place_of, self._public_id(), session.worker_id)
+        if place.participation_id not in session.participations:
+            raise RefusedError("not_yours")
+        return place
+
+    def _session(self) -> Session:
+        # Django's parser, as for the pages: Python's own drops every cookie beside an odd one.
+        headers = [value.decode("latin-1") for name, value in self.scope["headers"] if name == b"cookie"]
+        session = session_of(parse_cookie("; ".join(headers)))
+        if session is None:
             raise RefusedError("no_session")
-        return worker_id
+        return session
 
     @override
     async def dispatch(self, message: Frame) -> None:
@@ -92,7 +119,13 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     # --- frames from the browser -----------------------------------------------------------------
 
     def frame_handlers(self) -> dict[str, Handler]:
-        return {"turn": self.turn, "retry": self.retry, "finish": self.finish, "give_up": self.give_up}
+        return {
+            "turn": self.turn,
+            "retry": self.retry,
+            "finish": self.finish,
+            "give_up": self.give_up,
+            "ping": self.ping,
+        }
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not hasattr(self, "group"):
@@ -102,7 +135,8 @@ class DialogueConsumer(AsyncWebsocketConsumer):
             self._spend_allowance()
             frame = parse_frame(text_data, self.handlers)
             await self.handlers[frame["type"]](frame)
-            await self._show_sign_of_life()
+            if frame["type"] != "ping":  # that is the page's, not the worker's
+                await self._show_sign_of_life()
         except RefusedError as refusal:
             await self._refuse(refusal, frame)
 
@@ -121,6 +155,10 @@ class DialogueConsumer(AsyncWebsocketConsumer):
     async def give_up(self, frame: Frame) -> None:
         await in_database(services.give_up, self.place)
         await self._show_state_everywhere()
+
+    async def ping(self, frame: Frame) -> None:
+        """So a page learns of a dead line while it only waits: it cannot see the pings of the protocol."""
+        await self.say({"type": "pong"})
 
     # --- frames to the browser -------------------------------------------------------------------
 
@@ -199,6 +237,12 @@ class DialogueConsumer(AsyncWebsocketConsumer):
 
     # --- bounds ----------------------------------------------------------------------------------
 
+    def _count_tab(self) -> None:
+        if _tabs[self.place.dialogue_id] >= MAX_TABS:
+            raise RefusedError("too_many_tabs")
+        _tabs[self.place.dialogue_id] += 1
+        self.is_counted = True
+
     def _spend_allowance(self) -> None:
         now = time.monotonic()
         self.allowance = min(BURST, self.allowance + (now - self.last_frame_at) * FRAMES_PER_SECOND) - 1
@@ -224,7 +268,7 @@ def parse_frame(text: str | None, handlers: dict[str, Handler]) -> Frame:
         raise RefusedError("too_long")
     try:
         frame = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, or a number of thousands of digits
         raise RefusedError("not_json") from None
     if not isinstance(frame, dict):
         raise RefusedError("not_json")

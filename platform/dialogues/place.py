@@ -12,6 +12,7 @@ class Place:
     dialogue_id: int
     public_id: UUID
     assignment_id: int
+    participation_id: int
     study_code: str
     worker_id: int
     bot_id: int

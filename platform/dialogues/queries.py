@@ -20,7 +20,7 @@ def place_of(public_id: UUID, worker_id: int) -> Place:
     """
     dialogue = (
         Dialogue.objects.filter(public_id=public_id, assignment__isnull=False)
-        .select_related("study")
+        .select_related("study", "assignment")
         .prefetch_related("participants")
         .first()
     )
@@ -30,12 +30,13 @@ def place_of(public_id: UUID, worker_id: int) -> Place:
     worker, bot = people[True], people[False]
     if worker.worker_id != worker_id:
         raise RefusedError("not_yours")
-    assert dialogue.assignment_id is not None
+    assert dialogue.assignment is not None
     assert bot.bot_id is not None
     return Place(
         dialogue_id=dialogue.pk,
         public_id=dialogue.public_id,
-        assignment_id=dialogue.assignment_id,
+        assignment_id=dialogue.assignment.pk,
+        participation_id=dialogue.assignment.participation_id,
         study_code=dialogue.study.code,
         worker_id=worker_id,
         bot_id=bot.bot_id,

@@ -16,6 +16,7 @@ REFUSALS = {
     "not_yours": "This conversation belongs to someone else. Open your own study link again.",
     "unknown_dialogue": "There is no such conversation. Open your study link again.",
     "too_fast": f"Too many messages in a short time. {SAFE} Wait a little, then reload the page.",
+    "too_many_tabs": f"This conversation is open in too many tabs. {SAFE} Close some, then reload the page.",
     "ended": "This conversation has ended. Everything is saved.",
     "not_your_turn": "The chatbot has not answered yet. Wait for its reply, then send your message.",
     "label_first": "Please answer the question under the last reply first. Your message was not sent.",

@@ -22,9 +22,10 @@ log = logging.getLogger(__name__)
 
 BOT_FAILED = "The chatbot could not answer. Your work is safe, and this does not affect your pay."
 
-# Replies being waited for, by dialogue. They go on when the worker's socket is gone: the reply
+# Dialogues whose reply is being waited for. That goes on when the worker's socket is gone: the reply
 # is saved, and found when the worker comes back.
-_answering: dict[int, asyncio.Task[None]] = {}
+_answering: set[int] = set()
+_tasks: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks only weakly
 
 
 async def take_turn(place: Place, *, text: str, key: UUID, tell: Tell) -> None:
@@ -68,28 +69,40 @@ def is_answering(place: Place) -> bool:
 def _answer_soon(place: Place, context: Context, progress: Progress, tell: Tell) -> None:
     if is_answering(place):
         return
+    _answering.add(place.dialogue_id)
     task = asyncio.create_task(_answer(place, context, progress, tell))
-    _answering[place.dialogue_id] = task
-    task.add_done_callback(lambda _: _answering.pop(place.dialogue_id, None))
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
 
 
 async def _answer(place: Place, context: Context, progress: Progress, tell: Tell) -> None:
+    try:
+        frame = await _outcome(place, context, progress)
+    finally:
+        _answering.discard(place.dialogue_id)  # before it is told: the next message may follow at once
+    if frame:
+        await tell(frame)
+
+
+async def _outcome(place: Place, context: Context, progress: Progress) -> Frame | None:
+    """Ask the bot and save what comes of it; the frame that tells it, or None if nobody needs to know."""
     position = progress.turns
     try:
         reply = await client.reply(place.bot_id, context)
         turn, progress = await in_database(services.close_exchange, place, position=position, reply=reply)
-        await tell(turn_frame("bot_turn", turn, progress))
+        return turn_frame("bot_turn", turn, progress)
     except ChatbotError as error:
         kind = type(error).__name__.removesuffix("Error")
         times = await in_database(
             services.record_fault, place, position=position, kind=kind, detail=str(error)
         )
-        await tell({"type": "bot_failed", "fault": fault_frame(times), "progress": idle(progress)})
+        return {"type": "bot_failed", "fault": fault_frame(times), "progress": idle(progress)}
     except RefusedError:
         log.info("Dialogue %s ended while its bot was thinking.", place.public_id)
+        return None
     except Exception:
         log.exception("The reply at %s of dialogue %s was lost.", position, place.public_id)
-        await tell({"type": "bot_failed", "fault": fault_frame(1), "progress": idle(progress)})
+        return {"type": "bot_failed", "fault": fault_frame(1), "progress": idle(progress)}
 
 
 def turn_frame(kind: str, turn: SavedTurn, progress: Progress) -> Frame:

@@ -3,7 +3,7 @@ from dataclasses import asdict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from crowd.services import assign
 from crowd.views import current_participation, place_of, worker_page
@@ -21,7 +21,7 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("dialogues:chat", code=study.code)
 
 
-@require_GET
+@require_safe
 @worker_page
 def chat(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)

@@ -49,7 +49,9 @@ if not SECRET_KEY and (VAR / "secret_key").exists():
     SECRET_KEY = (VAR / "secret_key").read_text().strip()
 
 DEBUG = _flag("DEBUG", False)
-ALLOWED_HOSTS = os.environ.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+ALLOWED_HOSTS = [
+    host.strip() for host in os.environ.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+]
 HTTPS = _flag("TURNWISE_HTTPS", False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 14 * 24 * 3600

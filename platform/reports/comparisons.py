@@ -23,7 +23,7 @@ def comparisons(questions: QuestionSet, judged: Judged, rng: Generator) -> list[
     if not len(judged):
         return []
     if questions.key == "ssa":
-        found = compare_all(judged.labels(), rng)
+        found = compare_all(judged.labels, rng)
     else:
         binary = [question.key for question in questions.questions if question.level is Level.BINARY]
         found = _of_question(judged, binary[0], rng) if binary else []

@@ -3,7 +3,8 @@
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from typing import Self
 
 from asgiref.sync import sync_to_async
 
@@ -14,13 +15,13 @@ from studies.models import Study
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def csv_lines(study: Study) -> Iterator[str]:
+def csv_lines(study: Study) -> Generator[str]:
     yield _csv([LabelledTurn._fields])
     for batch in labelled_turns(study):
         yield _csv([[_harmless(value) for value in row] for row in batch])
 
 
-def jsonl_lines(study: Study) -> Iterator[str]:
+def jsonl_lines(study: Study) -> Generator[str]:
     for batch in labelled_turns(study):
         yield "".join(_json_line(row) for row in batch)
 
@@ -45,11 +46,27 @@ def _json_line(row: LabelledTurn) -> str:
     return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
-async def in_threads(chunks: Iterator[str]) -> AsyncIterator[str]:
-    """The chunks for an ASGI response, which would otherwise collect all of them before sending the first."""
+class InThreads:
+    """The chunks for an ASGI response, which would otherwise collect all of them before sending the first.
 
-    def step() -> str | None:
-        return next(chunks, None)
+    Django closes it in the thread of the request, where the transaction of an export that was broken off
+    can be ended.
+    """
 
-    while (chunk := await sync_to_async(step)()) is not None:
-        yield chunk
+    def __init__(self, chunks: Generator[str]) -> None:
+        self._chunks = chunks
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        chunk = await sync_to_async(self._next)()
+        if chunk is None:
+            raise StopAsyncIteration
+        return chunk
+
+    def _next(self) -> str | None:
+        return next(self._chunks, None)
+
+    def close(self) -> None:
+        self._chunks.close()

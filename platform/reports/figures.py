@@ -121,7 +121,7 @@ def _cells(questions: QuestionSet, judged: Judged, resamples: int) -> dict[str, 
     cells: dict[str, list[dict[str, Any]]] = {bot: [] for bot in judged.bots}
     rng = np.random.default_rng(SEED)
     if questions.key == "ssa":
-        for bot, found in estimates(judged.labels(), rng, method=METHOD, resamples=resamples).items():
+        for bot, found in estimates(judged.labels, rng, method=METHOD, resamples=resamples).items():
             sensible, specific, both = columns
             cells[str(bot)] = [
                 sensible.cell(found.score.sensibleness, found.sensibleness),

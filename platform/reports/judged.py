@@ -79,6 +79,7 @@ class Judged:
     def of_bot(self, bot: str) -> "Judged":
         return self.where(self.bot == bot)
 
+    @cached_property
     def labels(self) -> Labels:
         """The same rows as labels of sensibleness and specificity.
 

@@ -22,7 +22,7 @@ def rater_figures(questions: QuestionSet, judged: Judged) -> dict[str, Any]:
         return known
     known |= {"median_labels": float(np.median(counts)), "most_labels": int(counts.max())}
     if questions.key == "ssa":
-        found = influence(judged.labels())
+        found = influence(judged.labels)
         known |= {"influence": _largest(found), "alone": _alone(found)}
     return known
 

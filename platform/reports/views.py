@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
-from crowd.queries import progress
+from crowd.queries import finished_and_wanted, progress
 from reports import exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
@@ -20,17 +20,13 @@ from studies.queries import studies_of
 @require_GET
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
-    shown = [_with_progress(study) for study in studies_of(request.user).select_related("owner")]
+    found = studies_of(request.user)
+    numbers = finished_and_wanted(found)
+    shown = []
+    for study in found.select_related("owner"):
+        finished, target = numbers.get(study.pk, (0, 0))
+        shown.append({"study": study, "finished": finished, "target": target})
     return render(request, "reports/studies.html", {"studies": shown})
-
-
-def _with_progress(study: Study) -> dict[str, object]:
-    bots = progress(study)
-    return {
-        "study": study,
-        "finished": sum(bot.finished for bot in bots),
-        "target": sum(bot.target for bot in bots),
-    }
 
 
 @require_GET
@@ -117,11 +113,11 @@ def export_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 
 
 def _export(
-    request: HttpRequest, pk: int, lines: Callable[[Study], Iterator[str]], content_type: str, ending: str
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], content_type: str, ending: str
 ) -> StreamingHttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     chunks = lines(study)
-    body = exports.in_threads(chunks) if isinstance(request, ASGIRequest) else chunks
+    body = exports.InThreads(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(body, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="turnwise-{study.code}-turns.{ending}"'
     return response

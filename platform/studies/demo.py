@@ -25,11 +25,13 @@ The program may say things that are wrong, silly or unpleasant. Nobody reads alo
 stop at any time by closing the page; what you have sent until then is kept."""
 
 
-def create_demo_study(owner: User) -> Study:
-    """The demo study, open, with GenericBot and ELIZA. Safe to repeat: an existing one is returned."""
-    existing = Study.objects.filter(title=TITLE).first()
-    if existing:
-        return existing
+def create_demo_study(owner: User) -> Study | None:
+    """The demo study, open, with GenericBot and ELIZA. Safe to repeat: an existing one is returned.
+
+    None if it was renamed or deleted: an installation that has other studies does not get it again.
+    """
+    if Study.objects.exists():
+        return Study.objects.filter(title=TITLE).first()
     study = Study(title=TITLE, languages=["en"], instructions=INSTRUCTIONS, expected_minutes=10)
     save_study(study, owner=owner, consent_text=CONSENT, targets=dict.fromkeys(demo_bots(), 100))
     return set_state(study.pk, Study.State.OPEN)

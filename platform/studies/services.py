@@ -14,6 +14,13 @@ PROTOCOL_FIELDS = (
     "opening_speaker", "opening_text", "min_turns", "max_turns", "question_set", "labelling_moment", "blind",
 )  # fmt: skip
 
+# The others move on while a form is open, and saving it must not set them back.
+_EDITED_FIELDS = [
+    field.name
+    for field in Study._meta.concrete_fields
+    if field.name not in {"id", "code", "owner", "state", "created_at", "results_version"}
+]
+
 
 @transaction.atomic
 def save_study(study: Study, *, owner: User, consent_text: str, targets: Mapping[Bot, int]) -> Study:
@@ -24,10 +31,12 @@ def save_study(study: Study, *, owner: User, consent_text: str, targets: Mapping
     """
     if study.pk:
         _refuse_changed_protocol(study)
+        study.full_clean()
+        study.save(update_fields=_EDITED_FIELDS)
     else:
         study.owner = owner
-    study.full_clean()
-    study.save()
+        study.full_clean()
+        study.save()
     latest = study.consent_versions.last()
     if latest is None or latest.text != consent_text:
         ConsentVersion.objects.create(

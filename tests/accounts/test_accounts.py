@@ -44,7 +44,10 @@ def test_researchers_do_not_enter_the_admin(rex: User) -> None:
     client = Client()
     client.force_login(rex)
 
-    assert client.get("/admin/").status_code == 302
+    response = client.get("/admin/", follow=True)
+
+    assert response.status_code == 403
+    assert "You may not do that here" in response.content.decode()
 
 
 def test_somebody_switched_off_or_unknown_sees_nothing(study: Study, rex: User) -> None:

@@ -56,3 +56,21 @@ async def test_a_bot_switched_off_fails_with_the_cure(transactional_db: None) ->
 
     with pytest.raises(BotFailedError, match="switch it on under Bots"):
         await client.reply(bot.pk, HELLO)
+
+
+async def test_a_bot_that_failed_to_load_is_loaded_again_once_it_is_mended(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot = await Bot.objects.acreate(name="odd", adapter="scripted", configuration={"replies": []})
+    try:
+        with pytest.raises(BotFailedError, match="could not be loaded"):
+            await client.reply(bot.pk, HELLO)
+        await Bot.objects.filter(pk=bot.pk).aupdate(configuration={"replies": ["Mended."]})
+        with pytest.raises(BotFailedError, match="could not be loaded"):  # not at every request
+            await client.reply(bot.pk, HELLO)
+        monkeypatch.setattr(host, "RELOAD_SECONDS", -1.0)
+        reply = await client.reply(bot.pk, HELLO)
+    finally:
+        host.close()
+
+    assert reply.response.text == "Mended."

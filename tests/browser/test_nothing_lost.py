@@ -20,15 +20,16 @@ class Line:
     def __init__(self) -> None:
         self.sockets: list[WebSocketRoute] = []
         self.swallows: str | None = None  # a type of frame, in either direction
+        self.dead: list[WebSocketRoute] = []  # open on both sides, but nothing gets through
 
     async def connect(self, page: WebSocketRoute) -> None:
         server = page.connect_to_server()
         self.sockets.append(page)
-        page.on_message(lambda text: self.carry(text, server))
-        server.on_message(lambda text: self.carry(text, page))
+        page.on_message(lambda text: self.carry(page, text, server))
+        server.on_message(lambda text: self.carry(page, text, page))
 
-    def carry(self, text: str | bytes, to: WebSocketRoute) -> None:
-        if json.loads(text)["type"] != self.swallows:
+    def carry(self, page: WebSocketRoute, text: str | bytes, to: WebSocketRoute) -> None:
+        if page not in self.dead and json.loads(text)["type"] != self.swallows:
             to.send(text)
 
     async def break_(self) -> None:
@@ -100,6 +101,24 @@ async def test_finishing_in_one_tab_finishes_in_the_other(wanda: Visitor, short_
 @pytest.fixture
 def short_study(make_study: MakeStudy) -> Study:
     return make_study(min_turns=2, max_turns=4)
+
+
+async def test_a_line_that_dies_while_a_reply_is_awaited_is_noticed(
+    wanda: Visitor, study: Study, line: Line
+) -> None:
+    await wanda.page.clock.install()
+    await wanda.page.route_web_socket("**/ws/**", line.connect)
+    await wanda.start(study)
+    line.swallows = "bot_turn"
+    await wanda.say("Are you there?")
+    await expect(wanda.page.locator("#thinking")).to_be_visible()
+    line.dead.append(line.sockets[-1])
+    line.swallows = None
+
+    await wanda.page.clock.fast_forward(20_000)
+    await wanda.page.clock.fast_forward(10_000)
+    await expect(wanda.bubbles).to_have_text(["Hi!", "Are you there?", "Go on."])
+    assert len(line.sockets) == 2
 
 
 @pytest.mark.parametrize("lost", ["turn", "turn_saved"])

@@ -33,6 +33,10 @@ def test_a_worker_goes_from_the_link_to_the_chat(study: Study) -> None:
     assert "Scripty" not in chat.content.decode()
 
 
+def test_a_panel_may_check_the_link_without_reading_the_page(study: Study) -> None:
+    assert Client().head(f"/s/{study.code}/").status_code == 200
+
+
 def test_an_open_study_shows_the_name_of_the_bot(make_study: MakeStudy) -> None:
     study = make_study(blind=False)
     client = Client()
@@ -133,6 +137,46 @@ def test_knowing_a_panel_id_does_not_open_its_owners_work(study: Study) -> None:
     assert response.status_code == 409
     assert "resume code" in response.content.decode()
     assert COOKIE not in response.cookies
+
+
+@pytest.mark.parametrize("panel", ["PROLIFIC_PID=5f2c9d", ""])
+def test_a_known_panel_id_in_one_study_opens_no_other(make_study: MakeStudy, panel: str) -> None:
+    first, second = make_study(title="First"), make_study(title="Second")
+    owner, other = Client(), Client()
+    agree(owner, first, panel="PROLIFIC_PID=5f2c9d")
+    owner.post(f"/s/{first.code}/start/")
+
+    agree(other, second, panel="PROLIFIC_PID=5f2c9d")
+
+    assert other.get(f"/s/{second.code}/instructions/").status_code == 200
+    assert other.get(f"/s/{first.code}/chat/").status_code == 401
+    assert other.get(f"/s/{first.code}/thanks/").status_code == 401
+    assert agree(other, first, panel=panel).status_code == 409
+    assert Worker.objects.count() == 1
+
+
+def test_a_worker_of_two_studies_keeps_both_in_one_browser(make_study: MakeStudy) -> None:
+    first, second = make_study(title="First"), make_study(title="Second")
+    client = Client()
+    for study in (first, second):
+        agree(client, study)
+
+    assert client.get(f"/s/{first.code}/instructions/").status_code == 200
+    assert client.get(f"/s/{second.code}/instructions/").status_code == 200
+    assert Worker.objects.count() == 1
+
+
+def test_the_next_worker_on_a_shared_computer_begins_anew(study: Study) -> None:
+    client = Client()
+    agree(client, study, panel="PROLIFIC_PID=wanda")
+
+    again = client.get(f"/s/{study.code}/?PROLIFIC_PID=wanda")
+    other = client.get(f"/s/{study.code}/?PROLIFIC_PID=willy")
+    agree(client, study, panel="PROLIFIC_PID=willy")
+
+    assert again.status_code == 302
+    assert "Your consent" in other.content.decode()
+    assert [worker.panel_id for worker in Worker.objects.order_by("pk")] == ["wanda", "willy"]
 
 
 def test_odd_panel_ids_are_ignored(study: Study) -> None:

@@ -11,12 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bots import host
-from crowd.sessions import signed
 from dialogues import turn_taking
 from dialogues.models import Dialogue, Turn
 from labels.models import Label
 from studies.models import Study
-from tests.conftest import MakeStudy, Tab, start_dialogue, worker_of
+from tests.conftest import MakeStudy, Tab, session_cookie, start_dialogue, worker_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,7 +93,7 @@ async def exchange(dialogue: Dialogue, tabs: list[Tab], which: int, acknowledged
 @sync_to_async
 def begin(study: Study) -> tuple[Dialogue, str]:
     dialogue = start_dialogue(study)
-    return dialogue, signed(worker_of(dialogue).pk)
+    return dialogue, session_cookie(worker_of(dialogue))
 
 
 @sync_to_async

@@ -5,12 +5,14 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from dialogues.models import MAX_TEXT, Dialogue, Fault, Turn
-from dialogues.refusals import REFUSALS
-from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
+from crowd.models import Assignment
+from dialogues import turn_taking
+from dialogues.models import Dialogue, Fault, Turn
+from dialogues.queries import place_of
+from dialogues.turn_taking import Frame
+from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue, worker_of
 
 begin = sync_to_async(start_dialogue)
 make = sync_to_async
@@ -312,6 +314,27 @@ async def test_two_tabs_that_send_at_once_save_one_message(dialogue: Dialogue, o
     assert seen[0][1] in ("one", "two")
 
 
+async def test_a_message_sent_while_the_last_reply_is_still_being_told_is_answered(
+    make_study: MakeStudy, transactional_db: None
+) -> None:
+    study = await make(make_study)(labelling_moment="before_finish")
+    dialogue = await begin(study)
+    place = await make(lambda: place_of(dialogue.public_id, worker_of(dialogue).pk))()
+    answered = asyncio.Event()
+
+    async def tell(frame: Frame) -> None:
+        if frame["type"] == "bot_turn" and frame["turn"]["position"] == 4:
+            answered.set()
+        elif frame["type"] == "bot_turn":  # the worker was quicker than the rest of the telling
+            await turn_taking.take_turn(place, text="And then?", key=uuid4(), tell=tell)
+
+    await turn_taking.take_turn(place, text="Well?", key=uuid4(), tell=tell)
+    async with asyncio.timeout(10):
+        await answered.wait()
+
+    assert await texts(dialogue) == ["Hi!", "Well?", "Go on.", "And then?", "Go on."]
+
+
 async def test_a_slow_bot_holds_up_nobody_else(make_study: MakeStudy, open_tab: OpenTab) -> None:
     slow = await make(make_study)({"slow": 1}, script={"replies": ["Zzz."], "seconds": 1.5})
     quick = await make(make_study)({"quick": 1})
@@ -326,152 +349,19 @@ async def test_a_slow_bot_holds_up_nobody_else(make_study: MakeStudy, open_tab: 
     assert (await slow_tab.receive("bot_turn"))["turn"]["text"] == "Zzz."
 
 
-@pytest.mark.parametrize(
-    ("raw", "reason"),
-    [
-        ("{not json", "not_json"),
-        ("[1, 2]", "not_json"),
-        ("null", "not_json"),
-        ("[" * 5000, "not_json"),
-        ('{"type": "dance"}', "unknown_type"),
-        ('{"type": ["turn"]}', "unknown_type"),
-        ('{"type": "turn"}', "malformed"),
-        ('{"type": "turn", "text": 7, "key": "x"}', "malformed"),
-        ('{"type": "turn", "text": "Hi", "key": "not-a-uuid"}', "malformed"),
-        ('{"type": "label", "position": true, "answers": {}}', "malformed"),
-        (
-            '{"type": "label", "position": 99999999999999999999, "answers": {"sensible": false}}',
-            "unknown_turn",
-        ),
-        ('{"type": "label", "position": -1, "answers": {"sensible": false}}', "unknown_turn"),
-        ('{"type": "label", "position": 0, "answers": {"sensible": false}}', "not_to_label"),
-        ('{"type": "retry"}', "nothing_to_retry"),
-        ('{"type": "finish"}', "too_early"),
-        ('{"type": "turn", "text": "x", "key": "' + "k" * 70_000 + '"}', "too_long"),
-    ],
-)
-async def test_a_bad_frame_is_refused_with_its_reason(
-    dialogue: Dialogue, open_tab: OpenTab, raw: str, reason: str
-) -> None:
-    tab = await open_tab(dialogue)
-
-    await tab.send_raw(text=raw)
-
-    refused = await tab.receive("refused")
-    assert refused["reason"] == reason
-    assert refused["say"] == REFUSALS[reason]
-    assert await texts(dialogue) == ["Hi!"]
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"), [("", "empty"), (" \n\0 ", "empty"), ("x" * (MAX_TEXT + 1), "too_long")]
-)
-async def test_a_message_without_fitting_text_is_refused(
-    dialogue: Dialogue, open_tab: OpenTab, text: str, reason: str
-) -> None:
-    tab = await open_tab(dialogue)
-
-    assert (await tab.say(text))["reason"] == reason
-    assert await texts(dialogue) == ["Hi!"]
-
-
-async def test_the_longest_message_of_emoji_fits(dialogue: Dialogue, open_tab: OpenTab) -> None:
-    tab = await open_tab(dialogue)
-
-    await tab.say("😀" * MAX_TEXT)
-
-    assert (await texts(dialogue))[1] == "😀" * MAX_TEXT
-
-
-async def test_half_a_surrogate_pair_does_no_harm(dialogue: Dialogue, open_tab: OpenTab) -> None:
-    tab = await open_tab(dialogue)
-
-    await tab.say("Well \ud83d hello")
-
-    assert (await texts(dialogue))[1] == "Well  hello"
-
-
-async def test_a_refusal_repeats_nothing_secret_in_the_log(
-    dialogue: Dialogue, open_tab: OpenTab, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("DEBUG")
-    tab = await open_tab(dialogue, cookie="a-forged-cookie-0815")
-    honest = await open_tab(dialogue)
-
-    await honest.send_raw(text='{"type": "turn", "key": "k", "text": "my phone number is 555"')
-    await honest.receive("refused")
-
-    assert tab.first["reason"] == "no_session"
-    assert "0815" not in caplog.text
-    assert "555" not in caplog.text
-
-
-async def test_an_expired_session_is_turned_away(
+async def test_a_page_that_is_only_open_keeps_no_place(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowd.sessions.LIFETIME", -1)
-
+    """The page asks for a pong by itself; only what the worker does shows that they are at work."""
+    monkeypatch.setattr("dialogues.consumers.SECONDS_BETWEEN_SIGNS_OF_LIFE", -1.0)
     tab = await open_tab(dialogue)
+    since = dialogue.assignment.active_at
 
-    assert tab.first["reason"] == "no_session"
+    await tab.send(type="ping")
+    assert await tab.receive() == {"type": "pong"}
+    await Assignment.objects.aget(pk=dialogue.assignment_id, active_at=since)
 
-
-async def test_a_binary_frame_is_refused(dialogue: Dialogue, open_tab: OpenTab) -> None:
-    tab = await open_tab(dialogue)
-
-    await tab.send_raw(data=b"\x00\x01")
-
-    assert (await tab.receive("refused"))["reason"] == "not_json"
-
-
-async def test_a_flood_of_frames_ends_the_connection(dialogue: Dialogue, open_tab: OpenTab) -> None:
-    tab = await open_tab(dialogue)
-
-    for _ in range(60):
-        await tab.send(type="retry")
-    reasons = set()
-    while "too_fast" not in reasons:
-        reasons.add((await tab.receive("refused"))["reason"])
-
-    assert await tab.close_code() == 4429
-
-
-async def test_another_workers_dialogue_is_closed_to_mallory(study: object, open_tab: OpenTab) -> None:
-    wandas, mallorys = await begin(study), await begin(study)
-    mallory = await sync_to_async(lambda: mallorys.assignment.participation.worker)()
-
-    tab = await open_tab(wandas, worker=mallory)
-
-    assert tab.first["reason"] == "not_yours"
-    assert await tab.close_code() == 4403
-
-
-@pytest.mark.parametrize("cookie", ["", "forged", "eyJ3b3JrZXIiOjF9:1abc:def"])
-async def test_a_forged_session_is_turned_away(dialogue: Dialogue, open_tab: OpenTab, cookie: str) -> None:
-    tab = await open_tab(dialogue, cookie=cookie)
-
-    assert tab.first["reason"] == "no_session"
-    assert "resume code" in tab.first["say"]
-    assert await tab.close_code() == 4401
-
-
-async def test_an_unknown_dialogue_is_turned_away(dialogue: Dialogue, open_tab: OpenTab) -> None:
-    worker = await sync_to_async(lambda: dialogue.assignment.participation.worker)()
-    elsewhere = Dialogue(public_id=uuid4())
-
-    tab = await open_tab(elsewhere, worker=worker)
-
-    assert tab.first["reason"] == "unknown_dialogue"
-    assert await tab.close_code() == 4404
-
-
-def test_the_database_refuses_a_turn_after_the_end(dialogue: Dialogue) -> None:
-    Dialogue.objects.filter(pk=dialogue.pk).update(ending="bot_failed", ended_at=timezone.now())
-
-    with pytest.raises(IntegrityError, match="turn_only_in_open_dialogue"), transaction.atomic():
-        Turn.objects.create(dialogue=dialogue, position=1, text="Too late", created_at=timezone.now())
-
-
-def test_the_database_refuses_an_end_without_enough_labels(dialogue: Dialogue) -> None:
-    with pytest.raises(IntegrityError, match="dialogue_complete_has_enough_labels"), transaction.atomic():
-        Dialogue.objects.filter(pk=dialogue.pk).update(ending="complete", ended_at=timezone.now())
+    await tab.say("Hello")
+    await tab.send(type="ping")  # handled after what the message left to do
+    await tab.receive("pong")
+    assert await Assignment.objects.filter(pk=dialogue.assignment_id, active_at__gt=since).aexists()

@@ -13,7 +13,7 @@ from bots.models import Bot
 from bots.services import register_bot
 from studies.demo import create_demo_study
 from studies.models import Study
-from studies.services import save_study, set_state
+from studies.services import results_changed, save_study, set_state
 from tests.conftest import MakeStudy
 
 SignIn = Callable[[User], Client]
@@ -127,6 +127,48 @@ def test_an_unknown_state_changes_nothing(study: Study, rex: User, sign_in: Sign
 def test_the_database_refuses_a_study_that_cannot_be_finished(study: Study) -> None:
     with pytest.raises(IntegrityError, match="study_turn_limits"), transaction.atomic():
         Study.objects.filter(pk=study.pk).update(min_turns=15, max_turns=15)
+
+
+def test_saving_an_edited_study_sets_nothing_back_that_happened_meanwhile(
+    study: Study, rex: User, bot: Bot
+) -> None:
+    in_the_form = Study.objects.get(pk=study.pk)
+    in_the_form.title = "New title"
+    set_state(study.pk, Study.State.CLOSED)
+    for _ in range(5):
+        results_changed(study.pk)
+    before = Study.objects.get(pk=study.pk).results_version
+
+    save_study(in_the_form, owner=rex, consent_text="You talk to a machine.", targets={bot: 5})
+
+    after = Study.objects.get(pk=study.pk)
+    assert (after.title, after.state) == ("New title", Study.State.CLOSED)
+    assert after.results_version == before + 1
+
+
+def test_the_admin_edits_an_opened_study_but_not_its_protocol(
+    study: Study, ada: User, sign_in: SignIn
+) -> None:
+    address = f"/admin/studies/study/{study.pk}/change/"
+    client = sign_in(ada)
+    form = client.get(address).context["adminform"].form.initial
+    bots = {"study_bots-TOTAL_FORMS": "0", "study_bots-INITIAL_FORMS": "0"}
+
+    changes = {"title": "Renamed", "languages": "en", "min_turns": "2", "state": "draft"}
+    response = client.post(address, {k: v for k, v in form.items() if v is not None} | bots | changes)
+
+    study.refresh_from_db()
+    assert response.status_code == 302
+    assert (study.title, study.min_turns, study.state) == ("Renamed", 14, Study.State.OPEN)
+
+
+def test_a_demo_study_that_was_renamed_is_not_made_again(ada: User) -> None:
+    study = create_demo_study(ada)
+    Study.objects.filter(pk=study.pk).update(title="Ours now")
+    Bot.objects.update(active=False)
+
+    assert create_demo_study(ada) is None
+    assert Study.objects.count() == 1
 
 
 def test_the_demo_study_is_open_and_made_once(ada: User) -> None:

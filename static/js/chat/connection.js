@@ -8,6 +8,8 @@
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 const SILENCE_MS = 8000; // a frame that stays unanswered so long tells of a dead line
+const PING_MS = 20_000; // who only waits for a reply would else never learn that the line is dead
+const HANDSHAKE_MS = 20_000;
 const REFUSED_FROM = 4400;
 
 export class Connection {
@@ -25,6 +27,7 @@ export class Connection {
     this.watchdog = undefined;
     /** @type {ConnectionState} */
     this.state = "connecting";
+    setInterval(() => this.send({ type: "ping" }), PING_MS);
     addEventListener("online", () => this.hurry());
     addEventListener("pageshow", () => this.hurry());
     document.addEventListener("visibilitychange", () => !document.hidden && this.hurry());
@@ -35,6 +38,7 @@ export class Connection {
     this.become(this.state === "waiting" ? "waiting" : "connecting");
     const socket = new WebSocket(this.url);
     this.socket = socket;
+    this.watchdog = setTimeout(() => this.abandon(), HANDSHAKE_MS);
     socket.addEventListener("message", (event) => this.heard(socket, event));
     socket.addEventListener("close", (event) => this.lost(socket, event.code));
   }
@@ -60,6 +64,7 @@ export class Connection {
     clearTimeout(this.watchdog);
     this.watchdog = undefined;
     const frame = JSON.parse(event.data);
+    if (frame.type === "pong") return;
     if (frame.type === "state") {
       this.wait = FIRST_WAIT_MS;
       this.become("open");

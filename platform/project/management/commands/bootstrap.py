@@ -26,10 +26,12 @@ class Command(BaseCommand):
         with transaction.atomic():  # an admin is made only if the password gets as far as being shown
             admin = create_first_admin()
             owner = User.objects.filter(is_superuser=True).earliest("pk")
-            worker_path = create_demo_study(owner).get_entry_url()
+            demo = create_demo_study(owner)
+        worker_path = demo.get_entry_url() if demo else ""
         if options["json"]:
             self.stdout.write(json.dumps({"admin": admin, "worker_path": worker_path}))
             return
         if admin:
             self.stdout.write("First admin: {} / {}  (shown this once)".format(*admin))
-        self.stdout.write(f"Demo study: {worker_path}")
+        if demo:
+            self.stdout.write(f"Demo study: {worker_path}")
