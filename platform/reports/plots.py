@@ -52,7 +52,8 @@ def _is_ssa(result: Result) -> bool:
 def _scores(result: Result, references: Sequence[Reference], palette: Palette) -> Figure:
     """Bars of every score with its interval; the papers' SSA as lines."""
     bots, shares = result["bots"], _shares(result)
-    figure = Figure(figsize=(max(6.0, 2.2 + 1.5 * len(bots)), 4.2), layout="constrained")
+    per_bot = 1.5 if len(bots) < 5 else 1.0
+    figure = Figure(figsize=(max(6.0, 2.2 + per_bot * len(bots)), 4.2), layout="constrained")
     axes = figure.add_subplot()
     width = 0.8 / len(shares)
     for nth, (index, title) in enumerate(shares):
@@ -90,13 +91,12 @@ def _spread(cell: Cell) -> list[list[float]]:
 
 
 def _plane(result: Result, references: Sequence[Reference], palette: Palette) -> Figure:
-    """Each bot at its specificity and sensibleness, with both intervals; the papers' systems as diamonds."""
-    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+    """Each bot, by number, at its specificity and sensibleness with both intervals; the papers' systems."""
+    figure = Figure(figsize=(7.6, 5.2), layout="constrained")
     axes = figure.add_subplot()
     axes.set(xlim=(0, 100), ylim=(0, 100), xlabel="specificity, percent", ylabel="sensibleness, percent")
     axes.fill_between([0, 100], [0, 100], color=palette.grid, alpha=0.12, linewidth=0)
     axes.text(97, 3, "cannot be: specific but not sensible", ha="right", fontsize=8)
-    taken: list[tuple[float, float]] = []
     for reference in references:
         axes.plot(
             reference.specificity,
@@ -106,8 +106,15 @@ def _plane(result: Result, references: Sequence[Reference], palette: Palette) ->
             markerfacecolor="none",
             color=palette.reference,
         )
-        _name(axes, reference.specificity, reference.sensibleness, reference.system, taken, 8)
-    for bot in result["bots"]:
+        side = 1.8 if reference.specificity < 70 else -1.8
+        axes.text(
+            reference.specificity + side,
+            reference.sensibleness + 2,
+            reference.system,
+            fontsize=8,
+            ha="left" if side > 0 else "right",
+        )
+    for number, bot in enumerate(result["bots"], 1):
         sensible, specific, _ = bot["cells"]
         if "low" in sensible and "low" in specific:
             axes.errorbar(
@@ -118,19 +125,14 @@ def _plane(result: Result, references: Sequence[Reference], palette: Palette) ->
                 color=palette.series[0],
                 linewidth=1,
             )
-        axes.plot(specific["value"], sensible["value"], "o", markersize=7, color=palette.series[0])
-        _name(axes, specific["value"], sensible["value"], bot["bot"], taken, 10)
+        name = f"{number}  {bot['bot']}"
+        axes.plot(
+            specific["value"], sensible["value"], "o", markersize=7, color=palette.series[0], label=name
+        )
+        axes.text(specific["value"] + 1.2, sensible["value"] + 1.4, str(number), fontsize=10, weight="bold")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, handlelength=1, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def _name(axes: Axes, x: float, y: float, name: str, taken: list[tuple[float, float]], size: int) -> None:
-    """Write a name beside its point, a line lower for each name that is there already."""
-    place = (x + 1.8, y + 2.2) if x < 70 else (x - 1.8, y + 2.2)
-    while any(abs(place[0] - left) < 22 and abs(place[1] - line) < 3.6 for left, line in taken):
-        place = (place[0], place[1] - 3.7)
-    taken.append(place)
-    axes.text(*place, name, fontsize=size, va="center", ha="left" if x < 70 else "right")
 
 
 def _by_reply(result: Result, references: Sequence[Reference], palette: Palette) -> Figure:

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 
 from reports.palettes import OF_PAGE, SVG, Palette
 
+# Pixels of the page for a point of the figure: its small print is then as large as the page's.
+SCALE = 1.35
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 # It tells every step of subsetting a font.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
@@ -30,8 +32,8 @@ def for_page(figure: Figure, name: str, description: str) -> str:
                 parent.remove(child)
         _present(parent)
     _rename_ids(root, name)
-    for size in ("width", "height"):
-        root.attrib.pop(size, None)
+    root.set("width", str(round(SCALE * float(root.attrib["viewBox"].split()[2]))))
+    root.attrib.pop("height", None)  # follows from the width
     root.set("role", "img")
     root.set("aria-label", description)
     return ElementTree.tostring(root, encoding="unicode")

@@ -61,7 +61,9 @@ class TestOfAStudy:
     def test_the_plane_has_the_papers_systems(self, reported: Study) -> None:
         svg = Chart.objects.get(report__study=reported, name="plane").svg
 
-        assert {"Human", "Meena (full)", "XiaoIce", "Scripty"} <= set(ElementTree.fromstring(svg).itertext())
+        assert {"Human", "Meena (full)", "XiaoIce", "1", "1  Scripty"} <= set(
+            ElementTree.fromstring(svg).itertext()
+        )
 
     def test_what_a_chart_refers_to_is_in_it_and_in_no_other(self, reported: Study) -> None:
         ids: list[str] = []
