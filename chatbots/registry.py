@@ -9,6 +9,7 @@ import difflib
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -62,14 +63,15 @@ class Registry:
         """Register the decorated class.
 
         Args:
-            name: lower-case identifier; what studies, files and people call the bot from now on.
+            name: lower-case letters, digits, hyphens and underscores, a letter first; what studies, files
+                and people call the bot from now on.
 
         Raises:
-            ValueError: the name is not a lower-case identifier.
+            ValueError: the name has other characters.
             DuplicateBotError: another class has the name.
         """
-        if not (name.isidentifier() and name == name.lower()):
-            raise ValueError(f"@register({name!r}): use lower-case letters, digits and underscores only.")
+        if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
+            raise ValueError(f"@register({name!r}): use lower-case letters, digits, - and _ only.")
 
         def add(bot: BotClass) -> BotClass:
             present = self._classes.get(name)

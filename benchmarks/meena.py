@@ -1,0 +1,335 @@
+"""Meena's figures: prints JSON. Run as `python benchmarks/meena.py [--device cpu|cuda] [--repeats 5]`.
+
+Every figure is a median over repeats, taken in turn so that a busy machine slows all of them alike. On the
+CPU, seconds are processor seconds of one thread, which others on the machine do not change much; on a GPU,
+they are seconds of the clock.
+
+On the CPU, with random weights of about 33 million parameters in float32:
+
+- `reply`: 20 samples of 32 tokens for one context: ours; `transformers` `generate` on a BART of equal size;
+and
+  the floor, the matrix products alone, in the shapes of our model. Each with PyTorch's default products
+  (`…_float32`) and with those that the bots use (`chatbots.meena.precision`);
+- `eight_contexts`: replies per second of eight contexts at once over those of one;
+- `training`: tokens per second (contexts and responses) of one update, ours and of PyTorch's `nn.Transformer`
+  with about as many parameters;
+- `corpus`: megabytes of text per second on one core, and the share of that time inside sentencepiece.
+
+On a GPU, with random weights in bf16:
+
+- `reply`: `meena-2.6b`, 20 samples of 32 tokens, against reading the weights once per token;
+- `training`: the largest model of its shape that fits, as a share of the matrix rate measured on the same
+chip.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from chatbots.meena.config import MeenaConfig, preset
+from chatbots.meena.corpus.building import Corpus, CorpusSettings
+from chatbots.meena.model import Meena, count_parameters
+from chatbots.meena.perplexity import negative_log_likelihood
+from chatbots.meena.precision import fast_products
+from chatbots.meena.sampling import SamplingSettings, sample_all
+
+SAMPLES, TOKENS, CONTEXT = 20, 32, 60
+ALL = SamplingSettings(samples=SAMPLES, temperature=1.0)
+MEDIUM = MeenaConfig(hidden_size=512, heads=8, decoder_blocks=3, response_length=TOKENS)
+MEASURES = dict[str, object]
+
+
+def seconds(work: Callable[[], object], device: torch.device) -> float:
+    """How long one call takes; processor time on the CPU."""
+    clock = time.perf_counter if device.type == "cuda" else time.process_time
+    started = clock()
+    work()
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return clock() - started
+
+
+def medians(
+    works: Mapping[str, Callable[[], object]], repeats: int, device: torch.device
+) -> dict[str, float]:
+    """Median seconds of each work, all of them in turn, after one round that is not counted."""
+    rounds = [{name: seconds(work, device) for name, work in works.items()} for _ in range(repeats + 1)]
+    return {name: statistics.median(each[name] for each in rounds[1:]) for name in works}
+
+
+def random_model(config: MeenaConfig, device: torch.device, dtype: torch.dtype = torch.float32) -> Meena:
+    """A model that hardly ever ends a response, so that all samples have the full length."""
+    with torch.device("meta"):
+        model = Meena(config)
+    model = model.to(dtype).to_empty(device=device).eval().requires_grad_(False)
+    model.reset_positions()
+    model.to(device)
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.02)
+    return model
+
+
+def contexts(number: int) -> list[list[int]]:
+    """Contexts of random tokens."""
+    generator = random.Random(number)
+    return [[generator.randrange(5, 8192) for _ in range(CONTEXT)] for _ in range(number)]
+
+
+def reply(model: Meena, number: int = 1) -> Callable[[], object]:
+    """Sampling for that many contexts at once."""
+    given = contexts(number)
+    return lambda: sample_all(model, given, range(number), ALL, room=number)
+
+
+@torch.inference_mode()
+def matrix_products(model: Meena) -> None:
+    """The products of all layers that one reply needs, and nothing between them."""
+    per_token: list[Tensor] = []
+    per_context: list[Tensor] = []
+    for name, layer in model.named_modules():
+        if isinstance(layer, nn.Linear):
+            once_per_context = name.startswith("encoder.") or "encoder_attention.key_value" in name
+            (per_context if once_per_context else per_token).append(layer.weight)
+    device, dtype = model.embedding.weight.device, model.embedding.weight.dtype
+    inputs = {d: torch.randn(SAMPLES, d, device=device, dtype=dtype) for d in {w.size(1) for w in per_token}}
+    states = {
+        d: torch.randn(CONTEXT, d, device=device, dtype=dtype) for d in {w.size(1) for w in per_context}
+    }
+    for weight in per_context:
+        linear(states[weight.size(1)], weight)
+    for _ in range(TOKENS):
+        for weight in per_token:
+            linear(inputs[weight.size(1)], weight)
+        linear(inputs[model.config.hidden_size], model.embedding.weight)
+
+
+def bart_reply() -> tuple[Callable[[], object], int]:
+    """The same samples from `transformers`, and the model's parameters."""
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    config = BartConfig(
+        vocab_size=8192,
+        d_model=512,
+        max_position_embeddings=256,
+        encoder_layers=1,
+        decoder_layers=6,
+        encoder_ffn_dim=2048,
+        decoder_ffn_dim=2048,
+        encoder_attention_heads=8,
+        decoder_attention_heads=8,
+    )
+    model: Any = BartForConditionalGeneration(config)
+    model.eval()
+    tokens = torch.tensor(contexts(1))
+
+    def generate() -> object:
+        with torch.inference_mode():
+            return model.generate(
+                tokens,
+                do_sample=True,
+                top_k=0,
+                num_return_sequences=SAMPLES,
+                min_new_tokens=TOKENS,
+                max_new_tokens=TOKENS,
+            )
+
+    return generate, sum(parameter.numel() for parameter in model.parameters())
+
+
+class PlainTransformer(nn.Module):
+    """PyTorch's own encoder and decoder between shared embeddings: what training is compared with."""
+
+    def __init__(self, hidden_size: int, decoder_layers: int) -> None:
+        """Build it with one encoder layer, pre-norm."""
+        super().__init__()
+        self.embedding = nn.Embedding(8192, hidden_size)
+        self.layers = nn.Transformer(
+            hidden_size, 8, 1, decoder_layers, 4 * hidden_size, 0.1, batch_first=True, norm_first=True
+        )
+
+    def forward(self, given: Tensor, inputs: Tensor) -> Tensor:
+        """Scores of the next tokens: (n, s), (n, t) → (n, t, v)."""
+        mask = nn.Transformer.generate_square_subsequent_mask(inputs.size(1), device=inputs.device)
+        states: Tensor = self.layers(
+            self.embedding(given), self.embedding(inputs), tgt_mask=mask, tgt_is_causal=True
+        )
+        return states @ self.embedding.weight.t()
+
+
+def update(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Callable[[], object]:
+    """One training step without the optimiser, which both would share."""
+
+    def work() -> None:
+        given, targets = batch
+        model.zero_grad(set_to_none=True)
+        with torch.autocast(given.device.type, torch.bfloat16):
+            scores = model(given, targets)
+        torch.autograd.backward(negative_log_likelihood(scores, targets) / targets.numel())
+
+    return work
+
+
+def random_batch(size: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Contexts of 64 and responses of 32 random tokens."""
+    return tuple(torch.randint(5, 8192, (size, length), device=device) for length in (64, 32))  # type: ignore[return-value]
+
+
+def measure_corpus() -> MEASURES:
+    """Build a corpus of made-up conversations in one process."""
+    generator = random.Random(0)
+    words = ["".join(generator.choices("etaoinshrdlu", k=generator.randint(2, 8))) for _ in range(5000)]
+    with tempfile.TemporaryDirectory() as folder:
+        part = Path(folder) / "talk.jsonl"
+        with part.open("w") as file:
+            for number in range(8000):
+                turns = [" ".join(generator.choices(words, k=generator.randint(3, 20))) for _ in range(10)]
+                file.write(json.dumps({"id": str(number), "turns": turns}) + "\n")
+        corpus = Corpus(Path(folder) / "corpus", [part], CorpusSettings(vocabulary_size=2000, safety="none"))
+        scan = seconds(lambda: corpus.scan(part), torch.device("cpu"))
+        corpus.learn_tokenizer()
+        encode = seconds(lambda: corpus.encode(part), torch.device("cpu"))
+        spent = corpus.merge()["seconds"]
+        size = part.stat().st_size / 1e6
+    return {
+        "megabytes_per_second": size / (scan + encode),
+        "encode_megabytes_per_second": size / encode,
+        "sentencepiece_share_of_encode": spent["sentencepiece"] / spent["total"],
+    }
+
+
+def measure_cpu(repeats: int) -> MEASURES:
+    """All figures of the CPU."""
+    device, model = torch.device("cpu"), random_model(MEDIUM, torch.device("cpu"))
+    generate, bart_size = bart_reply()
+    works = {
+        "ours": reply(model),
+        "transformers": generate,
+        "matrix_products": lambda: matrix_products(model),
+        "ours_eight": reply(model, 8),
+    }
+    fast = {name: within_fast_products(work) for name, work in works.items()}
+    taken = medians({f"{name}_float32": work for name, work in works.items()} | fast, repeats, device)
+    evolved, plain = Meena(MEDIUM).train(), PlainTransformer(512, 6).train()
+    trained = medians(
+        {"ours": update(evolved, random_batch(16, device)), "plain": update(plain, random_batch(16, device))},
+        repeats,
+        device,
+    )
+    positions = 16 * 96
+    return {
+        "parameters": {"ours": count_parameters(MEDIUM)["total"], "bart": bart_size, "plain": size_of(plain)},
+        "reply": {
+            "seconds": {name: value for name, value in taken.items() if "eight" not in name},
+            "transformers_as_it_comes_over_ours": taken["transformers_float32"] / taken["ours"],
+            "transformers_over_ours": taken["transformers"] / taken["ours"],
+            "transformers_over_ours_float32": taken["transformers_float32"] / taken["ours_float32"],
+            "ours_over_matrix_products": taken["ours"] / taken["matrix_products"],
+            "ours_over_matrix_products_float32": taken["ours_float32"] / taken["matrix_products_float32"],
+        },
+        "eight_contexts": {
+            "seconds": taken["ours_eight"],
+            "throughput_over_one": 8 * taken["ours"] / taken["ours_eight"],
+        },
+        "training": {
+            "tokens_per_second": {name: positions / each for name, each in trained.items()},
+            "ours_over_plain": trained["plain"] / trained["ours"],
+        },
+        "corpus": measure_corpus(),
+    }
+
+
+def within_fast_products(work: Callable[[], object]) -> Callable[[], object]:
+    """The same with the products that the bots use."""
+
+    def fast() -> object:
+        with fast_products():
+            return work()
+
+    return fast
+
+
+def size_of(model: nn.Module) -> int:
+    """Parameters of a model."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def matrix_rate(device: torch.device) -> float:
+    """Floating-point operations per second of a large bf16 product on this chip."""
+    size = 8192
+    a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
+    taken = medians({"product": lambda: [a @ b for _ in range(10)]}, 3, device)
+    return 10 * 2 * size**3 / taken["product"]
+
+
+def memory_rate(device: torch.device) -> float:
+    """Bytes per second that this chip reads."""
+    held = torch.zeros(2**31, device=device, dtype=torch.int8)
+    taken = medians({"read": lambda: [held.view(torch.int64).sum() for _ in range(10)]}, 3, device)
+    return 10 * held.numel() / taken["read"]
+
+
+def measure_cuda(repeats: int) -> MEASURES:
+    """All figures of a GPU."""
+    device = torch.device("cuda")
+    largest = replace(preset("meena-2.6b"), response_length=TOKENS)
+    model = random_model(largest, device, torch.bfloat16)
+    taken = medians({"reply": reply(model)}, repeats, device)["reply"]
+    floor = TOKENS * 2 * size_of(model) / memory_rate(device)
+    del model
+    torch.cuda.empty_cache()
+    return {
+        "device": torch.cuda.get_device_name(device),
+        "reply": {"seconds": taken, "reading_the_weights": floor, "over_reading": taken / floor},
+        "training": measure_cuda_training(repeats, device),
+    }
+
+
+def measure_cuda_training(repeats: int, device: torch.device) -> MEASURES:
+    """One update of the largest model of Meena's width that fits, forward and backward."""
+    for blocks in (13, 11, 9, 7, 5, 3):
+        config = replace(preset("meena-2.6b"), decoder_blocks=blocks)
+        try:
+            model, batch = Meena(config).to(device).train(), random_batch(128, device)
+            taken = medians({"update": update(model, batch)}, repeats, device)["update"]
+        except torch.cuda.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            continue
+        counts = count_parameters(config)
+        # Forward and backward: 6 operations per weight and position; attention's own products are left out.
+        work = (
+            6 * batch[0].size(0) * (64 * counts["encoder"] + 32 * (counts["decoder"] + counts["embedding"]))
+        )
+        return {
+            "decoder_blocks": blocks,
+            "seconds": taken,
+            "share_of_matrix_rate": work / taken / matrix_rate(device),
+        }
+    return {"fits": False}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    measured = measure_cuda(options.repeats) if options.device == "cuda" else measure_cpu(options.repeats)
+    print(json.dumps({"torch": torch.__version__, **measured}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Meena (base) and Meena (full): one model, two ways of choosing a reply."""
+
+import hashlib
+import logging
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response
+from chatbots.errors import ConfigurationError, Problem
+from chatbots.registry import register
+
+CODE = Path(__file__).parents[1] / "meena"
+SHIPPED = CODE / "pretrained"
+"""Where the model of this repository is, if it has one."""
+
+logger = logging.getLogger(__name__)
+
+
+class MeenaConfiguration(BotConfiguration):
+    """Which model, where it computes, and how replies are drawn."""
+
+    checkpoint: str = Field(
+        str(SHIPPED), description="Folder of the model: weights, configuration, tokenizer."
+    )
+    device: str = Field("cpu", description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.")
+    precision: Literal["fast", "fp32", "bf16"] = Field(
+        "fast", description="Weights in float32 with the CPU's fastest products, plain float32, or bf16."
+    )
+    samples: int = Field(20, ge=1, le=400, description="Responses drawn per reply (N).")
+    temperature: float = Field(0.88, gt=0, description="Divides the scores before sampling (T).")
+    top_k: int | None = Field(None, ge=1, description="Draw from this many likeliest tokens; empty for all.")
+    rank_by: Literal["per_token", "total"] = Field(
+        "per_token", description="Rank by log-likelihood per token, or by the total."
+    )
+    avoid_repetition: bool = Field(False, description="Remove candidates that repeat an earlier turn.")
+    safety: Literal["none", "profanity-check"] = Field(
+        "none", description="Classifier that removes candidates."
+    )
+    batch: int = Field(8, ge=1, description="Dialogues that are answered together, at most.")
+
+
+@register("meena-base")
+class MeenaBaseBot(Bot):
+    """Evolved Transformer that draws 20 replies and says the likeliest: Meena (base).
+
+    Source: Adiwardana et al. 2020, arXiv:2001.09977, section 3.4.
+    """
+
+    Configuration: ClassVar[type[BotConfiguration]] = MeenaConfiguration
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "sentencepiece")
+
+    def __init__(self, configuration: BotConfiguration) -> None:
+        """Load the model.
+
+        Raises:
+            ConfigurationError: there is no model in the folder of the configuration.
+            CheckpointError: its files do not fit together.
+            ModuleNotFoundError: PyTorch or another library for models is not installed.
+        """
+        super().__init__(configuration)
+        assert isinstance(configuration, MeenaConfiguration)
+        self._folder, self._batch = Path(configuration.checkpoint), configuration.batch
+        if not (self._folder / "config.json").exists():
+            cure = "no model is there. Train one (docs/meena.md) and name its folder."
+            raise ConfigurationError(self.name, [Problem("checkpoint", configuration.checkpoint, cure)])
+        self._responder = load_responder(self._folder, configuration)
+
+    @property
+    def max_batch(self) -> int:
+        """As configured."""
+        return self._batch
+
+    def respond(self, contexts: Sequence[Context]) -> list[Response]:
+        """The best of the samples drawn for each context; see `chatbots.meena.responder` for the fallback."""
+        conversations = [[turn.text for turn in context.turns] for context in contexts]
+        replies = self._responder.reply(conversations, [seed_of(context) for context in contexts])
+        return [_response(reply) for reply in replies]
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """As of every bot, and the hashes of the model's code, weights and tokenizer."""
+        files = {
+            name: self._folder / name for name in ("config.json", "model.safetensors", "tokenizer.model")
+        }
+        return {
+            **super().fingerprint(),
+            "model_code": hash_of(sorted(CODE.glob("*.py"))),
+            "model": {name: hash_of([path]) for name, path in files.items()},
+        }
+
+
+@register("meena-full")
+class MeenaFullBot(MeenaBaseBot):
+    """Meena (base) with top-k sampling, a rule against repetition and a safety layer: Meena (full).
+
+    Source: Adiwardana et al. 2020, arXiv:2001.09977, section 5.
+    """
+
+    class Configuration(MeenaConfiguration):
+        """The settings of Meena (full)."""
+
+        temperature: float = Field(1.0, gt=0, description="Divides the scores before sampling (T).")
+        top_k: int | None = Field(
+            40, ge=1, description="Draw from this many likeliest tokens; empty for all."
+        )
+        avoid_repetition: bool = Field(True, description="Remove candidates that repeat an earlier turn.")
+        safety: Literal["none", "profanity-check"] = Field(
+            "profanity-check", description="Classifier that removes candidates."
+        )
+
+    libraries = ("torch", "sentencepiece", "alt-profanity-check")
+
+
+def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:
+    """A `chatbots.meena.responder.Responder` with the model of that folder."""
+    import torch
+
+    from chatbots.meena.checkpoint import load_checkpoint
+    from chatbots.meena.responder import Responder
+    from chatbots.meena.safety import CLASSIFIERS
+    from chatbots.meena.sampling import SamplingSettings
+
+    dtype = torch.bfloat16 if configuration.precision == "bf16" else torch.float32
+    model, tokenizer = load_checkpoint(folder, device=torch.device(configuration.device), dtype=dtype)
+    settings = SamplingSettings(
+        samples=configuration.samples,
+        temperature=configuration.temperature,
+        top_k=configuration.top_k,
+        rank_by=configuration.rank_by,
+    )
+    return Responder(
+        model,
+        tokenizer,
+        settings,
+        avoid_repetition=configuration.avoid_repetition,
+        safety=CLASSIFIERS[configuration.safety](),
+        room=configuration.batch,
+        fast=configuration.precision == "fast",
+    )
+
+
+def seed_of(context: Context) -> int:
+    """The context's seed with the number of turns mixed in, so that one may serve a whole dialogue."""
+    if context.seed is None:
+        return secrets.randbits(64)
+    mixed = hashlib.blake2b(f"{context.seed} {len(context.turns)}".encode(), digest_size=8)
+    return int.from_bytes(mixed.digest(), "big")
+
+
+def _response(reply: Any) -> Response:
+    """With the candidates that the reply was chosen from: those not removed, or those of the fallback."""
+    if reply.fallback:
+        logger.warning(
+            "All %d candidates were removed: said '%s' fallback.", len(reply.candidates), reply.fallback
+        )
+    candidates = tuple(
+        Candidate(candidate.text, candidate.per_token)
+        for candidate in reply.candidates
+        if candidate.removed == (reply.fallback or None)
+    )
+    return Response(reply.text, candidates, reply.tokens)
+
+
+def hash_of(paths: Sequence[Path]) -> str:
+    """SHA-256, in hexadecimal, of the files' contents in that order."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

@@ -1,0 +1,183 @@
+"""Multi-head attention, of a sequence to itself and of the decoder to the encoder.
+
+Shapes: n sequences (or rows of a decoding batch), c contexts, t positions that ask, s positions that answer,
+d hidden size, h heads, e = d / h.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from chatbots.meena.cache import Rows
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """(n, t, d) → (n, h, t, e)."""
+    return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None,
+    causal: bool = False,
+    dropout: float = 0.0,
+) -> Tensor:
+    """Scaled dot-product attention by PyTorch's fused kernel.
+
+    Args:
+        query: (n, h, t, e).
+        key: (n, h, s, e).
+        value: (n, h, s, e).
+        mask: True where attention may go, broadcast to (n, h, t, s); None for everywhere.
+        causal: whether position i sees only positions up to i.
+        dropout: share of attention weights dropped.
+
+    Returns:
+        The heads' results side by side, (n, t, d).
+    """
+    given = query.dtype
+    if query.requires_grad and query.device.type == "cpu":
+        # On the CPU, the fused kernel's backward pass takes ten times as long in bf16 as in float32.
+        query, key, value = query.float(), key.float(), value.float()
+    with torch.autocast(query.device.type, enabled=False):
+        mixed = scaled_dot_product_attention(
+            query, key, value, attn_mask=mask, is_causal=causal, dropout_p=dropout
+        )
+    return mixed.to(given).transpose(1, 2).flatten(2)
+
+
+class SelfAttention(nn.Module):
+    """Attention of a sequence to itself; projections without bias.
+
+    Args:
+        hidden_size: d.
+        heads: h, a divisor of d.
+        dropout: share of attention weights dropped in training.
+        causal: whether a position sees only itself and earlier ones.
+    """
+
+    def __init__(self, hidden_size: int, heads: int, *, dropout: float, causal: bool) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.causal = causal
+        self.query_key_value = nn.Linear(hidden_size, 3 * hidden_size, bias=False)
+        self.output = nn.Linear(hidden_size, hidden_size, bias=False)
+
+    def forward(self, x: Tensor, is_real: Tensor | None = None) -> Tensor:
+        """Attend within whole sequences.
+
+        Args:
+            x: normed input, (n, t, d).
+            is_real: False at padding, (n, t); not needed where causality already hides it.
+
+        Returns:
+            (n, t, d).
+        """
+        query, key, value = (
+            split_heads(part, self.heads) for part in self.query_key_value(x).chunk(3, dim=-1)
+        )
+        mask = None if is_real is None else is_real[:, None, None, :]
+        dropout = self.dropout if self.training else 0.0
+        attended: Tensor = self.output(
+            attend(query, key, value, mask=mask, causal=self.causal, dropout=dropout)
+        )
+        return attended
+
+    def step(self, x: Tensor, past: Tensor, rows: Rows) -> Tensor:
+        """Attend from one new position per row to it and all before it.
+
+        Args:
+            x: normed input of the new position, (n, d).
+            past: keys and values of earlier positions, side by side, (≥ n, capacity, 2d); the new ones are
+                written into it.
+            rows: which positions are new, and which earlier ones each row has.
+
+        Returns:
+            (n, d).
+        """
+        query, key_value = self.query_key_value(x).split((x.size(-1), 2 * x.size(-1)), dim=-1)
+        past[rows.indices, rows.positions] = key_value
+        key, value = past[: rows.count, : rows.longest].chunk(2, dim=-1)
+        mixed = attend(
+            split_heads(query.unsqueeze(1), self.heads),
+            split_heads(key, self.heads),
+            split_heads(value, self.heads),
+            mask=rows.has_position,
+        )
+        attended: Tensor = self.output(mixed.squeeze(1))
+        return attended
+
+
+class EncoderAttention(nn.Module):
+    """Attention of the decoder to the encoder's output; projections without bias.
+
+    The keys and values depend on the context alone: `memory` computes them once, and every sample of a
+    response to that context uses the same ones.
+
+    Args:
+        hidden_size: d.
+        heads: h, a divisor of d.
+        dropout: share of attention weights dropped in training.
+    """
+
+    def __init__(self, hidden_size: int, heads: int, *, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.query = nn.Linear(hidden_size, hidden_size, bias=False)
+        self.key_value = nn.Linear(hidden_size, 2 * hidden_size, bias=False)
+        self.output = nn.Linear(hidden_size, hidden_size, bias=False)
+
+    def memory(self, encoded: Tensor) -> Tensor:
+        """Keys and values of the encoder's output, side by side: (c, s, d) → (c, s, 2d)."""
+        key_value: Tensor = self.key_value(encoded)
+        return key_value
+
+    def forward(self, x: Tensor, memory: Tensor, is_real: Tensor) -> Tensor:
+        """Attend to the contexts.
+
+        Args:
+            x: normed input, (c, t, d).
+            memory: what `memory` returned, (c, s, 2d).
+            is_real: False at the padding of the contexts, (c, s).
+
+        Returns:
+            (c, t, d).
+        """
+        attended: Tensor = self.output(self._mix(self.query(x), memory, is_real))
+        return attended
+
+    def step(self, x: Tensor, memory: Tensor, rows: Rows) -> Tensor:
+        """Attend from one new position per row to the row's context.
+
+        The samples of one context are the positions that ask: they share its keys and values without a copy.
+
+        Args:
+            x: normed input of the new position, (n, d).
+            memory: of all contexts in the batch, (≥ c, capacity, 2d).
+            rows: which context each row answers.
+
+        Returns:
+            (n, d).
+        """
+        query = rows.group_by_context(self.query(x))  # (c, samples, d)
+        mixed = self._mix(query, memory[: rows.contexts, : rows.context_length], rows.context_is_real)
+        attended: Tensor = self.output(rows.ungroup(mixed))
+        return attended
+
+    def _mix(self, query: Tensor, memory: Tensor, is_real: Tensor) -> Tensor:
+        """Average the values by attention: (c, t, d), (c, s, 2d), (c, s) → (c, t, d)."""
+        key, value = memory.chunk(2, dim=-1)
+        return attend(
+            split_heads(query, self.heads),
+            split_heads(key, self.heads),
+            split_heads(value, self.heads),
+            mask=is_real[:, None, None, :],
+            dropout=self.dropout if self.training else 0.0,
+        )

@@ -1,0 +1,149 @@
+"""Weights on disk: safetensors and JSON, never pickles.
+
+A checkpoint is a folder: `model.safetensors`, `config.json`, `tokenizer.model`, and for going on with
+training `training.safetensors` and `training.json`. It is written under another name and renamed when
+complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.model import Meena
+from chatbots.meena.tokenizer import Tokenizer
+
+
+class CheckpointError(Exception):
+    """A checkpoint that cannot be used; the message says why and what to do."""
+
+
+def save_checkpoint(
+    folder: Path,
+    *,
+    config: MeenaConfig,
+    weights: Mapping[str, Tensor],
+    tokenizer: Tokenizer,
+    training: tuple[Mapping[str, Tensor], Mapping[str, Any]] | None = None,
+) -> None:
+    """Write a checkpoint so that it is complete or absent; an older one of that name stays until then.
+
+    Args:
+        folder: the checkpoint to be.
+        config: shape of the model.
+        weights: its parameters by name.
+        tokenizer: the one it was trained with.
+        training: tensors and plain values needed to go on.
+
+    Raises:
+        OSError: no space is left, for instance; nothing is left behind.
+    """
+    unfinished = folder.with_name(folder.name + ".part")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    try:
+        unfinished.mkdir(parents=True)
+        save_file(
+            {name: weight.contiguous() for name, weight in weights.items()}, unfinished / "model.safetensors"
+        )
+        (unfinished / "config.json").write_text(json.dumps(config.to_dict(), indent=1))
+        (unfinished / "tokenizer.model").write_bytes(tokenizer.model)
+        if training:
+            save_file(dict(training[0]), unfinished / "training.safetensors")
+            (unfinished / "training.json").write_text(json.dumps(training[1], indent=1))
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(unfinished, folder)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise OSError(
+            f"The checkpoint {folder} could not be written: {error}. Older ones are intact."
+        ) from error
+
+
+def load_checkpoint(
+    folder: Path, *, device: torch.device | None = None, dtype: torch.dtype = torch.float32
+) -> tuple[Meena, Tokenizer]:
+    """Read a model for use: in evaluation mode, with its tokenizer.
+
+    Args:
+        folder: what `save_checkpoint` wrote.
+        device: where to put it; the CPU if not told.
+        dtype: type of the weights in memory.
+
+    Raises:
+        CheckpointError: files are missing, or configuration, weights and tokenizer do not fit together.
+    """
+    config = read_config(folder)
+    tokenizer = read_tokenizer(folder, config)
+    with torch.device("meta"):
+        model = Meena(config)
+    weights = {name: weight.to(dtype) for name, weight in read_weights(folder).items()}
+    try:
+        model.load_state_dict(weights, assign=True)
+    except RuntimeError as error:
+        raise CheckpointError(f"{folder}: the weights do not fit config.json. {error}") from error
+    model.reset_positions()
+    return model.to(device or torch.device("cpu")).eval().requires_grad_(False), tokenizer
+
+
+def read_config(folder: Path) -> MeenaConfig:
+    """The shape of the model in that folder."""
+    path = folder / "config.json"
+    if not path.exists():
+        raise CheckpointError(f"{folder} is no checkpoint: it has no config.json.")
+    try:
+        return MeenaConfig.from_dict(json.loads(path.read_text()))
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}") from error
+
+
+def read_tokenizer(folder: Path, config: MeenaConfig) -> Tokenizer:
+    """The tokenizer in that folder, checked against the configuration."""
+    try:
+        tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{folder} has no usable tokenizer.model: {error}") from error
+    if len(tokenizer) != config.vocabulary_size:
+        raise CheckpointError(
+            f"{folder} has a vocabulary of {config.vocabulary_size} tokens, but its tokenizer has "
+            f"{len(tokenizer)}. Put the tokenizer.model of its corpus beside the weights, or train again."
+        )
+    return tokenizer
+
+
+def read_weights(folder: Path, name: str = "model.safetensors") -> dict[str, Tensor]:
+    """The tensors of one of a checkpoint's files, on the CPU."""
+    try:
+        return load_file(folder / name)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{folder / name} cannot be read: {error}. Use an older checkpoint.") from error
+
+
+def read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and plain values that training goes on with.
+
+    Raises:
+        CheckpointError: the checkpoint was published for use only.
+    """
+    path = folder / "training.json"
+    if not path.exists():
+        raise CheckpointError(
+            f"{folder} holds no state of training. Start a new run, or use its original folder."
+        )
+    return read_weights(folder, "training.safetensors"), json.loads(path.read_text())
+
+
+def latest_checkpoint(run: Path) -> Path | None:
+    """The complete checkpoint of the highest step in a run's folder, if there is one."""
+    return max(
+        (path for path in run.glob("step-*") if path.suffix != ".part"), default=None, key=lambda p: p.name
+    )

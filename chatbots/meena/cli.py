@@ -1,0 +1,237 @@
+"""`python -m chatbots meena …`: describe, corpus, train, perplexity, export."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chatbots.meena.config import PRESETS, preset
+
+if TYPE_CHECKING:
+    from chatbots.meena.corpus.building import Corpus
+    from chatbots.meena.training.loop import TrainingSettings
+
+# CPU kernels are compiled per shape of a batch; the default of 1,024 forgets some before they come again.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Args:
+        arguments: what follows `python -m chatbots meena`.
+
+    Returns:
+        The exit status: 0, or 2 after one line of error on the standard error stream.
+    """
+    parser = argparse.ArgumentParser(prog="python -m chatbots meena", description=__doc__)
+    add_subcommands(parser.add_subparsers(required=True, metavar="COMMAND"))
+    options = parser.parse_args(arguments)
+    try:
+        options.run(options)
+    except known_errors() as error:
+        print(f"meena: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def known_errors() -> tuple[type[Exception], ...]:
+    """Errors whose message is for the person at the terminal."""
+    from chatbots.meena.corpus.building import CorpusError
+
+    if "torch" not in sys.modules:
+        return CorpusError, ValueError, OSError
+    from chatbots.meena.checkpoint import CheckpointError
+    from chatbots.meena.training.loop import TrainingDivergedError
+
+    return CorpusError, CheckpointError, TrainingDivergedError, ValueError, OSError
+
+
+def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add this package's commands to a parser."""
+    _add_describe(commands.add_parser("describe", help="print a configuration's parameter counts as JSON"))
+    _add_corpus(commands.add_parser("corpus", help="build a corpus from message trees or conversations"))
+    _add_train(commands.add_parser("train", help="train a model on a corpus, or go on with a run"))
+    _add_perplexity(commands.add_parser("perplexity", help="measure a checkpoint on held-out pairs"))
+    _add_export(commands.add_parser("export", help="write a checkpoint's weights alone, for use"))
+
+
+def _add_describe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--preset", choices=PRESETS, default="meena-2.6b")
+    parser.set_defaults(run=describe)
+
+
+def describe(options: argparse.Namespace) -> None:
+    """Print a configuration and its parameter counts."""
+    from chatbots.meena.model import count_parameters
+
+    parts = count_parameters(preset(options.preset))
+    total = parts.pop("total")
+    found = {"preset": options.preset, "parameters": total, "by_part": parts}
+    print(json.dumps(found | {"config": preset(options.preset).to_dict()}, indent=1))
+
+
+def _add_corpus(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--input", type=Path, nargs="+", required=True, help="JSON Lines, perhaps .gz; each file is one part")
+    add("--output", type=Path, required=True, help="folder of the corpus; run again to go on")
+    add("--stage", choices=("all", "scan", "tokenizer", "encode", "merge"), default="all")
+    add("--only", metavar="I/N", help="of the parts in order of name, every Nth from the Ith (from 0) on")
+    add("--workers", type=int, default=1, help="processes; each takes one part at a time")
+    add("--vocabulary", type=int, default=8192, help="tokens of the tokenizer")
+    add("--tokenizer", type=Path, help="use this tokenizer.model instead of learning one")
+    add("--heldout", type=float, default=0.02, help="share of trees held out")
+    add("--safety", choices=("profanity-check", "none"), default="profanity-check")
+    add("--most-malformed", type=float, default=0.01, help="share of malformed lines that is borne")
+    parser.set_defaults(run=build_corpus)
+
+
+def build_corpus(options: argparse.Namespace) -> None:
+    """Run one or all stages of a corpus."""
+    from chatbots.meena.corpus.building import Corpus, CorpusSettings, over_parts
+
+    settings = CorpusSettings(
+        vocabulary_size=options.vocabulary,
+        heldout=options.heldout,
+        safety=options.safety,
+        most_malformed=options.most_malformed,
+    )
+    corpus = Corpus(options.output, options.input, settings)
+    parts = _chosen_parts(corpus, options.only)
+    if options.stage in ("all", "scan"):
+        over_parts(corpus.scan, parts, options.workers)
+    if options.stage in ("all", "tokenizer"):
+        corpus.learn_tokenizer(options.tokenizer)
+    if options.stage in ("all", "encode"):
+        over_parts(corpus.encode, parts, options.workers)
+    if options.stage in ("all", "merge"):
+        print(json.dumps(corpus.merge(), indent=1))
+
+
+def _chosen_parts(corpus: Corpus, only: str | None) -> Sequence[Path]:
+    if only is None:
+        return corpus.parts
+    first, slash, step = only.partition("/")
+    if not (slash and first.isdigit() and step.isdigit() and int(first) < int(step)):
+        raise ValueError(f"--only {only} is not of the form I/N with I from 0 to N - 1, for instance 0/8.")
+    return corpus.parts[int(first) :: int(step)]
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--corpus", type=Path, required=True)
+    add("--output", type=Path, required=True, help="folder of log and checkpoints; run again to go on")
+    add("--preset", choices=PRESETS, default="small", help="shape; its vocabulary becomes the corpus's")
+    add("--steps", type=int, required=True)
+    add("--optimizer", choices=("adafactor", "adamw"), default="adafactor")
+    add("--learning-rate", type=float, default=0.01)
+    add("--warmup", type=int, default=500, help="steps over which AdamW's rate rises")
+    add("--dropout", type=float, default=0.1)
+    add("--context-length", type=int, default=128)
+    add("--response-length", type=int, default=128)
+    add("--decoder-blocks", type=int, help="instead of the preset's")
+    add("--positions", type=int, default=8192, help="most positions of a batch of one process")
+    add("--accumulation", type=int, default=1, help="batches per update and process")
+    add("--precision", choices=("fp32", "bf16"), default="bf16")
+    add("--clip", type=float, default=1.0, help="most norm of the gradient; 0 for none")
+    add("--seed", type=int, default=0)
+    add("--validate-every", type=int, default=1000)
+    add("--checkpoint-every", type=int, default=1000)
+    add("--keep", type=int, default=3, help="newest checkpoints kept; 0 for all")
+    add("--compile", action="store_true")
+    add("--device", default="cpu")
+    parser.set_defaults(run=train)
+
+
+def train(options: argparse.Namespace) -> None:
+    """Train, alone or as one of the processes that torchrun started."""
+    from chatbots.meena.corpus.shards import open_shards
+    from chatbots.meena.tokenizer import Tokenizer
+    from chatbots.meena.training.batching import Batches
+    from chatbots.meena.training.loop import Trainer
+    from chatbots.meena.training.parallel import pick_device, process_group
+
+    tokenizer, device = Tokenizer.load(options.corpus / "tokenizer.model"), pick_device(options.device)
+    shape = preset(options.preset)
+    config = replace(
+        shape,
+        vocabulary_size=len(tokenizer),
+        dropout=options.dropout,
+        context_length=options.context_length,
+        response_length=options.response_length,
+        decoder_blocks=options.decoder_blocks or shape.decoder_blocks,
+    )
+    with process_group(device) as (rank, ranks):
+        Trainer(
+            options.output,
+            config=config,
+            tokenizer=tokenizer,
+            settings=_training_settings(options),
+            train=Batches(
+                open_shards(options.corpus / "train"), config, options.positions, options.seed, ranks, rank
+            ),
+            heldout=Batches(open_shards(options.corpus / "heldout"), config, options.positions),
+            device=device,
+        ).train()
+
+
+def _training_settings(options: argparse.Namespace) -> TrainingSettings:
+    from chatbots.meena.training.loop import TrainingSettings
+
+    return TrainingSettings(
+        **{field.name: getattr(options, field.name) for field in fields(TrainingSettings)}
+    )
+
+
+def _add_perplexity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="a corpus's heldout folder, or JSON Lines of conversations"
+    )
+    parser.add_argument("--positions", type=int, default=8192, help="most positions of a batch")
+    parser.add_argument("--device", default="cpu")
+    parser.set_defaults(run=measure_perplexity)
+
+
+def measure_perplexity(options: argparse.Namespace) -> None:
+    """Print perplexity and number of tokens as JSON."""
+    import torch
+
+    from chatbots.meena.checkpoint import load_checkpoint
+    from chatbots.meena.perplexity import perplexity, shards_for
+    from chatbots.meena.training.batching import Batches
+
+    model, tokenizer = load_checkpoint(options.checkpoint, device=torch.device(options.device))
+    with shards_for(options.data, tokenizer) as shards:
+        batches = Batches(shards, model.config, options.positions)
+        measured = perplexity(model, batches.in_order(), torch.device(options.device))
+    print(json.dumps({"perplexity": measured.value, "tokens": measured.tokens}))
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+    parser.set_defaults(run=export)
+
+
+def export(options: argparse.Namespace) -> None:
+    """Write weights, configuration and tokenizer without the state of training."""
+    import torch
+
+    from chatbots.meena.checkpoint import read_config, read_tokenizer, read_weights, save_checkpoint
+
+    config = read_config(options.checkpoint)
+    dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
+    save_checkpoint(
+        options.output,
+        config=config,
+        weights={name: weight.to(dtype) for name, weight in read_weights(options.checkpoint).items()},
+        tokenizer=read_tokenizer(options.checkpoint, config),
+    )

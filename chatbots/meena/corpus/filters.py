@@ -1,0 +1,125 @@
+"""The paper's filters: which messages teach nothing good.
+
+Each filter is a pure function of one message; `reason_to_remove` names the first that strikes. The paper
+gives no numbers for overlap; ours are stated here. Source: arXiv:2001.09977, section 3.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+SHORTEST, LONGEST = 2, 128
+"""Subwords."""
+LEAST_ALPHABETIC = 0.70
+"""Share of letters among characters that are not spaces."""
+MOST_REPEATS = 100
+OVERLAP_WORDS = 3
+MOST_OVERLAP = 0.6
+"""Share of a message's word trigrams that its parent has too."""
+
+_URL = re.compile(r"https?://|www\.|\b[\w-]+\.(?:com|org|net|edu|gov|io|co)\b(?:/|\b)", re.IGNORECASE)
+_WORD = re.compile(r"\w+(?:'\w+)?")
+
+
+class Candidate(NamedTuple):
+    """A message with all that the filters ask about it.
+
+    Attributes:
+        text: without quotes of the parent.
+        author: user name; empty if not told.
+        parent: the parent's text; empty at a root.
+        subwords: tokens of the text.
+        occurrences: how often the text occurs in the corpus.
+        unsafe: what the safety classifier says.
+    """
+
+    text: str
+    author: str
+    parent: str
+    subwords: int
+    occurrences: int
+    unsafe: bool
+
+
+def wrong_length(message: Candidate) -> bool:
+    """Fewer than 2 or more than 128 subwords."""
+    return not SHORTEST <= message.subwords <= LONGEST
+
+
+def not_alphabetic(message: Candidate) -> bool:
+    """Under 70 % letters; spaces do not count."""
+    characters = "".join(message.text.split())
+    return sum(map(str.isalpha, characters)) < LEAST_ALPHABETIC * len(characters)
+
+
+def has_url(message: Candidate) -> bool:
+    """A web address, with or without its scheme."""
+    return _URL.search(message.text) is not None
+
+
+def by_bot(message: Candidate) -> bool:
+    """The author's name contains "bot"."""
+    return "bot" in message.author.lower()
+
+
+def repeated(message: Candidate) -> bool:
+    """The same text more than 100 times."""
+    return message.occurrences > MOST_REPEATS
+
+
+def overlaps_parent(message: Candidate) -> bool:
+    """More than 60 % of its word trigrams are the parent's; fewer than three words cannot be told."""
+    own = word_ngrams(message.text, OVERLAP_WORDS)
+    shared = own & word_ngrams(message.parent, OVERLAP_WORDS)
+    return len(shared) > MOST_OVERLAP * len(own)
+
+
+def unsafe(message: Candidate) -> bool:
+    """The safety classifier objects."""
+    return message.unsafe
+
+
+FILTERS: dict[str, Callable[[Candidate], bool]] = {
+    "length": wrong_length,
+    "alphabetic": not_alphabetic,
+    "url": has_url,
+    "bot": by_bot,
+    "repeated": repeated,
+    "overlap": overlaps_parent,
+    "unsafe": unsafe,
+}
+
+
+def reason_to_remove(message: Candidate) -> str | None:
+    """Name of the first filter, in the paper's order, that strikes; None if the message stays."""
+    return next((name for name, strikes in FILTERS.items() if strikes(message)), None)
+
+
+def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
+    """All runs of n words, in lower case, without punctuation."""
+    words = _WORD.findall(text.lower())
+    return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
+
+
+def without_quotes(text: str, parent: str) -> str:
+    r"""Cut out copies of the parent's text.
+
+    A copy is a line that begins with ">" and whose rest the parent contains, or the parent's whole text if it
+    has at least three words.
+
+    >>> without_quotes("> I love cheese\nWhich one?", "Well, I love cheese a lot")
+    'Which one?'
+    """
+    lines = (line for line in text.splitlines() if not _quotes(line, parent))
+    rest = " ".join(" ".join(lines).split())
+    flat = " ".join(parent.split())
+    if len(flat.split()) >= OVERLAP_WORDS:
+        rest = " ".join(rest.replace(flat, " ").split())
+    return rest
+
+
+def _quotes(line: str, parent: str) -> bool:
+    quoted = line.strip()
+    return quoted.startswith(">") and quoted.lstrip("> ").strip() in parent

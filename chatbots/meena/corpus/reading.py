@@ -1,0 +1,164 @@
+"""JSON Lines in, message trees out, one at a time.
+
+A line is a message (`id`, `parent`, `author`, `text`) or a whole conversation (`turns`: texts, or objects
+with `text`). Messages may come in any order: they wait in a temporary database on disk, so memory does not
+grow with the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+LINES_SHOWN = 20
+
+
+class Message(NamedTuple):
+    """One node of a tree.
+
+    Attributes:
+        text: what was written.
+        author: who wrote it; empty if not told.
+        parent: index in the tree of the message it answers; -1 at the root.
+    """
+
+    text: str
+    author: str
+    parent: int
+
+
+class Tree(NamedTuple):
+    """A root and all that answers it, every parent before its children.
+
+    Attributes:
+        key: identifies the tree in its file.
+        messages: the nodes.
+    """
+
+    key: str
+    messages: list[Message]
+
+
+@dataclass
+class ReadingReport:
+    """What was wrong with the input.
+
+    Attributes:
+        lines: lines read, blank ones not counted.
+        malformed: lines that are neither a message nor a conversation.
+        malformed_lines: number and reason of the first few.
+        problems: orphans (kept, as roots), messages in cycles (dropped), repeated ids (the first is kept).
+    """
+
+    lines: int = 0
+    malformed: int = 0
+    malformed_lines: list[str] = field(default_factory=list)
+    problems: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("orphan", "in a cycle", "repeated id"), 0)
+    )
+
+    def note_malformed(self, number: int, reason: str) -> None:
+        """Count a malformed line, and remember the first few."""
+        self.malformed += 1
+        if len(self.malformed_lines) < LINES_SHOWN:
+            self.malformed_lines.append(f"line {number}: {reason}")
+
+
+def read_trees(path: Path, report: ReadingReport) -> Iterator[Tree]:
+    """Read all trees of a file: conversations as they come, then trees of messages.
+
+    Args:
+        path: JSON Lines, compressed if the name ends in .gz.
+        report: filled while reading.
+    """
+    with closing(sqlite3.connect("")) as waiting:  # a temporary database on disk
+        waiting.execute("CREATE TABLE message (id TEXT PRIMARY KEY, parent TEXT, author TEXT, text TEXT)")
+        for number, record in _records(path, report):
+            try:
+                if "turns" in record:
+                    yield _conversation(record, number)
+                else:
+                    _store(waiting, record, report)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                report.note_malformed(number, f"{type(error).__name__}: {error}")
+        yield from _trees_of_messages(waiting, report)
+
+
+def open_text(path: Path) -> TextIO:
+    """Open a text file, compressed if the name ends in .gz; what is no UTF-8 becomes replacement marks."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
+    return path.open(encoding="utf-8", errors="replace")
+
+
+def _records(path: Path, report: ReadingReport) -> Iterator[tuple[int, dict[str, Any]]]:
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            report.lines += 1
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                report.note_malformed(number, f"no JSON: {error}")
+                continue
+            if isinstance(record, dict):
+                yield number, record
+            else:
+                report.note_malformed(number, f"a {type(record).__name__} instead of an object")
+
+
+def _conversation(record: dict[str, Any], number: int) -> Tree:
+    author = str(record.get("author") or "")
+    turns = [turn if isinstance(turn, dict) else {"text": turn} for turn in record["turns"]]
+    messages = [
+        Message(_text(turn), str(turn.get("author") or turn.get("speaker") or author), position - 1)
+        for position, turn in enumerate(turns)
+    ]
+    return Tree(str(record.get("id", number)), messages)
+
+
+def _text(record: dict[str, Any]) -> str:
+    text = record["text"]
+    if not isinstance(text, str):
+        raise TypeError(f"text is a {type(text).__name__}, not a string")
+    return text.strip()
+
+
+def _store(waiting: sqlite3.Connection, record: dict[str, Any], report: ReadingReport) -> None:
+    parent = record.get("parent")
+    row = (str(record["id"]), None if parent in (None, "") else str(parent), str(record.get("author") or ""))
+    stored = waiting.execute("INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?)", (*row, _text(record)))
+    report.problems["repeated id"] += 1 - stored.rowcount
+
+
+def _trees_of_messages(waiting: sqlite3.Connection, report: ReadingReport) -> Iterator[Tree]:
+    waiting.execute("CREATE INDEX by_parent ON message (parent)")
+    (total,) = waiting.execute("SELECT count(*) FROM message").fetchone()
+    orphan = "parent NOT IN (SELECT id FROM message)"
+    (orphans,) = waiting.execute(f"SELECT count(*) FROM message WHERE {orphan}").fetchone()
+    report.problems["orphan"] += orphans
+    for identity, author, text in waiting.execute(
+        f"SELECT id, author, text FROM message WHERE parent IS NULL OR {orphan}"
+    ):
+        tree = Tree(identity, _descend(waiting, identity, Message(text, author, -1)))
+        total -= len(tree.messages)
+        yield tree
+    # Whatever no root leads to hangs on a cycle.
+    report.problems["in a cycle"] += total
+
+
+def _descend(waiting: sqlite3.Connection, root: str, message: Message) -> list[Message]:
+    identities, messages = [root], [message]
+    for index, identity in enumerate(identities):  # grows while we walk: breadth first
+        answers = waiting.execute("SELECT id, author, text FROM message WHERE parent = ?", (identity,))
+        for child, author, text in answers:
+            identities.append(child)
+            messages.append(Message(text, author, index))
+    return messages

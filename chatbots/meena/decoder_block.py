@@ -1,0 +1,122 @@
+"""The decoder block of the Evolved Transformer: five sub-blocks, each x + dropout(f(LayerNorm(x)))."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from chatbots.meena.attention import EncoderAttention, SelfAttention
+from chatbots.meena.cache import Rows
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.convolution import DecoderBranches
+from chatbots.meena.feed_forward import SwishFeedForward
+
+
+@dataclass(frozen=True)
+class EvolvedState:
+    """What an `EvolvedDecoderBlock` remembers between tokens.
+
+    Attributes:
+        wide: keys and values of the first self-attention, (rows, t, 2d).
+        deep: keys and values of the second, (rows, t, 2d).
+        past: last inputs of the two convolutions side by side, (rows, 10, d).
+        past_both: last inputs of the third convolution, (rows, 6, 2d).
+        first_memory: keys and values of the contexts for the first encoder attention, (contexts, s, 2d).
+        second_memory: the same for the second.
+    """
+
+    wide: Tensor
+    deep: Tensor
+    past: Tensor
+    past_both: Tensor
+    first_memory: Tensor
+    second_memory: Tensor
+
+    def row_tensors(self) -> Sequence[Tensor]:
+        """Tensors whose first axis is the row."""
+        return self.wide, self.deep, self.past, self.past_both
+
+    def context_tensors(self) -> Sequence[Tensor]:
+        """Tensors whose first axis is the context, in the order of `EvolvedDecoderBlock.memory`."""
+        return self.first_memory, self.second_memory
+
+
+class EvolvedDecoderBlock(nn.Module):
+    """Two attentions summed, convolution branches, self-attention, encoder attention, feed-forward.
+
+    Args:
+        config: sizes and dropout.
+
+    Source: So, Liang and Le 2019, "The Evolved Transformer", arXiv:1901.11117, figure 3.
+    """
+
+    def __init__(self, config: MeenaConfig) -> None:
+        super().__init__()
+        d, h, dropout = config.hidden_size, config.heads, config.dropout
+        self.config = config
+        self.first_norm = nn.LayerNorm(d)
+        self.wide_attention = SelfAttention(d, config.wide_heads, dropout=dropout, causal=True)
+        self.first_encoder_attention = EncoderAttention(d, h, dropout=dropout)
+        self.branches_norm, self.branches = nn.LayerNorm(d), DecoderBranches(d)
+        self.deep_norm = nn.LayerNorm(d)
+        self.deep_attention = SelfAttention(d, h, dropout=dropout, causal=True)
+        self.second_norm = nn.LayerNorm(d)
+        self.second_encoder_attention = EncoderAttention(d, h, dropout=dropout)
+        self.feed_forward_norm, self.feed_forward = nn.LayerNorm(d), SwishFeedForward(d, dropout=dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, encoded: Tensor, context_is_real: Tensor) -> Tensor:
+        """Transform whole responses. Padding on the right needs no mask: nothing before it sees it.
+
+        Args:
+            x: (n, t, d).
+            encoded: the encoder's output, (n, s, d).
+            context_is_real: False at the contexts' padding, (n, s).
+
+        Returns:
+            (n, t, d).
+        """
+        first_memory, second_memory = self.memory(encoded)
+        normed = self.first_norm(x)
+        to_context = self.first_encoder_attention(normed, first_memory, context_is_real)
+        x = x + self.dropout(self.wide_attention(normed) + to_context)
+        x = x + self.dropout(self.branches(self.branches_norm(x)))
+        x = x + self.dropout(self.deep_attention(self.deep_norm(x)))
+        x = x + self.dropout(
+            self.second_encoder_attention(self.second_norm(x), second_memory, context_is_real)
+        )
+        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        return x
+
+    def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values for the two encoder attentions: (c, s, d) → twice (c, s, 2d)."""
+        return self.first_encoder_attention.memory(encoded), self.second_encoder_attention.memory(encoded)
+
+    def new_state(self, rows: int, contexts: int) -> EvolvedState:
+        """Room for a decoding batch of that many rows and contexts, on the block's device and of its type."""
+        d, t, s = self.config.hidden_size, self.config.response_length, self.config.context_length
+        shapes = (rows, t, 2 * d), (rows, t, 2 * d), (rows, 10, d), (rows, 6, 2 * d)
+        memories = (contexts, s, 2 * d), (contexts, s, 2 * d)
+        return EvolvedState(*(self.first_norm.weight.new_zeros(shape) for shape in shapes + memories))
+
+    def step(self, x: Tensor, state: EvolvedState, rows: Rows) -> Tensor:
+        """Transform one new position per row; equal to that position of `forward`.
+
+        Args:
+            x: (n, d).
+            state: of this block; moved on by one position.
+            rows: where the rows stand.
+
+        Returns:
+            (n, d).
+        """
+        n, normed = rows.count, self.first_norm(x)
+        to_context = self.first_encoder_attention.step(normed, state.first_memory, rows)
+        x = x + (self.wide_attention.step(normed, state.wide, rows) + to_context)
+        x = x + self.branches.step(self.branches_norm(x), state.past[:n], state.past_both[:n])
+        x = x + self.deep_attention.step(self.deep_norm(x), state.deep, rows)
+        x = x + self.second_encoder_attention.step(self.second_norm(x), state.second_memory, rows)
+        stepped: Tensor = x + self.feed_forward(self.feed_forward_norm(x))
+        return stepped

@@ -1,0 +1,203 @@
+"""Meena: a sequence-to-sequence model of responses given contexts.
+
+Shapes: n sequences, c contexts, s context positions, t response positions, d hidden size, v vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from chatbots.meena.cache import DecoderBlock, DecoderState
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.decoder_block import EvolvedDecoderBlock
+from chatbots.meena.encoder_block import EvolvedEncoderBlock
+from chatbots.meena.vanilla import VanillaDecoderBlock, VanillaEncoderBlock
+
+PADDING = 0
+"""Fills contexts and responses up to the longest of their batch; the tokenizer keeps it free."""
+
+
+class Encoded(NamedTuple):
+    """What the decoder sees of the contexts.
+
+    Attributes:
+        states: the encoder's output, (c, s, d).
+        is_real: False at padding, (c, s).
+    """
+
+    states: Tensor
+    is_real: Tensor
+
+
+def sinusoids(length: int, hidden_size: int) -> Tensor:
+    """Position signals: sines in the lower half of the channels, cosines in the upper.
+
+    Wavelengths grow geometrically from 2π to 2π · 10,000 positions, as in Tensor2Tensor.
+
+    Args:
+        length: positions t.
+        hidden_size: d, even.
+
+    Returns:
+        (t, d), each value in [-1, 1].
+    """
+    half = hidden_size // 2
+    rates = torch.exp(torch.arange(half) * (-math.log(10_000.0) / max(half - 1, 1)))
+    angles = torch.arange(length).unsqueeze(1) * rates  # (t, d / 2)
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+class Meena(nn.Module):
+    """Encoder and decoder around one embedding, which is also the softmax's weight.
+
+    Args:
+        config: which blocks, how many, how wide.
+
+    Source: Adiwardana et al. 2020, arXiv:2001.09977, section 3.2.
+    """
+
+    positions: Tensor
+
+    def __init__(self, config: MeenaConfig) -> None:
+        super().__init__()
+        self.config = config
+        evolved = config.architecture == "evolved"
+        encoder_block = EvolvedEncoderBlock if evolved else VanillaEncoderBlock
+        decoder_block = EvolvedDecoderBlock if evolved else VanillaDecoderBlock
+        self.embedding = nn.Embedding(config.vocabulary_size, config.hidden_size)
+        self.encoder = nn.ModuleList(encoder_block(config) for _ in range(config.encoder_blocks))
+        self.encoder_norm = nn.LayerNorm(config.hidden_size)
+        self.decoder = nn.ModuleList(decoder_block(config) for _ in range(config.decoder_blocks))
+        self.decoder_norm = nn.LayerNorm(config.hidden_size)
+        self.register_buffer("positions", torch.empty(0), persistent=False)
+        self.reset_positions()
+        self.apply(initialise)
+
+    def forward(self, contexts: Tensor, inputs: Tensor) -> Tensor:
+        """Score every next token of given responses.
+
+        Args:
+            contexts: tokens padded on the right, at least one real token each, (n, s).
+            inputs: the response moved right by one behind the start token, padded on the right, (n, t).
+
+        Returns:
+            Scores before softmax of the token that follows each input, (n, t, v).
+        """
+        return self.scores(self.decode(self.encode(contexts), inputs))
+
+    def reset_positions(self) -> None:
+        """Compute the position signals, which are no weights; needed after building on the meta device."""
+        length = max(self.config.context_length, self.config.response_length)
+        self.positions = sinusoids(length, self.config.hidden_size)
+
+    def encode(self, contexts: Tensor) -> Encoded:
+        """Read contexts: tokens padded on the right, (c, s) → their states and mask."""
+        is_real = contexts != PADDING
+        x = self._embed(contexts, self.positions[: contexts.size(1)])
+        for block in self.encoder:
+            x = block(x, is_real)
+        return Encoded(self.encoder_norm(x), is_real)
+
+    def decode(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+        """Hidden states of whole responses: the contexts' states and inputs (n, t) → (n, t, d)."""
+        x = self._embed(inputs, self.positions[: inputs.size(1)])
+        for block in self.decoder:
+            x = block(x, encoded.states, encoded.is_real)
+        states: Tensor = self.decoder_norm(x)
+        return states
+
+    def scores(self, states: Tensor) -> Tensor:
+        """Scores before softmax, by the shared embedding: (…, d) → (…, v)."""
+        return states @ self.embedding.weight.t()
+
+    def new_state(self, *, contexts: int, samples: int) -> DecoderState:
+        """An empty decoding batch with room for `contexts` contexts of `samples` rows each."""
+        return DecoderState(
+            [block.new_state(contexts * samples, contexts) for block in self._steppable()],
+            contexts=contexts,
+            samples=samples,
+            context_length=self.config.context_length,
+            device=self.embedding.weight.device,
+        )
+
+    def admit(self, state: DecoderState, contexts: Sequence[Sequence[int]]) -> None:
+        """Encode contexts together and let each join the decoding batch.
+
+        Args:
+            state: the decoding batch, with room for them.
+            contexts: tokens of each, 1 to `context_length` of them.
+        """
+        encoded = self.encode(pad_tokens(contexts).to(self.embedding.weight.device))
+        memories = [block.memory(encoded.states) for block in self._steppable()]
+        for index, context in enumerate(contexts):
+            length = len(context)
+            state.admit([[part[index, :length] for part in memory] for memory in memories], length)
+
+    def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
+        """Score the next token of every live row; equal to that position of `forward`.
+
+        Args:
+            tokens: the last token of each row (the start token at position 0), (n,).
+            state: the decoding batch; moved on by one position.
+
+        Returns:
+            Scores before softmax, (n, v).
+        """
+        rows = state.rows()
+        x = self._embed(tokens, self.positions[rows.positions])
+        for block, block_state in zip(self._steppable(), state.blocks, strict=True):
+            x = block.step(x, block_state, rows)
+        state.advance()
+        return self.scores(self.decoder_norm(x))
+
+    def _steppable(self) -> Sequence[DecoderBlock]:
+        return cast("Sequence[DecoderBlock]", self.decoder)
+
+    def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Embeddings times √d plus position signals: (…) → (…, d)."""
+        scaled = self.embedding(tokens) * self.config.hidden_size**0.5
+        embedded: Tensor = scaled + positions.to(scaled.dtype)
+        return embedded
+
+
+def pad_tokens(sequences: Sequence[Sequence[int]], length: int = 0) -> Tensor:
+    """Pad on the right to the longest, or to `length` if that is more: n lists → (n, length)."""
+    length = max(length, *(len(sequence) for sequence in sequences))
+    return torch.tensor([[*sequence, *[PADDING] * (length - len(sequence))] for sequence in sequences])
+
+
+def initialise(module: nn.Module) -> None:
+    """Set one layer's first weights: dense ones uniform by fan-in and fan-out, embeddings of variance 1/d."""
+    if isinstance(module, nn.Linear | nn.Conv1d):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+
+
+def count_parameters(config: MeenaConfig) -> dict[str, int]:
+    """Count parameters by part, without memory for them.
+
+    Returns:
+        `embedding`, `encoder` and `decoder` (their final norms included), `encoder_block`, `decoder_block`
+        (one block each) and `total`.
+    """
+    with torch.device("meta"):
+        model = Meena(config)
+    size = {
+        "embedding": _size(model.embedding),
+        "encoder": _size(model.encoder) + _size(model.encoder_norm),
+        "decoder": _size(model.decoder) + _size(model.decoder_norm),
+    }
+    blocks = {"encoder_block": _size(model.encoder[0]), "decoder_block": _size(model.decoder[0])}
+    return size | blocks | {"total": sum(size.values())}
+
+
+def _size(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())

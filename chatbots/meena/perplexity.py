@@ -1,0 +1,102 @@
+"""Perplexity: how many equally likely tokens the model hesitates between, on average."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from chatbots.meena.corpus.reading import ReadingReport, read_trees
+from chatbots.meena.corpus.shards import Shard, ShardWriter, open_shards
+from chatbots.meena.model import PADDING
+from chatbots.meena.tokenizer import Tokenizer
+from chatbots.meena.training.batching import Batch
+
+
+class Perplexity(NamedTuple):
+    """A measured perplexity.
+
+    Attributes:
+        value: exp of the mean negative log-likelihood per token, at least 1.
+        tokens: how many it averages over.
+    """
+
+    value: float
+    tokens: int
+
+
+def negative_log_likelihood(scores: Tensor, targets: Tensor) -> Tensor:
+    """Sum over all targets that are not padding, in nats, computed in float32.
+
+    Args:
+        scores: before softmax, (n, t, v).
+        targets: tokens, (n, t).
+    """
+    flat = scores.float().flatten(0, 1)
+    return cross_entropy(flat, targets.flatten(), ignore_index=PADDING, reduction="sum")
+
+
+@torch.no_grad()
+def perplexity(model: nn.Module, batches: Iterable[Batch], device: torch.device) -> Perplexity:
+    """Per-token perplexity of responses given their contexts, the end token counted, dropout off.
+
+    Args:
+        model: a `Meena`; it is set back to training if it was.
+        batches: held-out pairs.
+        device: where the model is.
+
+    Raises:
+        ValueError: there is no token to measure.
+    """
+    was_training = model.training
+    model.eval()
+    total, tokens = 0.0, 0
+    for batch in (batch.to(device) for batch in batches):
+        total += float(negative_log_likelihood(model(batch.contexts, batch.inputs), batch.targets))
+        tokens += batch.tokens
+    model.train(was_training)
+    if not tokens:
+        raise ValueError(
+            "There is no held-out pair to measure perplexity on. Build the corpus with --heldout."
+        )
+    return Perplexity(math.exp(total / tokens), tokens)
+
+
+@contextmanager
+def shards_for(data: Path, tokenizer: Tokenizer) -> Iterator[list[Shard]]:
+    """Held-out pairs as shards.
+
+    Args:
+        data: a part of a corpus (`…/heldout`), or a file of JSON Lines, which is taken whole, without
+            filters.
+        tokenizer: of the model that is to be measured.
+
+    Raises:
+        ValueError: the corpus has another tokenizer, or the data holds nothing.
+    """
+    if data.is_dir():
+        beside = data.parent / "tokenizer.model"
+        if beside.exists() and beside.read_bytes() != tokenizer.model:
+            raise ValueError(
+                f"{data} was encoded with another tokenizer than the checkpoint's. Pass its text instead."
+            )
+        yield open_shards(data)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        report = ReadingReport()
+        with ShardWriter(Path(folder) / "data") as shard:
+            for tree in read_trees(data, report):
+                turns = tokenizer.encode([message.text for message in tree.messages])
+                shard.add(turns, [message.parent for message in tree.messages])
+        if not shard.pairs:
+            raise ValueError(
+                f"{data} holds no pair: {report.malformed} of {report.lines} lines are malformed."
+            )
+        yield open_shards(Path(folder))

@@ -1,0 +1,146 @@
+"""From a conversation to a reply: sample, judge, rank, choose.
+
+A candidate is removed if it is empty, if the safety classifier objects, or if it repeats an earlier turn. The
+best of the rest is the reply. If none is left, the fallback is, in this order: the best candidate that is
+only repetitive (repeating is a blemish, harm is not); else a fixed sentence. Which one was used is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Literal, NamedTuple
+
+from chatbots.meena.model import Meena
+from chatbots.meena.precision import fast_products
+from chatbots.meena.repetition import repeats
+from chatbots.meena.safety import AllowEverything, SafetyClassifier
+from chatbots.meena.sampling import Sample, SamplingSettings, rank, sample_all
+from chatbots.meena.tokenizer import Tokenizer
+
+NOTHING_LEFT = "Let's talk about something else. What do you like to do?"
+
+Removal = Literal["empty", "unsafe", "repetition"]
+
+
+class Candidate(NamedTuple):
+    """One sampled response and what became of it.
+
+    Attributes:
+        text: decoded.
+        log_likelihood: log P under the model, in nats.
+        per_token: log P / tokens.
+        tokens: how many, the end token included.
+        removed: why it may not be said; None if it may.
+    """
+
+    text: str
+    log_likelihood: float
+    per_token: float
+    tokens: int
+    removed: Removal | None
+
+
+class Reply(NamedTuple):
+    """What is said, and what it was chosen from.
+
+    Attributes:
+        text: the reply; never empty.
+        tokens: tokens generated for it; 0 for the fixed sentence.
+        candidates: all samples, best first, those removed included.
+        fallback: None if a candidate was chosen; "repetition" or "fixed" if all were removed.
+        dropped_turns: oldest turns of the conversation that did not fit into the context.
+    """
+
+    text: str
+    tokens: int
+    candidates: tuple[Candidate, ...]
+    fallback: Literal["repetition", "fixed"] | None
+    dropped_turns: int
+
+
+class Responder:
+    """Replies with one model and one way of decoding; remembers no conversation.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: the one that it was trained with.
+        settings: how to draw and rank.
+        avoid_repetition: whether candidates that repeat an earlier turn are removed.
+        safety: judges candidates.
+        room: most conversations that are decoded at once.
+        fast: whether products may be computed as in `chatbots.meena.precision`.
+    """
+
+    def __init__(
+        self,
+        model: Meena,
+        tokenizer: Tokenizer,
+        settings: SamplingSettings,
+        *,
+        avoid_repetition: bool = False,
+        safety: SafetyClassifier | None = None,
+        room: int = 8,
+        fast: bool = False,
+    ) -> None:
+        self.model, self.tokenizer, self.settings = model, tokenizer, settings
+        self.avoid_repetition = avoid_repetition
+        self.safety = safety or AllowEverything()
+        self.room, self.fast = room, fast
+
+    def reply(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[Reply]:
+        """Reply to each conversation.
+
+        Args:
+            conversations: turns of each, the oldest first; may be empty.
+            seeds: one per conversation; the same seed and turns give the same reply.
+
+        Returns:
+            One reply per conversation, in the same order.
+        """
+        length = self.model.config.context_length
+        fits = [self.tokenizer.context(turns, length=length) for turns in conversations]
+        contexts = [fit.tokens for fit in fits]
+        with fast_products() if self.fast else nullcontext():
+            samples = sample_all(self.model, contexts, seeds, self.settings, room=self.room)
+        return [
+            choose(self._judge(drawn, turns), dropped_turns=fit.dropped)
+            for drawn, turns, fit in zip(samples, conversations, fits, strict=True)
+        ]
+
+    def _judge(self, samples: Sequence[Sample], turns: Sequence[str]) -> list[Candidate]:
+        ranked = rank(samples, self.settings.rank_by)
+        texts = [self.tokenizer.decode(sample.tokens) for sample in ranked]
+        unsafe = self.safety.unsafe(texts)
+        return [
+            Candidate(
+                text,
+                sample.log_likelihood,
+                sample.per_token,
+                len(sample.tokens),
+                self._reason_to_remove(text, is_unsafe, turns),
+            )
+            for sample, text, is_unsafe in zip(ranked, texts, unsafe, strict=True)
+        ]
+
+    def _reason_to_remove(self, text: str, is_unsafe: bool, turns: Sequence[str]) -> Removal | None:
+        if not text:
+            return "empty"
+        if is_unsafe:
+            return "unsafe"
+        return "repetition" if self.avoid_repetition and repeats(text, turns) else None
+
+
+def choose(candidates: Sequence[Candidate], *, dropped_turns: int = 0) -> Reply:
+    """The reply from ranked candidates, or the fallback if all are removed.
+
+    Args:
+        candidates: best first.
+        dropped_turns: passed on.
+    """
+    everything = tuple(candidates)
+    for allowed, fallback in ((None, None), ("repetition", "repetition")):
+        best = next((candidate for candidate in everything if candidate.removed == allowed), None)
+        if best:
+            return Reply(best.text, best.tokens, everything, fallback, dropped_turns)  # type: ignore[arg-type]
+    return Reply(NOTHING_LEFT, 0, everything, "fixed", dropped_turns)

@@ -1,0 +1,274 @@
+"""Sample-and-rank: draw independent responses, return the likeliest.
+
+Samples are drawn from the tempered distribution, softmax(scores / T), perhaps from its k likeliest tokens;
+they are ranked by the model's own, untempered likelihood over the whole vocabulary. The paper calls it "the
+candidate response with the highest probability" and reports log P of the model in its tables; ranking by the
+tempered one would make scores of different temperatures incomparable.
+
+Shapes: n live rows, v vocabulary, N samples per context, L tokens of the longest response.
+
+Source: arXiv:2001.09977, section 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, islice
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import pad
+
+from chatbots.meena.model import Meena
+from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
+
+BLOCK = 64
+"""Tokens that are searched together."""
+RankBy = Literal["per_token", "total"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingSettings:
+    """How responses are drawn and ranked.
+
+    Attributes:
+        samples: N, at least 1.
+        temperature: T, above 0; 1 leaves the model's distribution as it is.
+        top_k: draw from this many likeliest tokens; None for all.
+        rank_by: "per_token" for log P / tokens, as the paper's table 2; "total" for log P.
+
+    Raises:
+        ValueError: a number out of its range.
+    """
+
+    samples: int = 20
+    temperature: float = 0.88
+    top_k: int | None = None
+    rank_by: RankBy = "per_token"
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or self.temperature <= 0 or (self.top_k is not None and self.top_k < 1):
+            raise ValueError(
+                f"samples={self.samples} and top_k={self.top_k} must be at least 1, "
+                f"and temperature={self.temperature} above 0."
+            )
+
+
+MEENA_BASE = SamplingSettings(samples=20, temperature=0.88)
+MEENA_FULL = SamplingSettings(samples=20, temperature=1.0, top_k=40)
+
+
+class Sample(NamedTuple):
+    """One response as drawn.
+
+    Attributes:
+        tokens: the end token included, if it was reached.
+        log_likelihood: log P of these tokens under the model, in nats.
+    """
+
+    tokens: tuple[int, ...]
+    log_likelihood: float
+
+    @property
+    def per_token(self) -> float:
+        """The mean over tokens: log P / number of tokens."""
+        return self.log_likelihood / len(self.tokens)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the model ended the response itself."""
+        return self.tokens[-1] == Tokenizer.end
+
+
+def rank(samples: Sequence[Sample], by: RankBy) -> list[Sample]:
+    """The samples in the order of their score, best first; equal ones in the order given."""
+    return sorted(
+        samples, key=lambda sample: -(sample.per_token if by == "per_token" else sample.log_likelihood)
+    )
+
+
+def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | None) -> tuple[Tensor, Tensor]:
+    """Draw one token per row by inverting the distribution function.
+
+    Args:
+        scores: before softmax, (n, v).
+        uniforms: a random number in [0, 1) for each row, (n,), float64.
+        temperature: T.
+        top_k: draw from that many; None for all.
+
+    Returns:
+        The tokens, (n,), and the model's own log-probability of each, (n,), float32.
+    """
+    scores = scores.float()
+    allowed = scores.clone()
+    allowed[:, NEVER_WRITTEN] = -torch.inf
+    if top_k is None:
+        token = invert((allowed / temperature).softmax(dim=-1), uniforms)
+    else:
+        likeliest, tokens = allowed.topk(min(top_k, allowed.size(-1)), dim=-1)  # (n, k)
+        place = invert((likeliest / temperature).softmax(dim=-1), uniforms)
+        token = tokens.gather(1, place.unsqueeze(1)).squeeze(1)
+    log_probability = scores.gather(1, token.unsqueeze(1)).squeeze(1) - scores.logsumexp(dim=-1)
+    return token, log_probability
+
+
+def invert(probabilities: Tensor, uniforms: Tensor) -> Tensor:
+    """First place where the sum of probabilities so far exceeds the random number: (n, v), (n,) → (n,).
+
+    Searches among blocks of tokens first, then inside one: a running sum over all tokens takes eight times as
+    long.
+    """
+    padded = pad(probabilities, (0, -probabilities.size(1) % BLOCK))
+    blocks = padded.view(len(padded), -1, BLOCK).double()  # (n, v / BLOCK, BLOCK)
+    upto = blocks.sum(dim=-1).cumsum(dim=-1)  # (n, v / BLOCK)
+    target = uniforms.unsqueeze(1) * upto[:, -1:]
+    block = torch.searchsorted(upto, target, right=True).clamp(max=upto.size(1) - 1)
+    rows = torch.arange(len(blocks), device=blocks.device)
+    inside = blocks[rows, block.squeeze(1)].cumsum(dim=-1)  # (n, BLOCK)
+    before = pad(upto, (1, 0)).gather(1, block)
+    place = torch.searchsorted(inside, target - before, right=True).clamp(max=BLOCK - 1)
+    return (block * BLOCK + place).squeeze(1).clamp(max=probabilities.size(1) - 1)
+
+
+@dataclass
+class _Open:
+    """A context whose samples are being drawn."""
+
+    key: int
+    samples: dict[int, Sample] = field(default_factory=dict)
+
+
+class SampleStream:
+    """Draws the samples of many contexts together, one token of each at every step.
+
+    Contexts join whenever there is room, also while others are half-way; samples leave the batch when they
+    end, and contexts when all their samples have. The random numbers of a context come from its own seed, so
+    what it gets does not depend on its neighbours, up to the rounding of matrix products of different sizes:
+    where two neighbouring tokens' sums of probability lie within that rounding of the random number, about
+    one token in a million in float32, a batch can differ from a context alone.
+
+    Args:
+        model: in evaluation mode.
+        settings: how to draw.
+        room: most contexts at once.
+    """
+
+    def __init__(self, model: Meena, settings: SamplingSettings, *, room: int = 8) -> None:
+        self.model, self.settings = model, settings
+        self.device = model.embedding.weight.device
+        self.longest = model.config.response_length
+        self.state = model.new_state(contexts=room, samples=settings.samples)
+        self._open: dict[int, _Open] = {}
+        self._keys = count()
+        self._owner: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # key of each row's context
+        self._tokens: NDArray[np.int64] = np.zeros((0, self.longest), dtype=np.int64)
+        self._uniforms: NDArray[np.float64] = np.zeros((0, self.longest))
+        self._log_likelihood: NDArray[np.float64] = np.zeros(0)
+
+    @property
+    def room(self) -> int:
+        """Contexts that can join now."""
+        return self.state.room - self.state.contexts
+
+    def admit(self, contexts: Sequence[Sequence[int]], seeds: Sequence[int]) -> list[int]:
+        """Let contexts join.
+
+        Args:
+            contexts: tokens of each, 1 to the model's `context_length`; at most `room` contexts.
+            seeds: one per context; any integer.
+
+        Returns:
+            A key for each, by which `step` returns its samples.
+        """
+        keys = [next(self._keys) for _ in contexts]
+        if not keys:
+            return keys
+        n = self.settings.samples
+        with torch.inference_mode():
+            self.model.admit(self.state, contexts)
+        self._open |= {key: _Open(key) for key in keys}
+        self._owner = np.append(self._owner, np.repeat(keys, n))
+        uniforms = [uniform_numbers(seed, n, self.longest) for seed in seeds]
+        self._uniforms = np.concatenate([self._uniforms, *uniforms])
+        self._tokens = np.concatenate([self._tokens, np.zeros((n * len(keys), self.longest), dtype=np.int64)])
+        self._log_likelihood = np.append(self._log_likelihood, np.zeros(n * len(keys)))
+        return keys
+
+    def step(self) -> dict[int, list[Sample]]:
+        """Draw one more token of every sample.
+
+        Returns:
+            The samples of the contexts that are done now, by key, in the order of drawing.
+        """
+        if not len(self._owner):
+            return {}
+        positions, rows = self.state.positions, np.arange(len(self._owner))
+        last = np.where(positions == 0, Tokenizer.start, self._tokens[rows, positions - 1])
+        tokens, log_probabilities = self._draw(last, self._uniforms[rows, positions])
+        self._tokens[rows, positions] = tokens
+        self._log_likelihood += log_probabilities
+        ended = (tokens == Tokenizer.end) | (positions + 1 == self.longest)
+        return self._leave(ended) if ended.any() else {}
+
+    @torch.inference_mode()
+    def _draw(
+        self, last: NDArray[np.int64], uniforms: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        scores = self.model.step(torch.from_numpy(last).to(self.device), self.state)
+        tokens, log_probabilities = draw(
+            scores,
+            torch.from_numpy(uniforms).to(self.device),
+            temperature=self.settings.temperature,
+            top_k=self.settings.top_k,
+        )
+        return tokens.cpu().numpy(), log_probabilities.double().cpu().numpy()
+
+    @torch.inference_mode()
+    def _leave(self, ended: NDArray[np.bool_]) -> dict[int, list[Sample]]:
+        done: dict[int, list[Sample]] = {}
+        for row in np.flatnonzero(ended):
+            entry = self._open[int(self._owner[row])]
+            length = self.state.positions[row]  # already counts this token
+            tokens = tuple(self._tokens[row, :length].tolist())
+            entry.samples[int(self.state.sample_of[row])] = Sample(tokens, float(self._log_likelihood[row]))
+            if len(entry.samples) == self.settings.samples:
+                done[entry.key] = [entry.samples[index] for index in range(self.settings.samples)]
+                del self._open[entry.key]
+        order = self.state.release_rows(ended)
+        self._owner, self._tokens = self._owner[order], self._tokens[order]
+        self._uniforms, self._log_likelihood = self._uniforms[order], self._log_likelihood[order]
+        return done
+
+
+def uniform_numbers(seed: int, samples: int, longest: int) -> NDArray[np.float64]:
+    """The random numbers of one context, one for each token of each sample, in [0, 1): (N, L)."""
+    return np.random.Generator(np.random.Philox(seed % 2**64)).random((samples, longest))
+
+
+def sample_all(
+    model: Meena,
+    contexts: Sequence[Sequence[int]],
+    seeds: Sequence[int],
+    settings: SamplingSettings,
+    *,
+    room: int = 8,
+) -> list[list[Sample]]:
+    """Draw samples for any number of contexts, `room` at a time, the next joining as soon as one is done.
+
+    Returns:
+        For each context, its samples in the order of drawing.
+    """
+    stream = SampleStream(model, settings, room=min(room, len(contexts)) or 1)
+    waiting: Iterator[int] = iter(range(len(contexts)))
+    index_of: dict[int, int] = {}
+    samples: dict[int, list[Sample]] = {}
+    while len(samples) < len(contexts):
+        joining = list(islice(waiting, stream.room))
+        keys = stream.admit([contexts[i] for i in joining], [seeds[i] for i in joining])
+        index_of |= dict(zip(keys, joining, strict=True))
+        samples |= {index_of[key]: done for key, done in stream.step().items()}
+    return [samples[index] for index in range(len(contexts))]

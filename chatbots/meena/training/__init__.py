@@ -1,0 +1,1 @@
+"""From a corpus to weights: `batching`, `optimizing`, `loop`, and `parallel` for several processes."""

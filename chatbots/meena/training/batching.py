@@ -1,0 +1,166 @@
+"""Batches of pairs of like length, in an order fixed by a seed.
+
+Shapes: n pairs, s context positions, t response positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.corpus.shards import Pair, Shard
+from chatbots.meena.model import PADDING, pad_tokens
+from chatbots.meena.tokenizer import Tokenizer
+
+ROUNDING = np.array([8, 4])
+"""Contexts and targets are padded to multiples of these, so that few different shapes occur: CPU libraries
+compile a kernel for each shape, which takes longer than running it once."""
+GROUP = 1 << 22
+"""Pairs whose order is held in memory at once; shards are shuffled into groups of about that many."""
+
+
+Members = tuple[NDArray[np.int64], tuple[int, int]]
+"""What a batch is made of: (shard in the group, turn) of each pair, and the padded lengths."""
+
+
+class Batch(NamedTuple):
+    """Pairs as the model takes them.
+
+    Attributes:
+        contexts: padded on the right, (n, s).
+        inputs: start token, then the response, (n, t).
+        targets: the response, then the end token, (n, t).
+        tokens: targets that are not padding.
+    """
+
+    contexts: Tensor
+    inputs: Tensor
+    targets: Tensor
+    tokens: int
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on another device."""
+        return Batch(self.contexts.to(device), self.inputs.to(device), self.targets.to(device), self.tokens)
+
+
+def collate(pairs: Sequence[Pair], *, response_length: int, shape: tuple[int, int] = (0, 0)) -> Batch:
+    """Pad pairs to a batch; a response that fills `response_length` alone has no end token.
+
+    Args:
+        pairs: at least one.
+        response_length: most targets of a pair.
+        shape: positions of contexts and of targets, at least.
+    """
+    targets = [[*pair.response, Tokenizer.end][:response_length] for pair in pairs]
+    return Batch(
+        contexts=pad_tokens([pair.context for pair in pairs], shape[0]),
+        inputs=pad_tokens([[Tokenizer.start, *target[:-1]] for target in targets], shape[1]),
+        targets=pad_tokens(targets, shape[1]),
+        tokens=sum(map(len, targets)),
+    )
+
+
+@dataclass(frozen=True)
+class Batches:
+    """All pairs of some shards, batched.
+
+    Attributes:
+        shards: where the pairs are.
+        config: lengths that pairs are cut to.
+        positions: most positions of a batch, padding and contexts included: n · (s + t).
+        seed: fixes the order of every epoch.
+        ranks: processes that share each epoch.
+        rank: which of them this is.
+    """
+
+    shards: Sequence[Shard]
+    config: MeenaConfig
+    positions: int
+    seed: int = 0
+    ranks: int = 1
+    rank: int = 0
+
+    def epoch(self, number: int, *, skip: int = 0) -> Iterator[Batch]:
+        """The batches of one pass over all pairs; every rank gets as many.
+
+        Args:
+            number: of the epoch; each has an order of its own.
+            skip: leave out this many of the first batches, without building them.
+        """
+        random = np.random.default_rng((self.seed, number))
+        for group in self._groups(random):
+            plan = self._plan(group, random)
+            mine = plan[self.rank : len(plan) - len(plan) % self.ranks : self.ranks]
+            for members, shape in mine[skip:]:
+                yield self._build(group, members, shape)
+            skip = max(0, skip - len(mine))
+
+    def in_order(self) -> Iterator[Batch]:
+        """Every pair once, shortest first: for evaluation."""
+        for shard in self.shards:
+            pairs, lengths = self._measure([shard])
+            for members, shape in self._cut(pairs, lengths):
+                yield self._build([shard], members, shape)
+
+    def _groups(self, random: np.random.Generator) -> Iterator[list[Shard]]:
+        group: list[Shard] = []
+        size = 0
+        for index in random.permutation(len(self.shards)):
+            group.append(self.shards[index])
+            size += len(group[-1].parents)
+            if size >= GROUP:
+                yield group
+                group, size = [], 0
+        if group:
+            yield group
+
+    def _plan(self, group: Sequence[Shard], random: np.random.Generator) -> list[Members]:
+        pairs, lengths = self._measure(group)
+        order = random.permutation(len(pairs))
+        plan = self._cut(pairs[order], lengths[order])
+        return [plan[index] for index in random.permutation(len(plan))]
+
+    def _measure(self, group: Sequence[Shard]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(shard in the group, turn) and rounded (context, target) lengths of every pair, each (n, 2)."""
+        pairs, lengths = [], []
+        for index, shard in enumerate(group):
+            turns = shard.pairs()
+            context, response = shard.lengths(turns, context_length=self.config.context_length)
+            pairs.append(np.stack([np.full_like(turns, index), turns], axis=1))
+            lengths.append(np.stack([context, response + 1], axis=1))
+        rounded = -(-np.concatenate(lengths) // ROUNDING) * ROUNDING
+        longest = np.array([self.config.context_length, self.config.response_length])
+        return np.concatenate(pairs), np.minimum(rounded, longest)
+
+    def _cut(self, pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[Members]:
+        """Gather pairs of the same rounded lengths; cut them into batches as large as `positions` allows."""
+        plan: list[Members] = []
+        order = np.lexsort((lengths[:, 0], lengths[:, 1]))
+        changes = np.flatnonzero(np.diff(lengths[order], axis=0).any(axis=1)) + 1
+        for alike in np.split(order, changes):
+            if len(alike):
+                context, response = lengths[alike[0]].tolist()
+                size = max(1, self.positions // (context + response))
+                plan += [
+                    (pairs[alike[i : i + size]], (context, response)) for i in range(0, len(alike), size)
+                ]
+        return plan
+
+    def _build(self, group: Sequence[Shard], members: NDArray[np.int64], shape: tuple[int, int]) -> Batch:
+        length = self.config.context_length
+        pairs = [group[shard].pair(turn, context_length=length) for shard, turn in members.tolist()]
+        return collate(pairs, response_length=self.config.response_length, shape=shape)
+
+
+def padding_share(batch: Batch) -> float:
+    """Share of a batch's positions that are padding, in [0, 1)."""
+    positions = batch.contexts.numel() + batch.targets.numel()
+    real = int((batch.contexts != PADDING).sum()) + batch.tokens
+    return 1 - real / positions

@@ -1,0 +1,322 @@
+"""The training loop: pairs in, checkpoints out."""
+
+from __future__ import annotations
+
+import csv
+import math
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from chatbots.meena.checkpoint import (
+    CheckpointError,
+    latest_checkpoint,
+    read_config,
+    read_training,
+    read_weights,
+    save_checkpoint,
+)
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.model import Meena
+from chatbots.meena.perplexity import negative_log_likelihood, perplexity
+from chatbots.meena.tokenizer import Tokenizer
+from chatbots.meena.training.batching import Batch, Batches
+from chatbots.meena.training.optimizing import OptimizerName, make_optimizer
+from chatbots.meena.training.parallel import (
+    clip_gradients,
+    gather_over_processes,
+    shard_like,
+    shard_over_processes,
+    sum_over_processes,
+    whole,
+)
+
+MUST_STAY = ("steps", "optimizer", "learning_rate", "warmup", "positions", "accumulation", "seed")
+
+
+class TrainingDivergedError(Exception):
+    """The loss is no number any more; the message says at which step, and which checkpoint is good."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """How a model is trained.
+
+    Attributes:
+        steps: updates in all.
+        optimizer: "adafactor" (the paper's) or "adamw".
+        learning_rate: see `make_optimizer`.
+        warmup: steps over which AdamW's rate rises.
+        positions: most positions, padding included, of one batch of one process.
+        accumulation: batches per update and process.
+        precision: type of activations and matrix products; weights stay float32.
+        clip: most norm of the gradient; 0 for none.
+        seed: of weights, order and dropout.
+        validate_every: steps between measurements on held-out pairs.
+        checkpoint_every: steps between checkpoints.
+        keep: newest checkpoints kept; 0 keeps all.
+        compile: whether to compile the model first.
+    """
+
+    steps: int
+    optimizer: OptimizerName = "adafactor"
+    learning_rate: float = 0.01
+    warmup: int = 500
+    positions: int = 8192
+    accumulation: int = 1
+    precision: Literal["fp32", "bf16"] = "bf16"
+    clip: float = 1.0
+    seed: int = 0
+    validate_every: int = 1000
+    checkpoint_every: int = 1000
+    keep: int = 3
+    compile: bool = False
+
+
+class Trainer:
+    """One run, new or resumed.
+
+    Args:
+        run: folder of its log and checkpoints; training goes on from the latest of them.
+        config: shape of the model.
+        tokenizer: of the corpus.
+        settings: how to train.
+        train: batches to learn from.
+        heldout: batches to measure on.
+        device: where this process computes.
+
+    Raises:
+        CheckpointError: the run was begun with another configuration, other settings or another tokenizer.
+    """
+
+    def __init__(
+        self,
+        run: Path,
+        *,
+        config: MeenaConfig,
+        tokenizer: Tokenizer,
+        settings: TrainingSettings,
+        train: Batches,
+        heldout: Batches,
+        device: torch.device,
+    ) -> None:
+        self.run, self.config, self.tokenizer, self.settings = run, config, tokenizer, settings
+        self.train_batches, self.heldout, self.device = train, heldout, device
+        self.step = self.epoch = self.batch_in_epoch = 0
+        torch.manual_seed(settings.seed)
+        self.model = Meena(config).to(device)
+        shard_over_processes(self.model, train.ranks)
+        self.optimizer, self.schedule = make_optimizer(
+            settings.optimizer,
+            self.model.parameters(),
+            learning_rate=settings.learning_rate,
+            warmup=settings.warmup,
+            steps=settings.steps,
+        )
+        # Each process drops other activations.
+        torch.manual_seed(settings.seed + 1 + train.rank)
+        if checkpoint := latest_checkpoint(run):
+            self._resume(checkpoint)
+        if settings.compile:
+            self.model.compile()
+
+    def train(self) -> None:
+        """Train to the last step.
+
+        Raises:
+            TrainingDivergedError: the loss became infinite or no number.
+            OSError: a checkpoint could not be written; older ones are intact.
+        """
+        with tqdm(total=self.settings.steps, initial=self.step, unit=" steps", disable=self._quiet) as bar:
+            for loss, rate in self.steps():
+                bar.update()
+                bar.set_postfix(loss=f"{loss:.3f}", tokens_per_s=f"{rate:.0f}")
+
+    def steps(self) -> Iterator[tuple[float, float]]:
+        """Train step by step, with log and checkpoints.
+
+        Yields:
+            Mean loss per token in nats, and tokens per second, of each step.
+        """
+        self.model.train()
+        batches = self._stream()
+        while self.step < self.settings.steps:
+            started = time.perf_counter()
+            loss, tokens = self.update([next(batches) for _ in range(self.settings.accumulation)])
+            self.step += 1
+            rate = tokens / (time.perf_counter() - started)
+            self._log(
+                "train.csv", step=self.step, epoch=self.epoch, loss=loss, tokens=tokens, per_second=rate
+            )
+            self._measure_and_save()
+            yield loss, rate
+
+    @property
+    def _quiet(self) -> bool | None:
+        return True if self.train_batches.rank else None  # None: only on a terminal
+
+    def _stream(self) -> Iterator[Batch]:
+        """Batches without end, from where the run stands; keeps `epoch` and `batch_in_epoch`."""
+        while True:
+            found = False
+            for batch in self.train_batches.epoch(self.epoch, skip=self.batch_in_epoch):
+                found = True
+                self.batch_in_epoch += 1
+                yield batch.to(self.device)
+            if not found and not self.batch_in_epoch:
+                raise ValueError(
+                    "The corpus has too few pairs for one batch per process. Use fewer processes."
+                )
+            self.epoch, self.batch_in_epoch = self.epoch + 1, 0
+
+    def update(self, batches: Sequence[Batch]) -> tuple[float, int]:
+        """One step of the optimiser: mean loss per token in nats, and tokens, over all processes."""
+        ranks = self.train_batches.ranks
+        tokens = sum_over_processes(
+            torch.tensor(sum(batch.tokens for batch in batches), device=self.device), ranks
+        )
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = torch.zeros((), device=self.device)
+        for batch in batches:
+            share = self._loss(batch) / tokens
+            # FSDP averages gradients over processes; we want their sum.
+            torch.autograd.backward(share * ranks)
+            loss += share.detach()
+        mean = float(sum_over_processes(loss, ranks))
+        self._check(mean)
+        if self.settings.clip:
+            clip_gradients(self.model, self.settings.clip)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.schedule(self.step)
+        self.optimizer.step()
+        return mean, int(tokens)
+
+    def _loss(self, batch: Batch) -> Tensor:
+        with self._precision():
+            scores = self.model(batch.contexts, batch.inputs)
+        return negative_log_likelihood(scores, batch.targets)
+
+    def _precision(self) -> torch.autocast:
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16")
+
+    def _check(self, loss: float) -> None:
+        if not math.isfinite(loss):
+            raise TrainingDivergedError(
+                f"The loss is {loss} at step {self.step + 1}. The last good checkpoint is "
+                f"{latest_checkpoint(self.run) or 'none'}. Go on from there with a lower --learning-rate."
+            )
+
+    def _measure_and_save(self) -> None:
+        last = self.step == self.settings.steps
+        if last or self.step % self.settings.validate_every == 0:
+            with self._precision():
+                measured = perplexity(self.model, self.heldout.in_order(), self.device)
+            self._log("heldout.csv", step=self.step, perplexity=measured.value, tokens=measured.tokens)
+        if last or self.step % self.settings.checkpoint_every == 0:
+            self.save()
+
+    def _log(self, name: str, **values: float) -> None:
+        if self.train_batches.rank:
+            return
+        self.run.mkdir(parents=True, exist_ok=True)
+        path = self.run / name
+        is_new = not path.exists()
+        with path.open("a", newline="") as file:
+            writer = csv.DictWriter(file, values.keys())
+            if is_new:
+                writer.writeheader()
+            writer.writerow(values)
+
+    def save(self) -> None:
+        """Write a checkpoint from which training goes on as if it had not stopped."""
+        parameters = dict(self.model.named_parameters())
+        # Every process takes part in putting the shards together; the first one writes.
+        weights = {name: whole(parameter) for name, parameter in parameters.items()}
+        tensors = {
+            f"{name}|{key}": whole(value)
+            for name, parameter in parameters.items()
+            for key, value in self.optimizer.state[parameter].items()
+        }
+        random = self._random_states()
+        if self.train_batches.rank:
+            return
+        plain = {
+            "step": self.step,
+            "epoch": self.epoch,
+            "batch_in_epoch": self.batch_in_epoch,
+            "settings": asdict(self.settings),
+        }
+        save_checkpoint(
+            self.run / f"step-{self.step:07d}",
+            config=self.config,
+            weights=weights,
+            tokenizer=self.tokenizer,
+            training=(tensors | random, plain),
+        )
+        self._drop_old()
+
+    def _drop_old(self) -> None:
+        if self.settings.keep:
+            for old in sorted(self.run.glob("step-???????"))[: -self.settings.keep]:
+                shutil.rmtree(old)
+
+    def _random_states(self) -> dict[str, Tensor]:
+        """The random generators' states of every process."""
+        states = {"cpu": torch.get_rng_state()}
+        if self.device.type == "cuda":
+            states["cuda"] = torch.cuda.get_rng_state(self.device)
+        ranks = self.train_batches.ranks
+        return {
+            f"random|{name}|{rank}": state
+            for name, own in states.items()
+            for rank, state in enumerate(gather_over_processes(own, self.device, ranks))
+        }
+
+    def _resume(self, checkpoint: Path) -> None:
+        if read_config(checkpoint) != self.config:
+            raise CheckpointError(
+                f"{checkpoint} has another configuration. Use another --output, or that one's."
+            )
+        if (checkpoint / "tokenizer.model").read_bytes() != self.tokenizer.model:
+            raise CheckpointError(
+                f"{checkpoint} was trained with another tokenizer than the corpus. Use its corpus."
+            )
+        tensors, plain = read_training(checkpoint)
+        self._check_settings(checkpoint, plain["settings"])
+        self.step, self.epoch, self.batch_in_epoch = plain["step"], plain["epoch"], plain["batch_in_epoch"]
+        self._restore_tensors(read_weights(checkpoint), tensors)
+        self._restore_random(tensors)
+
+    @torch.no_grad()
+    def _restore_tensors(self, weights: dict[str, Tensor], states: dict[str, Tensor]) -> None:
+        parameters = dict(self.model.named_parameters())
+        for name, parameter in parameters.items():
+            parameter.copy_(shard_like(parameter, weights[name].to(self.device)))
+        for name, state in states.items():
+            owner, _, key = name.partition("|")
+            if owner in parameters:
+                # Counters of steps stay on the CPU, where the optimisers read them.
+                value = state if state.dim() == 0 else shard_like(parameters[owner], state.to(self.device))
+                self.optimizer.state[parameters[owner]][key] = value
+
+    def _check_settings(self, checkpoint: Path, before: dict[str, Any]) -> None:
+        """Refuse what would change the order of the data or the meaning of the step."""
+        now = asdict(self.settings)
+        changed = {name: (before[name], now[name]) for name in MUST_STAY if before[name] != now[name]}
+        if changed:
+            raise CheckpointError(f"{checkpoint} was trained with other settings (before, now): {changed}.")
+
+    def _restore_random(self, tensors: dict[str, Tensor]) -> None:
+        rank = self.train_batches.rank
+        if f"random|cpu|{rank}" not in tensors:
+            return  # begun with fewer processes: this one starts its own sequence
+        torch.set_rng_state(tensors[f"random|cpu|{rank}"])
+        if self.device.type == "cuda" and f"random|cuda|{rank}" in tensors:
+            torch.cuda.set_rng_state(tensors[f"random|cuda|{rank}"], self.device)

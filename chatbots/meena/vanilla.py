@@ -1,0 +1,104 @@
+"""The blocks of the Transformer of 2017, pre-norm: what the Evolved Transformer is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from chatbots.meena.attention import EncoderAttention, SelfAttention
+from chatbots.meena.cache import Rows
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.feed_forward import FeedForward
+
+
+class VanillaEncoderBlock(nn.Module):
+    """Self-attention, feed-forward.
+
+    Args:
+        config: sizes and dropout.
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, with the norm first as in Tensor2Tensor.
+    """
+
+    def __init__(self, config: MeenaConfig) -> None:
+        super().__init__()
+        d, dropout = config.hidden_size, config.dropout
+        self.attention_norm = nn.LayerNorm(d)
+        self.attention = SelfAttention(d, config.heads, dropout=dropout, causal=False)
+        self.feed_forward_norm, self.feed_forward = nn.LayerNorm(d), FeedForward(d, dropout=dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
+        """Transform whole contexts: (n, s, d), mask (n, s) → (n, s, d)."""
+        x = x + self.dropout(self.attention(self.attention_norm(x), is_real))
+        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        return x
+
+
+@dataclass(frozen=True)
+class VanillaState:
+    """What a `VanillaDecoderBlock` remembers between tokens.
+
+    Attributes:
+        past: keys and values of the self-attention, (rows, t, 2d).
+        memory: keys and values of the contexts, (contexts, s, 2d).
+    """
+
+    past: Tensor
+    memory: Tensor
+
+    def row_tensors(self) -> Sequence[Tensor]:
+        """Tensors whose first axis is the row."""
+        return (self.past,)
+
+    def context_tensors(self) -> Sequence[Tensor]:
+        """Tensors whose first axis is the context, in the order of `VanillaDecoderBlock.memory`."""
+        return (self.memory,)
+
+
+class VanillaDecoderBlock(nn.Module):
+    """Causal self-attention, encoder attention, feed-forward.
+
+    Args:
+        config: sizes and dropout.
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, with the norm first as in Tensor2Tensor.
+    """
+
+    def __init__(self, config: MeenaConfig) -> None:
+        super().__init__()
+        d, dropout = config.hidden_size, config.dropout
+        self.config = config
+        self.attention_norm = nn.LayerNorm(d)
+        self.attention = SelfAttention(d, config.heads, dropout=dropout, causal=True)
+        self.encoder_attention_norm = nn.LayerNorm(d)
+        self.encoder_attention = EncoderAttention(d, config.heads, dropout=dropout)
+        self.feed_forward_norm, self.feed_forward = nn.LayerNorm(d), FeedForward(d, dropout=dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, encoded: Tensor, context_is_real: Tensor) -> Tensor:
+        """Transform whole responses: (n, t, d), the contexts (n, s, d) and their mask (n, s) → (n, t, d)."""
+        (memory,) = self.memory(encoded)
+        x = x + self.dropout(self.attention(self.attention_norm(x)))
+        x = x + self.dropout(self.encoder_attention(self.encoder_attention_norm(x), memory, context_is_real))
+        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        return x
+
+    def memory(self, encoded: Tensor) -> tuple[Tensor]:
+        """Keys and values for the encoder attention: (c, s, d) → (c, s, 2d)."""
+        return (self.encoder_attention.memory(encoded),)
+
+    def new_state(self, rows: int, contexts: int) -> VanillaState:
+        """Room for a decoding batch of that many rows and contexts, on the block's device and of its type."""
+        d, t, s = self.config.hidden_size, self.config.response_length, self.config.context_length
+        like = self.attention_norm.weight
+        return VanillaState(like.new_zeros(rows, t, 2 * d), like.new_zeros(contexts, s, 2 * d))
+
+    def step(self, x: Tensor, state: VanillaState, rows: Rows) -> Tensor:
+        """Transform one new position per row, (n, d) → (n, d); equal to that position of `forward`."""
+        x = x + self.attention.step(self.attention_norm(x), state.past, rows)
+        x = x + self.encoder_attention.step(self.encoder_attention_norm(x), state.memory, rows)
+        stepped: Tensor = x + self.feed_forward(self.feed_forward_norm(x))
+        return stepped

@@ -1,0 +1,96 @@
+import json
+
+import pytest
+import torch
+
+from chatbots.base import Context
+from chatbots.bots.meena import seed_of
+from chatbots.errors import ConfigurationError
+from chatbots.meena.checkpoint import save_checkpoint
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.model import Meena
+from chatbots.meena.tokenizer import Tokenizer
+from chatbots.registry import create_bot, describe
+
+TEXTS = [
+    f"{a} {b} {c}"
+    for a in ("I like", "we hate", "you eat")
+    for b in ("the red", "a big")
+    for c in ("cat", "dog")
+]
+CONTEXTS = [
+    Context.from_texts(["Hi!", "I like the red cat"], seed=5),
+    Context.from_texts([""], seed=6),
+    Context.from_texts(["we hate a big dog"] * 30, seed=7),
+]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    torch.manual_seed(0)
+    tokenizer = Tokenizer.train(TEXTS * 5, vocabulary_size=40)
+    config = MeenaConfig(hidden_size=16, heads=2, decoder_blocks=1, vocabulary_size=40, response_length=16)
+    folder = tmp_path_factory.mktemp("model") / "checkpoint"
+    save_checkpoint(folder, config=config, weights=Meena(config).state_dict(), tokenizer=tokenizer)
+    return str(folder)
+
+
+@pytest.fixture(scope="module", params=["meena-base", "meena-full"])
+def bot(request, checkpoint):
+    return create_bot(request.param, {"checkpoint": checkpoint, "batch": 2})
+
+
+def test_the_defaults_are_the_papers():
+    settings = {name: describe(name).schema["properties"] for name in ("meena-base", "meena-full")}
+    chosen = ("samples", "temperature", "top_k", "avoid_repetition", "safety")
+    defaults = {name: tuple(fields[key]["default"] for key in chosen) for name, fields in settings.items()}
+    assert defaults == {
+        "meena-base": (20, 0.88, None, False, "none"),
+        "meena-full": (20, 1.0, 40, True, "profanity-check"),
+    }
+
+
+def test_a_bot_answers_a_batch_as_it_answers_each_alone(bot):
+    assert bot.max_batch == 2
+    for context, response in zip(CONTEXTS[:2], bot.respond(CONTEXTS[:2]), strict=True):
+        (alone,) = bot.respond([context])
+        assert [c.text for c in response.candidates] == [c.text for c in alone.candidates]
+        assert response.text == alone.text
+        assert response.candidates[0].score == pytest.approx(alone.candidates[0].score, abs=1e-4)
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_a_reply_comes_with_its_candidates_best_first(bot, context):
+    (response,) = bot.respond([context])
+    assert response.text
+    assert response.candidates[0].text == response.text
+    scores = [candidate.score for candidate in response.candidates]
+    assert scores == sorted(scores, reverse=True)
+    assert len(scores) <= 20
+    assert 1 <= response.tokens <= 16
+
+
+def test_full_repeats_no_earlier_turn_while_it_has_a_choice(checkpoint):
+    full = create_bot("meena-full", {"checkpoint": checkpoint, "samples": 60})
+    (first,) = full.respond(CONTEXTS[:1])
+    long = next(c.text for c in first.candidates if len(c.text.split()) >= 5)
+    (second,) = full.respond([Context.from_texts([long, *(t.text for t in CONTEXTS[0].turns)], seed=5)])
+    assert long not in [candidate.text for candidate in second.candidates]
+
+
+def test_one_seed_serves_a_whole_dialogue():
+    seeds = [seed_of(Context.from_texts(["a"] * turns, seed=9)) for turns in (1, 2, 3, 1)]
+    assert len(set(seeds)) == 3
+    assert seeds[0] == seeds[3]
+
+
+def test_a_fingerprint_tells_models_apart(bot, checkpoint, tmp_path):
+    found = bot.fingerprint()
+    assert json.loads(json.dumps(found)) == found
+    assert found == create_bot(bot.name, {"checkpoint": checkpoint, "batch": 2}).fingerprint()
+    assert set(found["model"]) == {"config.json", "model.safetensors", "tokenizer.model"}
+
+
+def test_a_folder_without_a_model_says_what_to_do(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"no model is there\. Train one"):
+        create_bot("meena-base", {"checkpoint": str(tmp_path)})

@@ -1,0 +1,421 @@
+"""Batches, the training loop, checkpoints and perplexity."""
+
+import csv
+import json
+import math
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from chatbots.meena.checkpoint import (
+    CheckpointError,
+    latest_checkpoint,
+    load_checkpoint,
+    read_weights,
+    save_checkpoint,
+)
+from chatbots.meena.cli import main
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.corpus.shards import Pair, ShardWriter, open_shards
+from chatbots.meena.model import PADDING, Meena
+from chatbots.meena.perplexity import perplexity, shards_for
+from chatbots.meena.tokenizer import Tokenizer
+from chatbots.meena.training.adafactor import Adafactor
+from chatbots.meena.training.batching import Batches, collate, padding_share
+from chatbots.meena.training.loop import Trainer, TrainingDivergedError, TrainingSettings
+from chatbots.meena.training.optimizing import cosine, inverse_square_root
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXTS = ["I like the red cat", "we hate a big dog", "you eat the fish"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.train(TEXTS * 5, vocabulary_size=40)
+
+
+@pytest.fixture(scope="module")
+def config(tokenizer):
+    return MeenaConfig(hidden_size=16, heads=2, decoder_blocks=1, vocabulary_size=len(tokenizer), dropout=0.1)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory, tokenizer):
+    """Two shards of random trees with a rule that can be learnt: a turn repeats its parent's word."""
+    folder, random = tmp_path_factory.mktemp("corpus"), np.random.default_rng(4)
+    for part, shards in (("train", ("one", "two")), ("heldout", ("one",))):
+        for name in shards:
+            with ShardWriter(folder / part / name) as writer:
+                for _ in range(60):
+                    word = int(random.integers(5, 40))
+                    writer.add([[word] * int(random.integers(2, 12)) for _ in range(4)], [-1, 0, 1, 1])
+    (folder / "tokenizer.model").write_bytes(tokenizer.model)
+    return folder
+
+
+def batches(corpus, config, part="train", **changes):
+    return Batches(open_shards(corpus / part), config, **{"positions": 256} | changes)
+
+
+def pairs_of(batch):
+    """The pairs in a batch, read back from its tensors."""
+    found = []
+    for context, inputs, targets in zip(batch.contexts, batch.inputs, batch.targets, strict=True):
+        real = targets != PADDING
+        assert inputs[0] == Tokenizer.start
+        assert inputs[1 : real.sum()].tolist() == targets[: real.sum() - 1].tolist()
+        found.append((tuple(context[context != PADDING].tolist()), tuple(targets[real].tolist())))
+    return found
+
+
+def all_pairs(corpus, part="train"):
+    shards = open_shards(corpus / part)
+    pairs = [shard.pair(int(turn), context_length=128) for shard in shards for turn in shard.pairs()]
+    return sorted((tuple(pair.context), (*pair.response, Tokenizer.end)) for pair in pairs)
+
+
+def test_an_epoch_has_every_pair_once(corpus, config):
+    found = [pair for batch in batches(corpus, config).epoch(0) for pair in pairs_of(batch)]
+    assert sorted(found) == all_pairs(corpus)
+
+
+def test_ranks_share_an_epoch_without_overlap(corpus, config):
+    shares = [list(batches(corpus, config, ranks=2, rank=rank).epoch(3)) for rank in (0, 1)]
+    assert len(shares[0]) == len(shares[1])
+    found = sorted(pair for share in shares for batch in share for pair in pairs_of(batch))
+    everything = all_pairs(corpus)
+    left_out = len(everything) - len(found)
+    assert left_out <= max(len(batch.targets) for share in shares for batch in share)
+    assert len(set(found) - set(everything)) == 0
+
+
+def test_epochs_differ_and_repeat_by_seed(corpus, config):
+    def order(number, seed=0):
+        return [pairs_of(batch) for batch in batches(corpus, config, seed=seed).epoch(number)]
+
+    assert order(0) == order(0)
+    assert order(0) != order(1)
+    assert order(0) != order(0, seed=1)
+
+
+def test_skipping_leaves_out_the_first_batches(corpus, config):
+    whole = [pairs_of(batch) for batch in batches(corpus, config).epoch(0)]
+    assert [pairs_of(batch) for batch in batches(corpus, config).epoch(0, skip=3)] == whole[3:]
+
+
+def test_batches_hold_at_most_the_positions_given_and_little_padding(corpus, config):
+    found = list(batches(corpus, config, positions=400).epoch(0))
+    assert all(batch.contexts.numel() + batch.targets.numel() <= 400 for batch in found)
+    # at most 7 of context's and 3 of targets' positions are rounding
+    assert np.mean([padding_share(batch) for batch in found]) < 0.25
+
+
+def test_a_response_that_fills_the_decoder_has_no_end(config):
+    batch = collate([Pair([5, 4], [6, 7, 8])], response_length=3)
+    assert batch.inputs.tolist() == [[Tokenizer.start, 6, 7]]
+    assert batch.targets.tolist() == [[6, 7, 8]]
+
+
+def test_the_papers_rate_is_constant_then_falls_with_the_inverse_square_root():
+    rate = inverse_square_root(0.01)
+    assert [rate(step - 1) for step in (1, 10_000, 40_000, 1_000_000)] == pytest.approx(
+        [0.01, 0.01, 0.005, 0.001]
+    )
+
+
+def test_adafactor_moves_weights_as_pytorchs_own_does():
+    torch.manual_seed(0)
+    for shape in ((6, 9), (7,), (3, 4, 5)):
+        ours, theirs = (torch.nn.Parameter(torch.ones(shape).cumsum(0) * 0.1) for _ in range(2))
+        pair = Adafactor([ours], rate=0.01), torch.optim.Adafactor([theirs], lr=0.01)
+        for _ in range(20):
+            ours.grad = theirs.grad = torch.randn(shape)
+            for optimizer in pair:
+                optimizer.step()
+        torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-5)
+        assert not torch.allclose(ours, torch.ones(shape).cumsum(0) * 0.1, rtol=0.01)
+
+
+def test_adamws_rate_rises_then_falls_to_zero():
+    rate = cosine(1.0, warmup=4, steps=12)
+    assert [rate(step) for step in range(5)] == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.0])
+    assert rate(8) == pytest.approx(0.5)  # half-way down
+    assert rate(12) == pytest.approx(0.0)
+
+
+SETTINGS = TrainingSettings(
+    steps=12,
+    precision="fp32",
+    positions=256,
+    learning_rate=0.05,
+    validate_every=6,
+    checkpoint_every=4,
+    keep=0,
+)
+
+
+def trainer(run, corpus, config, tokenizer, **changes):
+    return Trainer(
+        run,
+        config=config,
+        tokenizer=tokenizer,
+        settings=replace(SETTINGS, **changes),
+        train=batches(corpus, config),
+        heldout=batches(corpus, config, "heldout"),
+        device=torch.device("cpu"),
+    )
+
+
+def losses(run):
+    with (run / "train.csv").open() as file:
+        return [float(row["loss"]) for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("optimizer", ["adafactor", "adamw"])
+def test_a_model_learns_the_rule(tmp_path, corpus, config, tokenizer, optimizer):
+    rate = {"adafactor": 0.05, "adamw": 0.01}[optimizer]
+    changes = {"steps": 120, "optimizer": optimizer, "learning_rate": rate, "warmup": 10}
+    trainer(tmp_path / "run", corpus, config, tokenizer, **changes).train()
+    with (tmp_path / "run" / "heldout.csv").open() as file:
+        last = float(list(csv.DictReader(file))[-1]["perplexity"])
+    # Without the context, the first word alone leaves 35 choices; lengths leave a few everywhere.
+    assert last < 6
+
+
+@pytest.mark.parametrize("optimizer", ["adafactor", "adamw"])
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, corpus, config, tokenizer, optimizer):
+    changes = {"optimizer": optimizer, "learning_rate": 0.01, "warmup": 2, "steps": 40}
+    trainer(tmp_path / "whole", corpus, config, tokenizer, **changes).train()
+    interrupted = trainer(tmp_path / "parts", corpus, config, tokenizer, **changes)
+    for _ in zip(range(30), interrupted.steps(), strict=False):
+        pass
+    del interrupted
+    assert latest_checkpoint(tmp_path / "parts").name == "step-0000028"
+    trainer(tmp_path / "parts", corpus, config, tokenizer, **changes).train()
+
+    parts = losses(tmp_path / "parts")
+    assert parts[28:30] == parts[30:32]  # steps 29 and 30 were done twice
+    assert parts[:28] + parts[30:] == losses(tmp_path / "whole")
+    name = "step-0000040"
+    whole, resumed = (read_weights(tmp_path / run / name) for run in ("whole", "parts"))
+    assert all(torch.equal(whole[key], resumed[key]) for key in whole)
+
+
+def test_accumulated_batches_weigh_every_token_alike(tmp_path, corpus, config, tokenizer):
+    """The gradient of two batches together is that of their tokens' mean loss."""
+    still = replace(config, dropout=0.0)
+    settings = {"clip": 0.0, "optimizer": "adamw", "learning_rate": 0.0}
+    learner = trainer(tmp_path / "run", corpus, still, tokenizer, **settings)
+    learner.model.train()
+    first, second, *_ = batches(corpus, still).epoch(0)
+    mean, tokens = learner.update([first, second])
+    assert tokens == first.tokens + second.tokens
+    found = {name: p.grad.clone() for name, p in learner.model.named_parameters()}
+
+    learner.model.zero_grad()
+    total = 0.0
+    for batch in (first, second):
+        scores = learner.model(batch.contexts, batch.inputs).log_softmax(dim=-1)
+        for i, j in (batch.targets != PADDING).nonzero().tolist():
+            total = total - scores[i, j, batch.targets[i, j]]
+    (total / tokens).backward()
+    assert mean == pytest.approx(total.item() / tokens, rel=1e-5)
+    for name, parameter in learner.model.named_parameters():
+        torch.testing.assert_close(found[name], parameter.grad, atol=1e-5, rtol=1e-3)
+
+
+def test_a_loss_that_is_no_number_stops_with_the_last_good_checkpoint(tmp_path, corpus, config, tokenizer):
+    trainer(tmp_path / "run", corpus, config, tokenizer, steps=12).train()
+    (tmp_path / "run" / "step-0000012").rename(tmp_path / "spoilt")
+    learner = trainer(tmp_path / "run", corpus, config, tokenizer, steps=12)
+    with torch.no_grad():
+        learner.model.decoder_norm.weight[0] = float("nan")
+    with pytest.raises(TrainingDivergedError, match=r"nan at step 9\. .*step-0000008"):
+        learner.train()
+    assert latest_checkpoint(tmp_path / "run").name == "step-0000008"
+    weights = read_weights(tmp_path / "run" / "step-0000008")
+    assert all(weight.isfinite().all() for weight in weights.values())
+
+
+def test_old_checkpoints_are_dropped(tmp_path, corpus, config, tokenizer):
+    trainer(tmp_path / "run", corpus, config, tokenizer, keep=2).train()
+    assert sorted(p.name for p in (tmp_path / "run").glob("step-*")) == ["step-0000008", "step-0000012"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"learning_rate": 0.1}, "other settings"), ({"positions": 512}, "other settings")],
+)
+def test_a_run_cannot_go_on_with_other_settings(tmp_path, corpus, config, tokenizer, change, message):
+    trainer(tmp_path / "run", corpus, config, tokenizer, steps=4).train()
+    with pytest.raises(CheckpointError, match=message):
+        trainer(tmp_path / "run", corpus, config, tokenizer, steps=4, **change)
+
+
+def test_a_run_cannot_go_on_with_another_shape(tmp_path, corpus, config, tokenizer):
+    trainer(tmp_path / "run", corpus, config, tokenizer, steps=4).train()
+    with pytest.raises(CheckpointError, match="another configuration"):
+        trainer(tmp_path / "run", corpus, replace(config, decoder_blocks=2), tokenizer, steps=4)
+
+
+def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, config, tokenizer):
+    weights = Meena(config).state_dict()
+    save_checkpoint(tmp_path / "kept", config=config, weights=weights, tokenizer=tokenizer)
+    before = read_weights(tmp_path / "kept")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(OSError, match="Older ones are intact"):
+            save_checkpoint(
+                tmp_path / "kept",
+                config=config,
+                weights={name: weight + 1 for name, weight in weights.items()},
+                tokenizer=tokenizer,
+            )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    after = read_weights(tmp_path / "kept")
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.fixture
+def checkpoint(tmp_path, config, tokenizer):
+    torch.manual_seed(8)
+    weights = Meena(config).state_dict()
+    save_checkpoint(tmp_path / "checkpoint", config=config, weights=weights, tokenizer=tokenizer)
+    return tmp_path / "checkpoint"
+
+
+def test_a_checkpoint_computes_what_the_model_did(checkpoint, config):
+    torch.manual_seed(8)
+    model = Meena(config).eval()
+    loaded, _ = load_checkpoint(checkpoint)
+    contexts, inputs = torch.tensor([[5, 9, 4]]), torch.tensor([[2, 7, 8]])
+    assert torch.equal(loaded(contexts, inputs), model(contexts, inputs))
+
+
+def test_a_tokenizer_of_another_size_is_refused(checkpoint):
+    other = Tokenizer.train(TEXTS * 5, vocabulary_size=38)
+    (checkpoint / "tokenizer.model").write_bytes(other.model)
+    with pytest.raises(CheckpointError, match="vocabulary of 40 tokens, but its tokenizer has 38"):
+        load_checkpoint(checkpoint)
+
+
+def test_weights_that_do_not_fit_the_configuration_are_refused(checkpoint, config):
+    (checkpoint / "config.json").write_text(json.dumps(replace(config, decoder_blocks=2).to_dict()))
+    with pytest.raises(CheckpointError, match="the weights do not fit"):
+        load_checkpoint(checkpoint)
+
+
+def test_a_truncated_file_of_weights_is_refused(checkpoint):
+    whole = (checkpoint / "model.safetensors").read_bytes()
+    (checkpoint / "model.safetensors").write_bytes(whole[:500])
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_checkpoint(checkpoint)
+
+
+def test_a_folder_without_configuration_is_no_checkpoint(tmp_path):
+    with pytest.raises(CheckpointError, match="is no checkpoint"):
+        load_checkpoint(tmp_path)
+
+
+def brute_force_perplexity(model, pairs):
+    total, tokens = 0.0, 0
+    for context, response in pairs:
+        inputs = [Tokenizer.start, *response[:-1]]
+        for i, token in enumerate(response):
+            scores = model(torch.tensor([context]), torch.tensor([inputs[: i + 1]]))[0, -1].double()
+            total -= float(scores[token] - scores.exp().sum().log())
+            tokens += 1
+    return math.exp(total / tokens), tokens
+
+
+def test_perplexity_equals_brute_force(checkpoint, corpus, config):
+    model, _ = load_checkpoint(checkpoint)
+    measured = perplexity(model, batches(corpus, config, "heldout").in_order(), torch.device("cpu"))
+    value, tokens = brute_force_perplexity(model, all_pairs(corpus, "heldout"))
+    assert measured.tokens == tokens
+    assert measured.value == pytest.approx(value, rel=1e-4)
+
+
+def test_perplexity_of_text_equals_that_of_its_shards(tmp_path, checkpoint, tokenizer):
+    data = tmp_path / "talk.jsonl"
+    data.write_text(json.dumps({"turns": TEXTS}))
+    model, _ = load_checkpoint(checkpoint)
+    with shards_for(data, tokenizer) as shards:
+        measured = perplexity(model, Batches(shards, model.config, 256).in_order(), torch.device("cpu"))
+    first, second, third = tokenizer.encode(TEXTS)
+    pairs = [([*first, 4], [*second, 3]), ([*first, 4, *second, 4], [*third, 3])]
+    assert measured.value == pytest.approx(brute_force_perplexity(model, pairs)[0], rel=1e-4)
+
+
+def test_nothing_to_measure_is_no_perplexity(checkpoint):
+    model, _ = load_checkpoint(checkpoint)
+    with pytest.raises(ValueError, match="no held-out pair"):
+        perplexity(model, [], torch.device("cpu"))
+
+
+def test_a_corpus_of_another_tokenizer_is_refused(corpus):
+    other = Tokenizer.train(TEXTS * 5, vocabulary_size=38)
+    with pytest.raises(ValueError, match="another tokenizer"), shards_for(corpus / "heldout", other):
+        pass
+
+
+def run_processes(number, folder, *arguments):
+    """`python -m chatbots meena …` in several processes that torchrun starts."""
+    runner = folder / "runner.py"
+    runner.write_text("import sys\nfrom chatbots.meena.cli import main\nsys.exit(main(sys.argv[1:]))\n")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={number}"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*torchrun, str(runner), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_two_processes_learn_what_one_does(tmp_path, corpus):
+    """Two processes with a batch each, against one that accumulates the same two batches."""
+    common = [
+        "train",
+        "--corpus",
+        corpus,
+        "--preset",
+        "tiny",
+        "--steps",
+        6,
+        "--dropout",
+        0,
+        "--precision",
+        "fp32",
+    ]
+    common += ["--positions", 256, "--checkpoint-every", 3, "--optimizer", "adamw", "--learning-rate", 0.003]
+    run_processes(2, tmp_path, *common, "--output", tmp_path / "two")
+    assert main([*map(str, common), "--output", str(tmp_path / "one"), "--accumulation", "2"]) == 0
+
+    np.testing.assert_allclose(losses(tmp_path / "two"), losses(tmp_path / "one"), rtol=1e-4)
+    one, two = (read_weights(tmp_path / run / "step-0000006") for run in ("one", "two"))
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], atol=2e-3, rtol=0)
+
+
+def test_two_processes_resume_exactly(tmp_path, corpus):
+    common = ["train", "--corpus", corpus, "--preset", "tiny", "--steps", 6, "--precision", "fp32"]
+    common += ["--positions", 256, "--checkpoint-every", 3, "--output", tmp_path / "run"]
+    run_processes(2, tmp_path, *common)
+    whole = losses(tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "step-0000006")
+    run_processes(2, tmp_path, *common)
+    assert losses(tmp_path / "run") == whole + whole[3:]
