@@ -74,7 +74,7 @@ def _scores(result: Result, references: Sequence[Reference], palette: Palette) -
     axes.set_ylabel("percent of labelled replies")
     axes.set_xticks(range(len(bots)), [bot["bot"] for bot in bots])
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=3, frameon=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 1.14), ncols=3, frameon=False)
     return figure
 
 
