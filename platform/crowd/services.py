@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -92,12 +92,19 @@ def _lock_bots(study_id: int) -> list[StudyBot]:
     )
 
 
-def _least_filled(bots: Iterable[StudyBot], now: datetime) -> StudyBot:
+def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     taken = places_taken([bot.pk for bot in bots], now)
     free = [bot for bot in bots if taken.get(bot.pk, 0) < bot.target]
     if not free:
         raise refusals.full()
     return min(free, key=lambda bot: (taken.get(bot.pk, 0) / bot.target, bot.pk))
+
+
+def is_full(study: Study, *, now: datetime | None = None) -> bool:
+    """Whether somebody who came now would find no place; said before they read and consent in vain."""
+    bots = study.study_bots.filter(bot__active=True)
+    taken = places_taken([bot.pk for bot in bots], now or timezone.now())
+    return all(taken.get(bot.pk, 0) >= bot.target for bot in bots)
 
 
 def places_taken(study_bot_ids: Iterable[int], now: datetime) -> dict[int, int]:

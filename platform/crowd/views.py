@@ -73,7 +73,9 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
     if participation and not _is_another(participation, _panel_id(request)):
         return redirect(place_of(participation), code=study.code)
     if study.state != Study.State.OPEN:
-        return _welcome(request, study, closed=True)
+        return _welcome(request, study, closed="It takes no new participants at the moment.")
+    if services.is_full(study):
+        return _welcome(request, study, closed="All places are taken. Some may become free in an hour.")
     return _welcome(request, study)
 
 
@@ -84,7 +86,7 @@ def _is_another(participation: Participation, panel_id: PanelId | None) -> bool:
 
 
 def _welcome(
-    request: HttpRequest, study: Study, *, error: str = "", resume_error: str = "", closed: bool = False
+    request: HttpRequest, study: Study, *, error: str = "", resume_error: str = "", closed: str = ""
 ) -> HttpResponse:
     panel_id = _panel_id(request)
     context = {

@@ -122,6 +122,8 @@ except ValueError:
     ) from None
 # They mostly wait for the disk: a turn is told only after its commit, and PostgreSQL writes the
 # commits that wait together at once.
+# A step that waits longer for a row fails instead of holding one of the few threads for good.
+DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_timeout=15s")
 DIALOGUE_DATABASE_THREADS = int(os.environ.get("TURNWISE_DATABASE_THREADS", "16"))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
@@ -135,6 +137,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+RATELIMIT_FAIL_OPEN = True  # without Redis people still get in; only the bound on attempts waits for it
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",

@@ -202,6 +202,20 @@ def test_a_closed_study_lets_nobody_new_in(study: Study) -> None:
     assert Worker.objects.count() == 0
 
 
+def test_a_full_study_says_so_on_its_first_page(make_study: MakeStudy) -> None:
+    study = make_study({"only": 1})
+    inside = Client()
+    agree(inside, study)
+    inside.post(f"/s/{study.code}/start/")
+
+    page = Client().get(f"/s/{study.code}/")
+
+    assert page.status_code == 403
+    assert "All places are taken" in page.content.decode()
+    assert "resume code" in page.content.decode()
+    assert inside.get(f"/s/{study.code}/").url == f"/s/{study.code}/chat/"
+
+
 def test_a_full_study_says_so_at_the_start(make_study: MakeStudy) -> None:
     study = make_study({"only": 1})
     first, second = Client(), Client()
