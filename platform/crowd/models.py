@@ -1,5 +1,6 @@
 import secrets
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -53,8 +54,26 @@ class Participation(models.Model):
     resume_code = models.CharField(max_length=20, unique=True, default=resume_code, editable=False)
     completion_code = models.CharField(max_length=20, unique=True, default=completion_code, editable=False)
 
+    # The worker is paid, the labels stay in every figure; the report shows beside them what it is without.
+    set_aside_reason = models.CharField(
+        max_length=500,
+        blank=True,
+        help_text="Why the report is to show its scores without this worker, too. Empty: not set aside.",
+    )
+    set_aside_at = models.DateTimeField(null=True, blank=True)
+    set_aside_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
     class Meta:
-        constraints = (models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),)
+        constraints = (
+            models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
+            models.CheckConstraint(
+                name="set_aside_for_a_reason",
+                condition=Q(set_aside_at=None, set_aside_reason="")
+                | (Q(set_aside_at__isnull=False) & ~Q(set_aside_reason="")),
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.worker} in {self.study}"

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.utils import timezone
 
+from accounts.models import User
 from crowd import refusals
 from crowd.models import Assignment, Participation, Worker
 from crowd.sessions import Session
@@ -129,3 +130,19 @@ def complete(assignment_id: int, outcome: Assignment.Outcome, *, now: datetime) 
         outcome=outcome, ended_at=now, active_at=now
     )
     results_changed(assignment.participation.study_id)
+
+
+@transaction.atomic
+def set_aside(participation_id: int, *, reason: str, by: User, now: datetime | None = None) -> Participation:
+    """Have the study's report show its scores without this worker, too; an empty reason takes that back.
+
+    The worker's labels stay in every other figure, and their pay is untouched.
+    """
+    participation = Participation.objects.select_for_update().get(pk=participation_id)
+    participation.set_aside_reason = reason.strip()[:500]
+    is_aside = bool(participation.set_aside_reason)
+    participation.set_aside_at = (now or timezone.now()) if is_aside else None
+    participation.set_aside_by = by if is_aside else None
+    participation.save(update_fields=["set_aside_reason", "set_aside_at", "set_aside_by"])
+    results_changed(participation.study_id)
+    return participation

@@ -5,9 +5,10 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
 
+from crowd import services as crowd
 from dialogues.models import Dialogue, Turn
 from evaluation.questions import Answer, question_set
 from labels.queries import dialogues_of, turns_with_labels
@@ -32,7 +33,8 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
-    dialogue = get_object_or_404(dialogues_of(request.user).select_related("study"), public_id=public_id)
+    visible = dialogues_of(request.user).select_related("study", "assignment__participation__worker")
+    dialogue = get_object_or_404(visible, public_id=public_id)
     bot_seat = dialogue.participants.get(bot__isnull=False).seat
     faults: dict[int, list[str]] = {}
     for position, kind in dialogue.faults.values_list("position", "kind"):
@@ -40,6 +42,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     context = {
         "study": dialogue.study,
         "dialogue": dialogue,
+        "participation": dialogue.assignment.participation if dialogue.assignment else None,
         "turns": [
             _shown(dialogue, turn, bot_seat, faults.pop(turn.position, []))
             for turn in turns_with_labels(dialogue)
@@ -47,6 +50,20 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
         "unanswered_faults": [kind for kinds in faults.values() for kind in kinds],
     }
     return render(request, "labels/transcript.html", context)
+
+
+@require_POST
+@login_required
+def set_aside(request: HttpRequest, public_id: UUID) -> HttpResponse:
+    """Set the worker of this conversation aside for the reason given; no reason takes it back."""
+    visible = dialogues_of(request.user).select_related("assignment").filter(assignment__isnull=False)
+    dialogue = get_object_or_404(visible, public_id=public_id)
+    assert dialogue.assignment
+    assert request.user.is_authenticated
+    crowd.set_aside(
+        dialogue.assignment.participation_id, reason=request.POST.get("reason", ""), by=request.user
+    )
+    return redirect("labels:transcript", public_id=public_id)
 
 
 def _shown(dialogue: Dialogue, turn: Turn, bot_seat: int, faults: list[str]) -> dict[str, object]:

@@ -1,104 +1,166 @@
-"""The numbers of a study report, from its labelled turns. Pure: no database, no clock."""
+"""The numbers of a study report, from its labelled replies. Pure: no database, no clock."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evaluation.bootstrap import LEVEL, RESAMPLES, Ratio, cluster_interval
-from evaluation.interval import Undefined
-from evaluation.labels import FloatArray
-from evaluation.questions import Level, QuestionSet
+from evaluation.bootstrap import LEVEL, RESAMPLES
+from evaluation.estimates import estimates
+from evaluation.interval import Interval, Method, Undefined
+from evaluation.means import means
+from evaluation.questions import Level, Question, QuestionSet
+from reports.comparisons import comparisons
+from reports.consensus import agreement
+from reports.judged import Judged
+from reports.raters import rater_figures
 
 # Fixed, so that the same labels always give the same intervals.
 SEED = 20_010_997
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A labelled bot turn: whose, in which conversation, by whom, how fast, and the answers."""
-
-    bot: str
-    dialogue: int
-    rater: int
-    latency_ms: int | None
-    answers: Mapping[str, object]
+METHOD: Method = "studentised"
+# Replies at one place of the conversation: many small samples, whose intervals need fewer resamples.
+RESAMPLES_BY_REPLY = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A score of the report: the share of a binary question, or the SSA."""
+    """A score of the report: a share in percent, a mean rating, or the SSA in percent."""
 
     key: str
     title: str
-    weights: tuple[float, ...]
+    factor: float
+    low: float
+    high: float
+
+    def cell(self, value: float, interval: Interval | Undefined) -> dict[str, Any]:
+        """The score as stored and shown; an interval never leaves the scale."""
+        shown: dict[str, Any] = {"value": self.factor * value}
+        if isinstance(interval, Undefined):
+            return shown | {"undefined": interval.reason}
+        ends = interval.scaled(self.factor)
+        return shown | {"low": max(self.low, ends.low), "high": min(self.high, ends.high)}
 
 
 def columns_of(questions: QuestionSet) -> list[Column]:
-    """One score per binary question; for the SSA set also their average."""
-    asked = [question for question in questions.questions if question.level is Level.BINARY]
-    titles = {"sensible": "Sensibleness", "specific": "Specificity"}
-    columns = [
-        Column(
-            question.key,
-            titles.get(question.key, question.wording),
-            tuple(float(i == j) for j in range(len(asked))),
-        )
-        for i, question in enumerate(asked)
-    ]
+    """One score per binary, ordinal or interval question; for the SSA set also their average."""
+    columns = [_column(question) for question in scored(questions)]
     if questions.key == "ssa":
-        columns.append(Column("ssa", "SSA", (0.5, 0.5)))
+        columns.append(Column("ssa", "SSA", 100, 0, 100))
     return columns
 
 
-def study_figures(questions: QuestionSet, rows: Iterable[Judged]) -> dict[str, Any]:
-    """Scores of each bot with intervals, in percent, and what they rest on.
+def scored(questions: QuestionSet) -> list[Question]:
+    """The questions whose answers have a mean: yes or no, or numbers."""
+    return [question for question in questions.questions if _has_mean(question)]
+
+
+def _has_mean(question: Question) -> bool:
+    numbers = all(isinstance(choice.value, int) for choice in question.choices)
+    return numbers and question.level is not Level.NOMINAL
+
+
+def _column(question: Question) -> Column:
+    titles = {"sensible": "Sensibleness", "specific": "Specificity"}
+    title = titles.get(question.key, question.wording)
+    if question.level is Level.BINARY:
+        return Column(question.key, title, 100, 0, 100)
+    ends = [float(choice.value) for choice in question.choices]
+    return Column(question.key, title, 1, min(ends), max(ends))
+
+
+def study_figures(
+    questions: QuestionSet, judged: Judged, *, set_aside: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Everything that the labels tell, ready to be stored as JSON.
 
     Intervals resample whole conversations (studentised cluster bootstrap), because the turns of one
     conversation resemble each other.
+
+    Args:
+        questions: what was asked.
+        judged: the labels of finished conversations.
+        set_aside: by worker whom an admin has set aside, the reason. Their labels are in every number;
+            the scores without them stand beside.
     """
-    by_bot: dict[str, list[Judged]] = {}
-    for row in rows:
-        by_bot.setdefault(row.bot, []).append(row)
     columns = columns_of(questions)
     return {
-        "columns": [{"key": column.key, "title": column.title} for column in columns],
-        "bots": [_bot_figures(bot, by_bot[bot], questions, columns) for bot in sorted(by_bot)],
-        "method": f"{LEVEL:.0%} intervals: studentised bootstrap over conversations, {RESAMPLES} resamples",
+        "columns": [{"key": c.key, "title": c.title, "percent": c.factor == 100} for c in columns],
+        "bots": bot_scores(questions, judged),
+        "comparisons": comparisons(questions, judged, np.random.default_rng(SEED)),
+        "by_reply": scores_by_reply(questions, judged),
+        "agreement": agreement(scored(questions), judged, np.random.default_rng(SEED)),
+        "raters": rater_figures(questions, judged),
+        "without": scores_without(questions, judged, set_aside or {}),
+        "method": f"{LEVEL:.0%} intervals: {METHOD} bootstrap over conversations, {RESAMPLES} resamples",
         "seed": SEED,
     }
 
 
-def _bot_figures(
-    bot: str, rows: Sequence[Judged], questions: QuestionSet, columns: Sequence[Column]
-) -> dict[str, Any]:
-    sums = _sums_per_dialogue(rows, questions)
-    latencies = [row.latency_ms for row in rows if row.latency_ms is not None]
+def bot_scores(questions: QuestionSet, judged: Judged, *, resamples: int = RESAMPLES) -> list[dict[str, Any]]:
+    """The scores of each bot, in the order of their names, and what they rest on."""
+    cells = _cells(questions, judged, resamples)
+    return [_what_it_rests_on(bot, judged.of_bot(bot)) | {"cells": cells[bot]} for bot in judged.bots]
+
+
+def _what_it_rests_on(bot: str, judged: Judged) -> dict[str, Any]:
     return {
         "bot": bot,
-        "conversations": len(sums),
-        "turns": len(rows),
-        "workers": len({row.rater for row in rows}),
-        "latency_ms": round(float(np.median(latencies))) if latencies else None,
-        "cells": [_cell(sums, column) for column in columns],
+        "conversations": len(np.unique(judged.dialogue)),
+        "turns": judged.replies,
+        "labels": len(judged),
+        "workers": len(set(judged.rater.tolist())),
     }
 
 
-def _sums_per_dialogue(rows: Sequence[Judged], questions: QuestionSet) -> FloatArray:
-    """(k, q + 1): per conversation how often each binary question was answered yes, and its labels."""
-    keys = [question.key for question in questions.questions if question.level is Level.BINARY]
-    sums: dict[int, FloatArray] = {}
-    for row in rows:
-        answers = [*(float(row.answers.get(key) is True) for key in keys), 1.0]
-        sums[row.dialogue] = sums.get(row.dialogue, 0.0) + np.array(answers)
-    return np.array(list(sums.values()))
+def _cells(questions: QuestionSet, judged: Judged, resamples: int) -> dict[str, list[dict[str, Any]]]:
+    """By bot, a cell for each column."""
+    if not len(judged):
+        return {}
+    columns = columns_of(questions)
+    cells: dict[str, list[dict[str, Any]]] = {bot: [] for bot in judged.bots}
+    rng = np.random.default_rng(SEED)
+    if questions.key == "ssa":
+        for bot, found in estimates(judged.labels, rng, method=METHOD, resamples=resamples).items():
+            sensible, specific, both = columns
+            cells[str(bot)] = [
+                sensible.cell(found.score.sensibleness, found.sensibleness),
+                specific.cell(found.score.specificity, found.specificity),
+                both.cell(found.score.ssa, found.ssa),
+            ]
+        return cells
+    for column in columns:
+        answered = judged.where(~np.isnan(judged.answers[column.key]))
+        values = answered.answers[column.key]
+        of_bots = means(answered.bot, answered.dialogue, values, rng, resamples=resamples, method=METHOD)
+        for bot in cells:
+            mean = of_bots.get(bot)
+            cells[bot].append(column.cell(mean.value, mean.interval) if mean else {"value": None})
+    return cells
 
 
-def _cell(sums: FloatArray, column: Column) -> dict[str, Any]:
-    ratio = Ratio((*column.weights, 0.0), size=sums.shape[1] - 1)
-    value = 100 * float(ratio(sums.sum(axis=0)[None])[0])
-    interval = cluster_interval(sums, ratio, np.random.default_rng(SEED), method="studentised")
-    if isinstance(interval, Undefined):
-        return {"value": value, "undefined": interval.reason}
-    return {"value": value, "low": max(0.0, 100 * interval.low), "high": min(100.0, 100 * interval.high)}
+def scores_by_reply(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
+    """By bot, the scores of its first reply of all conversations, of its second, and so on."""
+    by_bot: dict[str, list[dict[str, Any]]] = {bot: [] for bot in judged.bots}
+    for reply in np.unique(judged.reply).tolist():
+        there = judged.where(judged.reply == reply)
+        for row in bot_scores(questions, there, resamples=RESAMPLES_BY_REPLY):
+            by_bot[row["bot"]].append({"reply": reply, "labels": row["labels"], "cells": row["cells"]})
+    return [{"bot": bot, "replies": replies} for bot, replies in by_bot.items()]
+
+
+def scores_without(
+    questions: QuestionSet, judged: Judged, set_aside: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """The scores without the workers who were set aside, and who that is; None if nobody was."""
+    if not set_aside:
+        return None
+    counts = {worker: int((judged.rater == worker).sum()) for worker in sorted(set_aside)}
+    kept = judged.where(~np.isin(judged.rater, list(set_aside)))
+    return {
+        "workers": [
+            {"worker": worker, "reason": set_aside[worker], "labels": labels}
+            for worker, labels in counts.items()
+        ],
+        "bots": bot_scores(questions, kept),
+    }

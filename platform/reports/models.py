@@ -40,3 +40,18 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return f"Report {self.pk} of {self.study}"
+
+
+class Chart(models.Model):
+    """A drawing of a report. Only the newest ready report of a study keeps its charts."""
+
+    report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="charts")
+    name = models.CharField(max_length=20)
+    svg = models.TextField(help_text="Themed by the page that holds it.")
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = (models.UniqueConstraint(fields=("report", "name"), name="chart_once_per_report"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.report_id}"

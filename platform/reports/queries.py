@@ -1,13 +1,22 @@
 """Reads for reports and exports. One row per labelled bot turn."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
+import numpy as np
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from accounts.models import User
+from crowd.models import Participation, Worker
+from crowd.queries import progress
+from dialogues.models import Dialogue, Fault
+from evaluation.labels import AnyArray, FloatArray
+from evaluation.questions import QuestionSet
+from reports.course import READ_FOR_REPETITION, Course
+from reports.judged import Judged
 from reports.models import Report
 from studies.models import Study
 from studies.queries import studies_of
@@ -31,6 +40,7 @@ class LabelledTurn(NamedTuple):
     latency_ms: int | None
     labelled_at: str
     label_changes: int
+    rater_set_aside: bool
 
 
 # The speaker of the turn before a reply is its partner; together they say what was judged.
@@ -39,7 +49,8 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
        (SELECT p.text FROM dialogues_turn AS p WHERE p.dialogue_id = d.id AND p.position = t.position - 1),
        t.text, w.pseudonym,
        (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
-       t.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes
+       t.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
+       coalesce(p.set_aside_at IS NOT NULL, false)
   FROM labels_label AS l
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
@@ -47,6 +58,7 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
   JOIN crowd_worker AS w ON w.id = l.rater_id
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
   JOIN bots_bot AS b ON b.id = v.bot_id
+  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id
  WHERE d.study_id = %s
  ORDER BY d.id, t.position, l.id
 """
@@ -73,3 +85,140 @@ def newest_report(study: Study) -> Report | None:
 
 def newest_result(study: Study) -> Report | None:
     return study.reports.filter(state=Report.State.READY).first()
+
+
+_JUDGED = """
+SELECT v.bot_id, t.dialogue_id, (t.position - d.opening_turns) / 2 + 1, l.rater_id, t.latency_ms{answers}
+  FROM labels_label AS l
+  JOIN dialogues_turn AS t ON t.id = l.turn_id
+  JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
+  JOIN bots_botversion AS v ON v.id = t.bot_version_id
+ WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
+"""
+# Booleans have no cast to numbers in one step; jsonb has.
+_ANSWER = ", CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE (l.answers->>%s)::float8 END"
+_BATCH = 50_000
+
+
+def judged(study: Study, questions: QuestionSet, keys: list[str]) -> Judged:
+    """The workers' answers to these questions in finished conversations, all at once."""
+    statement = _JUDGED.format(answers=_ANSWER * len(keys))
+    parameters = [*(key for key in keys for _ in range(2)), study.pk, questions.key]
+    table = _numbers(statement, parameters, 5 + len(keys))
+    return Judged(
+        bot=_named(table[0], bot_names(study)),
+        dialogue=table[1].astype(np.int64),
+        reply=table[2].astype(np.int64),
+        rater=_named(table[3], _pseudonyms(table[3])),
+        latency_ms=table[4],
+        answers={key: table[5 + index] for index, key in enumerate(keys)},
+    )
+
+
+def _numbers(statement: str, parameters: list[Any], columns: int) -> FloatArray:
+    """(columns, n) the rows of a statement whose values are all numbers; NULL becomes NaN."""
+    connection.ensure_connection()
+    parts = [np.empty((0, columns))]
+    with connection.connection.cursor(name="numbers") as cursor:
+        cursor.itersize = _BATCH
+        cursor.execute(statement, parameters)
+        while rows := cursor.fetchmany(_BATCH):
+            parts.append(np.array(rows, dtype=np.float64))
+    return np.ascontiguousarray(np.concatenate(parts).T)
+
+
+def _named(ids: FloatArray, names: Mapping[int, str]) -> AnyArray:
+    """(n,) the names of (n,) ids, every name held once."""
+    distinct, codes = np.unique(ids, return_inverse=True)
+    of_code = np.empty(len(distinct), dtype=object)
+    of_code[:] = [names[int(each)] for each in distinct]
+    named: AnyArray = of_code[codes]
+    return named
+
+
+def bot_names(study: Study) -> dict[int, str]:
+    """By id, what the report calls the study's bots: their titles, with the name where two share one."""
+    bots = list(study.study_bots.values_list("bot_id", "bot__title", "bot__name"))
+    shared = Counter(title for _, title, _ in bots)
+    return {pk: f"{title} ({name})" if shared[title] > 1 else title for pk, title, name in bots}
+
+
+def _pseudonyms(raters: FloatArray) -> dict[int, str]:
+    workers = Worker.objects.filter(pk__in=[int(each) for each in np.unique(raters)])
+    return dict(workers.values_list("pk", "pseudonym"))
+
+
+def set_aside(study: Study) -> dict[str, str]:
+    """By pseudonym, why a worker was set aside."""
+    aside = Participation.objects.filter(study=study, set_aside_at__isnull=False)
+    return dict(aside.values_list("worker__pseudonym", "set_aside_reason"))
+
+
+def courses(study: Study) -> dict[str, Course]:
+    """How the conversations of each bot of the study went, in the order of the bots' names."""
+    by_ending = Counter(
+        {
+            (bot, ending): times
+            for bot, ending, times in Dialogue.objects.filter(study=study)
+            .values_list("assignment__study_bot__bot_id", "ending")
+            .annotate(times=Count("pk"))
+        }
+    )
+    faults: dict[int, dict[str, int]] = {}
+    for bot, kind, times in (
+        Fault.objects.filter(dialogue__study=study)
+        .values_list("dialogue__assignment__study_bot__bot_id", "kind")
+        .annotate(times=Count("pk"))
+    ):
+        faults.setdefault(bot, {})[kind] = times
+    texts = _texts(study)
+    return {
+        name: Course(
+            finished=by_ending[pk, Dialogue.Ending.COMPLETE.value],
+            under_way=by_ending[pk, ""],
+            bot_failed=by_ending[pk, Dialogue.Ending.BOT_FAILED.value],
+            faults=faults.get(pk, {}),
+            texts=texts.get(pk, []),
+        )
+        for pk, name in sorted(bot_names(study).items(), key=lambda item: item[1])
+    }
+
+
+_TEXTS = """
+SELECT c.bot_id,
+       array_agg(t.position %% 2 = c.seat ORDER BY t.position),
+       array_agg(t.text ORDER BY t.position)
+  FROM (SELECT d.id, p.bot_id, p.seat, d.opening_turns,
+               row_number() OVER (PARTITION BY p.bot_id ORDER BY d.id) AS number
+          FROM dialogues_dialogue AS d
+          JOIN dialogues_participant AS p ON p.dialogue_id = d.id AND p.bot_id IS NOT NULL
+         WHERE d.study_id = %s AND d.ending = 'complete') AS c
+  JOIN dialogues_turn AS t ON t.dialogue_id = c.id AND t.position >= c.opening_turns
+ WHERE c.number <= %s
+ GROUP BY c.id, c.bot_id
+ ORDER BY c.id
+"""
+
+
+def _texts(study: Study) -> dict[int, list[list[tuple[bool, str]]]]:
+    """By bot, its first finished conversations as (spoken by the bot?, text), oldest first."""
+    texts: dict[int, list[list[tuple[bool, str]]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_TEXTS, [study.pk, READ_FOR_REPETITION])
+        for bot, by_bot, said in cursor.fetchall():
+            texts.setdefault(bot, []).append(list(zip(by_bot, said, strict=True)))
+    return texts
+
+
+def unlabelled_replies(study: Study) -> int:
+    """Replies in finished conversations without a label; the protocol's own constraint keeps it at 0."""
+    finished = Dialogue.objects.filter(study=study, ending=Dialogue.Ending.COMPLETE)
+    return finished.filter(turn_set__bot_version__isnull=False, turn_set__labels=None).count()
+
+
+def stamp(study: Study) -> str:
+    """Changes with everything that the report's page shows: reports, results and conversations."""
+    newest = newest_report(study)
+    done = ".".join(f"{bot.finished}+{bot.open}" for bot in progress(study))
+    state = f"{newest.pk}-{newest.state}" if newest else "none"
+    return f"{study.results_version}-{state}-{done}"

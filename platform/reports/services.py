@@ -1,21 +1,22 @@
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Count
 from django.utils import timezone
 
-from dialogues.models import Dialogue, Fault
 from evaluation.questions import question_set
-from labels.models import Label
-from reports.figures import Judged, study_figures
-from reports.models import Report
-from reports.plots import scores_chart
-from reports.references import PAPER_INTERACTIVE
-from studies.models import Study
+from reports import queries
+from reports.conformance import Conduct, deviations
+from reports.course import Course, course_figures
+from reports.figures import SEED, scored, study_figures
+from reports.judged import Judged
+from reports.models import Chart, Report
+from reports.plots import svgs
+from studies.models import Speaker, Study
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,7 @@ def build_report(report_id: int) -> None:
         if not mine or not _begin(report_id):
             return
         try:
-            _store(report_id, **_computed(report_id))
+            _store_ready(report_id, _computed(report_id))
         except Exception as error:
             log.exception("Report %s failed.", report_id)
             _store(report_id, state=Report.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
@@ -77,49 +78,59 @@ def _store(report_id: int, **values: Any) -> None:
     Report.objects.filter(pk=report_id).update(finished_at=timezone.now(), **values)
 
 
-def _computed(report_id: int) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Computed:
+    results_version: int
+    result: dict[str, Any]
+    charts: dict[str, str]
+
+
+def _computed(report_id: int) -> _Computed:
     """Everything that a ready report stores, from one snapshot of the database."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         study = Report.objects.select_related("study").get(pk=report_id).study
-        result = study_figures(question_set(study.question_set), _judged(study))
-        result["unfinished"] = study.dialogues.exclude(ending=Dialogue.Ending.COMPLETE).count()
-        _add_faults(result, study)
-    chart = scores_chart(result, PAPER_INTERACTIVE if study.question_set == "ssa" else ())
-    return {
-        "state": Report.State.READY,
-        "results_version": study.results_version,
-        "result": result | {"chart": chart},
-    }
+        questions = question_set(study.question_set)
+        judged = queries.judged(study, questions, [question.key for question in scored(questions)])
+        courses = queries.courses(study)
+        set_aside = queries.set_aside(study)
+        unlabelled = queries.unlabelled_replies(study)
+    result = study_figures(questions, judged, set_aside=set_aside)
+    result["course"] = course_figures(courses, judged, SEED)
+    result["deviations"] = deviations(_conduct(study, courses, judged, unlabelled))
+    return _Computed(study.results_version, result, svgs(result))
 
 
-def _judged(study: Study) -> Iterator[Judged]:
-    """The workers' labels in finished conversations; unfinished ones are counted, not scored."""
-    labels = Label.objects.filter(
-        turn__dialogue__study=study,
-        turn__dialogue__ending=Dialogue.Ending.COMPLETE,
+def _conduct(study: Study, courses: Mapping[str, Course], judged: Judged, unlabelled: int) -> Conduct:
+    return Conduct(
+        bot_opens=study.opening_speaker == Speaker.BOT,
+        opening_text=study.opening_text,
+        min_turns=study.min_turns,
+        max_turns=study.max_turns,
         question_set=study.question_set,
-    ).order_by("turn__dialogue_id", "turn__position", "pk")
-    columns = (
-        "turn__bot_version__bot__title",
-        "turn__dialogue_id",
-        "rater_id",
-        "turn__latency_ms",
-        "answers",
+        blind=study.blind,
+        languages=study.languages,
+        conversations={bot: course.finished for bot, course in courses.items()},
+        unlabelled=unlabelled,
+        most_raters=judged.most_raters,
     )
-    return (Judged(*row) for row in labels.values_list(*columns).iterator(chunk_size=5000))
 
 
-def _add_faults(result: dict[str, Any], study: Study) -> None:
-    faults = (
-        Fault.objects.filter(dialogue__study=study)
-        .values_list("dialogue__assignment__study_bot__bot__title")
-        .annotate(times=Count("pk"))
+@transaction.atomic
+def _store_ready(report_id: int, computed: _Computed) -> None:
+    """Store what was computed. Charts take room and can be drawn again, so only the newest are kept."""
+    report = Report.objects.select_for_update().get(pk=report_id)
+    Chart.objects.filter(report__study_id=report.study_id).delete()
+    Chart.objects.bulk_create(
+        Chart(report=report, name=name, svg=svg) for name, svg in computed.charts.items()
     )
-    times = dict(faults)
-    for row in result["bots"]:
-        row["faults"] = times.get(row["bot"], 0)
+    _store(
+        report_id,
+        state=Report.State.READY,
+        results_version=computed.results_version,
+        result=computed.result,
+    )
 
 
 def stale_studies(now: datetime) -> list[Study]:

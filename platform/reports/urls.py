@@ -8,6 +8,9 @@ urlpatterns = [
     path("studies/<int:pk>/", views.overview, name="overview"),
     path("studies/<int:pk>/report/", views.report, name="study"),
     path("studies/<int:pk>/report/refresh/", views.refresh, name="refresh"),
+    path("studies/<int:pk>/report/stamp/", views.stamp, name="stamp"),
+    path("studies/<int:pk>/report/<slug:name>.svg", views.chart, {"kind": "svg"}, name="chart_svg"),
+    path("studies/<int:pk>/report/<slug:name>.pdf", views.chart, {"kind": "pdf"}, name="chart_pdf"),
     path("studies/<int:pk>/turns.csv", views.export_csv, name="export_csv"),
     path("studies/<int:pk>/turns.jsonl", views.export_jsonl, name="export_jsonl"),
 ]

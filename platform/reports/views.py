@@ -3,13 +3,15 @@ from collections.abc import Callable, Generator
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from crowd.queries import finished_and_wanted, progress
-from reports import exports, queries, services, tasks
+from reports import exports, pdf, queries, services, tasks
+from reports.models import Chart
+from reports.palettes import PALETTES, standalone
 from reports.references import PAPER_INTERACTIVE
 from studies.models import Study
 from studies.queries import studies_of
@@ -49,13 +51,40 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "report": shown,
         "result": shown.result if shown else None,
-        "chart": (shown.result or {}).get("chart", "") if shown else "",
-        "at_work": newest if newest and newest.state in services.AT_WORK else None,
+        "charts": {chart.name.replace("-", "_"): chart for chart in shown.charts.all()} if shown else {},
         "staleness": services.staleness(study, shown, newest),
+        "stamp": queries.stamp(study),
         "progress": progress(study),
         "references": PAPER_INTERACTIVE if study.question_set == "ssa" else (),
     }
     return render(request, "reports/study.html", context)
+
+
+@require_GET
+@login_required
+def stamp(request: HttpRequest, pk: int) -> JsonResponse:
+    """A word that changes whenever the report's page does; the page asks for it every few seconds."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    return JsonResponse({"stamp": queries.stamp(study)})
+
+
+@require_GET
+@login_required
+def chart(request: HttpRequest, pk: int, name: str, kind: str) -> HttpResponse:
+    """A chart of the newest report as a file, in the colours of ?scheme=light or dark."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    scheme = request.GET.get("scheme", "light")
+    if scheme not in PALETTES:
+        raise Http404(f"No scheme is called {scheme}; there are {', '.join(PALETTES)}.")
+    charts = Chart.objects.select_related("report")
+    found = get_object_or_404(charts, report=queries.newest_result(study), name=name)
+    if kind == "svg":
+        response = HttpResponse(standalone(found.svg, PALETTES[scheme]), content_type="image/svg+xml")
+    else:
+        assert found.report.result is not None
+        response = HttpResponse(pdf.drawn(name, found.report.result, scheme), content_type="application/pdf")
+    response["Content-Disposition"] = f'attachment; filename="turnwise-{study.code}-{name}-{scheme}.{kind}"'
+    return response
 
 
 @require_POST

@@ -95,14 +95,60 @@ async def test_the_report_shows_what_workers_judged(visit: Visit, short_study: S
     await expect(rex.page.get_by_text("No results yet.")).to_be_visible()
 
     await rex.page.get_by_role("button", name="Compute again").click()
-    await expect(rex.page.locator("#report[data-running]")).to_be_visible()
+    await expect(rex.page.get_by_text("The first report is being computed.")).to_be_visible()
     await sync_to_async(build_report)((await sync_to_async(queue_report)(short_study)).pk)
 
     # The page notices by itself. Sensible: 2 of 2. Specific: 1 of 2. SSA: (100 + 50) / 2.
     row = rex.page.get_by_role("region", name="Results", exact=True).get_by_role("row", name="Scripty")
     await expect(row.locator("strong")).to_have_text(["100.0", "50.0", "75.0"])
     await expect(rex.page.get_by_role("img", name="Bar chart.")).to_be_visible()
-    await expect(rex.page.locator("#report[data-running]")).to_have_count(0)
+    await expect(rex.page.get_by_text("report is being computed")).to_have_count(0)
+    assert await rex.flaws() == []
+
+
+async def test_the_report_stays_up_to_date_without_a_reload(visit: Visit, short_study: Study) -> None:
+    worker, rex = await visit(), await visit()
+    await worker.start(short_study)
+    await worker.exchange("One", "Yes", "No")
+    await worker.finish()
+    await sync_to_async(build_report)((await sync_to_async(queue_report)(short_study)).pk)
+    await sign_in(rex, f"/studies/{short_study.pk}/report/")
+    scores = rex.page.get_by_role("region", name="Results", exact=True).locator("strong")
+    await expect(scores).to_have_text(["100.0", "0.0", "50.0"])
+    await rex.page.evaluate("window.isTheSamePage = true")
+    table = rex.page.locator("#by-reply-table")
+    await table.locator("summary").click()
+
+    another = await visit()
+    await another.start(short_study)
+    await another.exchange("One", "Yes", "Yes")
+    await expect(rex.page.get_by_text("+ 1 under way")).to_be_visible()
+    await another.finish()
+    await sync_to_async(short_study.refresh_from_db)()
+    await sync_to_async(build_report)((await sync_to_async(queue_report)(short_study)).pk)
+
+    # Sensible: 2 of 2. Specific: 1 of 2.
+    await expect(scores).to_have_text(["100.0", "50.0", "75.0"])
+    assert await rex.page.evaluate("window.isTheSamePage") is True
+    await expect(table).to_have_attribute("open", "")
+    await expect(table.locator("summary")).to_be_focused()
+
+
+async def test_a_worker_is_set_aside_from_a_transcript(visit: Visit, short_study: Study) -> None:
+    worker, rex = await visit(), await visit()
+    await worker.start(short_study)
+    await worker.exchange("One", "Yes", "No")
+    await worker.finish()
+    await sign_in(rex, f"/studies/{short_study.pk}/dialogues/")
+    await rex.page.get_by_role("row", name="Complete").get_by_role("link").click()
+
+    await rex.page.get_by_label("Reason for setting this worker aside").fill("Answered in no time")
+    await rex.page.get_by_role("button", name="Set aside").click()
+
+    await expect(rex.page.get_by_text("Answered in no time")).to_be_visible()
+    assert await rex.flaws() == []
+    await rex.page.get_by_role("button", name="Take that back").click()
+    await expect(rex.page.get_by_label("Reason for setting this worker aside")).to_be_visible()
     assert await rex.flaws() == []
 
 

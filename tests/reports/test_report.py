@@ -3,9 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from datetime import timedelta
-from uuid import uuid4
 from xml.etree import ElementTree
 
 import pytest
@@ -14,9 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from bots.models import BotVersion
 from bots.services import version_of
-from dialogues.models import Dialogue, Turn
 from dialogues.queries import place_of
 from dialogues.services import finish
 from labels.models import Label
@@ -25,53 +21,10 @@ from reports import services
 from reports.models import Report
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.reports.conftest import SignIn, add_exchange, computed, talked
 
 # Threads, or transactions of their own, must see what the test has written.
 pytestmark = pytest.mark.django_db(transaction=True)
-
-SignIn = Callable[[User], Client]
-Answers = tuple[bool, bool]
-
-
-def talked(
-    study: Study, labels: list[Answers], *, text: str = "Well", latencies: list[int] | None = None
-) -> Dialogue:
-    """A finished conversation whose bot turns have these labels."""
-    dialogue = start_dialogue(study)
-    place = place_of(dialogue.public_id, worker_of(dialogue).pk)
-    version = version_of(dialogue.participants.get(bot__isnull=False).bot, {"adapter": "scripted"})
-    for n, (sensible, specific) in enumerate(labels):
-        add_exchange(dialogue, version, text=text, latency=(latencies or [10] * len(labels))[n])
-        record(place, position=2 * n + 2, answers={"sensible": sensible, "specific": specific})
-    finish(place)
-    dialogue.refresh_from_db()
-    return dialogue
-
-
-def add_exchange(dialogue: Dialogue, version: BotVersion, *, text: str, latency: int) -> None:
-    dialogue.refresh_from_db()
-    at = timezone.now()
-    human, bot = dialogue.turns, dialogue.turns + 1
-    Turn.objects.create(dialogue=dialogue, position=human, text=text, key=uuid4(), created_at=at)
-    Turn.objects.create(
-        dialogue=dialogue, position=bot, text=text, bot_version=version, latency_ms=latency, created_at=at
-    )
-    Dialogue.objects.filter(pk=dialogue.pk).update(
-        turns=bot + 1, bot_turns=dialogue.bot_turns + 1, unlabelled=[*dialogue.unlabelled, bot]
-    )
-
-
-def computed(study: Study) -> Report:
-    study.refresh_from_db()
-    report = services.queue_report(study)
-    services.build_report(report.pk)
-    report.refresh_from_db()
-    return report
-
-
-@pytest.fixture
-def short(make_study: MakeStudy) -> Study:
-    return make_study({"scripty": 100}, min_turns=2, max_turns=8)
 
 
 def test_the_report_counts_what_was_planted(short: Study) -> None:
@@ -87,7 +40,7 @@ def test_the_report_counts_what_was_planted(short: Study) -> None:
         for column, cell in zip(report.result["columns"], bot["cells"], strict=True)
     }
     assert values == pytest.approx({"sensible": 500 / 6, "specific": 50.0, "ssa": 200 / 3})
-    assert (bot["conversations"], bot["turns"], bot["workers"], bot["latency_ms"]) == (2, 6, 2, 35)
+    assert (bot["conversations"], bot["turns"], bot["labels"], bot["workers"]) == (2, 6, 6, 2)
     assert all(
         0 <= cell["low"] <= cell["value"] <= cell["high"] <= 100 for cell in bot["cells"] if "low" in cell
     )
@@ -109,7 +62,8 @@ def test_unfinished_conversations_are_counted_but_not_scored(short: Study) -> No
     report = computed(short)
 
     assert report.result["bots"][0]["conversations"] == 1
-    assert report.result["unfinished"] == 1
+    course = report.result["course"]["bots"][0]
+    assert (course["finished"], course["under_way"], course["bot_failed"]) == (1, 1, 0)
 
 
 def test_a_study_without_conversations_has_an_empty_report(short: Study, rex: User, sign_in: SignIn) -> None:
@@ -153,10 +107,11 @@ def test_the_page_shows_figures_intervals_and_the_papers_systems(
     assert "83" in page  # 5 of 6 sensible
     assert "Meena (full)" in page
     assert "XiaoIce" in page
-    chart = ElementTree.fromstring(report.result["chart"])
+    svg = report.charts.get(name="scores").svg
+    chart = ElementTree.fromstring(svg)
     assert chart.get("role") == "img"
     assert "Sensibleness 83 percent" in chart.get("aria-label", "")
-    assert "style=" not in report.result["chart"]
+    assert "style=" not in svg
 
 
 def test_a_report_is_stale_after_another_conversation(short: Study, rex: User, sign_in: SignIn) -> None:
@@ -273,6 +228,9 @@ STAFF_PAGES = [
     "/studies/{pk}/",
     "/studies/{pk}/edit/",
     "/studies/{pk}/report/",
+    "/studies/{pk}/report/stamp/",
+    "/studies/{pk}/report/scores.svg",
+    "/studies/{pk}/report/plane.pdf",
     "/studies/{pk}/turns.csv",
     "/studies/{pk}/turns.jsonl",
     "/studies/{pk}/dialogues/",
@@ -285,6 +243,7 @@ def test_staff_pages_are_for_the_owner_and_admins(
     short: Study, rex: User, ada: User, mallory: User, sign_in: SignIn, page: str
 ) -> None:
     dialogue = talked(short, [(True, True)])
+    computed(short)
     address = page.format(pk=short.pk, dialogue=dialogue.public_id)
 
     statuses = {user.username: sign_in(user).get(address).status_code for user in (rex, ada, mallory)}

@@ -1,0 +1,216 @@
+"""The report and the exports of a large study: 1,000,000 labels over 30 bots, on a real PostgreSQL.
+
+    PYTHONPATH=.:platform python benchmarks/large_study.py [--labels 1000000] [--bots 30]
+
+Prints JSON: seconds from the database to the stored report and the peak memory of that process; rows per
+second and growth of memory of a streamed export, beside PostgreSQL's own COPY of the same rows.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+LABELS_PER_CONVERSATION = 10  # between 7 and 13, evenly
+
+# Planted in bulk, so the rules that rows bring with them one by one are switched off; checks stay.
+PLANT = """
+SET session_replication_role = replica;
+SELECT setseed(0.5);
+INSERT INTO crowd_worker (id, pseudonym, panel, panel_id, created_at)
+SELECT n, 'W' || lpad(n::text, 9, '0'), '', '', now() FROM generate_series(1, {conversations}) AS n;
+INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, resume_code,
+                                 completion_code, set_aside_reason)
+SELECT n, n, {study}, {consent}, now(), 'r' || n, 'c' || n, '' FROM generate_series(1, {conversations}) AS n;
+INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, outcome, ended_at)
+SELECT n, n, ({study_bots}::bigint[])[1 + n % {bots}], now(), now(), 'complete', now()
+  FROM generate_series(1, {conversations}) AS n;
+INSERT INTO dialogues_dialogue
+       (id, public_id, study_id, assignment_id, started_at, ended_at, ending, question_set,
+        opening_turns, min_turns, max_turns, label_each_turn, turns, bot_turns, unlabelled)
+SELECT n, gen_random_uuid(), {study}, n, now(), now(), 'complete', 'ssa', 1, 14, 28, true,
+       1 + 2 * replies, replies, '{{}}'
+  FROM (SELECT n, 7 + n % 7 AS replies FROM generate_series(1, {conversations}) AS n) AS planned;
+INSERT INTO dialogues_participant (dialogue_id, seat, bot_id)
+SELECT n, 0, ({bot_ids}::bigint[])[1 + n % {bots}] FROM generate_series(1, {conversations}) AS n;
+INSERT INTO dialogues_participant (dialogue_id, seat, worker_id)
+SELECT n, 1, n FROM generate_series(1, {conversations}) AS n;
+INSERT INTO dialogues_turn (dialogue_id, position, text, created_at, key, bot_version_id, latency_ms)
+SELECT d.id, p,
+       (SELECT string_agg(substr(md5(concat_ws('.', d.id, p, w)), 1, 3), ' ') FROM generate_series(1, 9) w),
+       now(), CASE WHEN p % 2 = 1 THEN gen_random_uuid() END,
+       CASE WHEN p % 2 = 0 AND p > 0 THEN ({versions}::bigint[])[1 + d.id % {bots}] END,
+       CASE WHEN p % 2 = 0 AND p > 0 THEN (200 + 800 * random())::int END
+  FROM dialogues_dialogue AS d, generate_series(0, d.turns - 1) AS p;
+INSERT INTO labels_label (turn_id, rater_id, question_set, answers, created_at, changed_at, changes)
+SELECT id, dialogue_id, 'ssa',
+       jsonb_build_object('sensible', sensible, 'specific', sensible AND random() < 0.6),
+       now(), now(), 0
+  FROM (SELECT id, dialogue_id, random() < 0.5 + 0.01 * (dialogue_id % {bots}) AS sensible
+          FROM dialogues_turn WHERE bot_version_id IS NOT NULL) AS judged;
+SET session_replication_role = DEFAULT;
+VACUUM ANALYZE;
+"""
+
+
+def plant(bots: int, labels: int) -> int:
+    from django.db import connection
+
+    from accounts.models import User
+    from bots.services import register_bot, version_of
+    from studies.models import Study
+    from studies.services import save_study
+
+    registered = [
+        register_bot(
+            name=f"bot-{n}", title=f"Bot {n}", adapter="scripted", configuration={"replies": ["Well."]}
+        )
+        for n in range(bots)
+    ]
+    owner = User.objects.create_user("researcher")
+    fields = {"title": "Large", "languages": ["en"]}
+    study = save_study(Study(**fields), owner=owner, consent_text="…", targets=dict.fromkeys(registered, 1))
+    values = {
+        "conversations": labels // LABELS_PER_CONVERSATION,
+        "bots": bots,
+        "study": study.pk,
+        "consent": study.consent_versions.get().pk,
+        "study_bots": _array(study.study_bots.get(bot=bot).pk for bot in registered),
+        "bot_ids": _array(bot.pk for bot in registered),
+        "versions": _array(version_of(bot, {"bot": bot.name}).pk for bot in registered),
+    }
+    with connection.cursor() as cursor:
+        for statement in PLANT.format(**values).split(";\n"):
+            if statement.strip():
+                cursor.execute(statement)
+    return study.pk
+
+
+def _array(keys: Any) -> str:
+    return "'{" + ",".join(map(str, keys)) + "}'"
+
+
+def report(study_id: int) -> dict[str, Any]:
+    from reports import services
+    from reports.models import Report
+    from studies.models import Study
+
+    started = time.perf_counter()
+    queued = services.queue_report(Study.objects.get(pk=study_id))
+    services.build_report(queued.pk)
+    seconds = time.perf_counter() - started
+    built = Report.objects.get(pk=queued.pk)
+    assert built.state == Report.State.READY, built.reason
+    return {
+        "labels": sum(bot["labels"] for bot in built.result["bots"]),
+        "bots": len(built.result["bots"]),
+        "comparisons": len(built.result["comparisons"]),
+        "seconds": round(seconds, 2),
+        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+
+
+def export(study_id: int, ending: str) -> dict[str, Any]:
+    from reports import exports
+    from studies.models import Study
+
+    lines = exports.csv_lines if ending == "csv" else exports.jsonl_lines
+    study = Study.objects.get(pk=study_id)
+    idle = psutil.Process().memory_info().rss
+    peak, rows, started = idle, 0, time.perf_counter()
+    for chunk in lines(study):
+        rows += chunk.count("\n")
+        peak = max(peak, psutil.Process().memory_info().rss)
+    seconds = time.perf_counter() - started
+    return {
+        "rows": rows,
+        "seconds": round(seconds, 2),
+        "rows_per_second": round(rows / seconds),
+        "memory_above_idle_mb": round((peak - idle) / 2**20),
+    }
+
+
+def copy(study_id: int) -> dict[str, Any]:
+    from django.db import connection
+
+    from reports.queries import _LABELLED_TURNS
+
+    with connection.cursor() as cursor, open(os.devnull, "wb") as nowhere:
+        started = time.perf_counter()
+        statement = cursor.cursor.mogrify(_LABELLED_TURNS, [study_id]).decode()
+        cursor.copy_expert(f"COPY ({statement}) TO STDOUT WITH (FORMAT csv)", nowhere)
+        seconds = time.perf_counter() - started
+        return {"seconds": round(seconds, 2), "rows_per_second": round(cursor.rowcount / seconds)}
+
+
+MEASURES: dict[str, Callable[[int], dict[str, Any]]] = {
+    "report": report,
+    "export_csv": lambda study_id: export(study_id, "csv"),
+    "export_jsonl": lambda study_id: export(study_id, "jsonl"),
+    "postgresql_copy": copy,
+}
+
+
+def in_a_process_of_its_own(measure: str, study_id: int) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--measure", measure, "--study", str(study_id)]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
+    found: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
+    return found
+
+
+def everything(bots: int, labels: int) -> dict[str, Any]:
+    from project.embedded import PostgreSQL
+
+    folder = Path(tempfile.mkdtemp(prefix="turnwise-"))
+    folder.chmod(0o711)
+    server = PostgreSQL(folder / "postgresql", durable=False)
+    server.start()
+    try:
+        os.environ |= {"DATABASE_URL": server.url, "SECRET_KEY": "only for measuring"}
+        os.environ["TURNWISE_VAR"] = str(folder / "var")
+        start_django()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        study_id = plant(bots, labels)
+        return {measure: in_a_process_of_its_own(measure, study_id) for measure in MEASURES}
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def start_django() -> None:
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    django.setup()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--labels", type=int, default=1_000_000)
+    parser.add_argument("--bots", type=int, default=30)
+    parser.add_argument("--measure", choices=list(MEASURES), help=argparse.SUPPRESS)
+    parser.add_argument("--study", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        start_django()
+        print(json.dumps(MEASURES[arguments.measure](arguments.study)))
+    else:
+        print(json.dumps(everything(arguments.bots, arguments.labels), indent=2))
+
+
+if __name__ == "__main__":
+    main()

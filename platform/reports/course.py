@@ -1,0 +1,87 @@
+"""How the conversations of a study went: endings, faults, time to reply, repetition. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evaluation.bootstrap import LEVEL
+from evaluation.interval import Undefined
+from evaluation.repetition import MIN_SHARE, MIN_WORDS, Repetition, repetition
+from reports.judged import Judged
+
+# Comparing every turn with all before it takes time; the paper's number of conversations is enough.
+READ_FOR_REPETITION = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What happened to one bot's conversations, labelled or not.
+
+    Attributes:
+        finished: conversations that reached their end.
+        under_way: conversations without an end.
+        bot_failed: conversations ended because the bot could not answer.
+        faults: by kind, replies that the bot failed to give.
+        texts: the first conversations that were finished, each as (spoken by the bot?, text), oldest first.
+    """
+
+    finished: int = 0
+    under_way: int = 0
+    bot_failed: int = 0
+    faults: Mapping[str, int] = field(default_factory=dict)
+    texts: Sequence[Sequence[tuple[bool, str]]] = ()
+
+
+def course_figures(courses: Mapping[str, Course], judged: Judged, seed: int) -> dict[str, Any]:
+    """By bot, in the order given: endings, faults by kind, time to reply, cross-turn repetition."""
+    rng = np.random.default_rng(seed)
+    repeated = repetition({bot: course.texts for bot, course in courses.items()}, rng)
+    return {
+        "bots": [
+            {
+                "bot": bot,
+                "finished": course.finished,
+                "under_way": course.under_way,
+                "bot_failed": course.bot_failed,
+                "faults": [{"kind": kind, "times": course.faults[kind]} for kind in sorted(course.faults)],
+                "latency": latency(judged.of_bot(bot)),
+                "repetition": _stored(repeated[bot]),
+            }
+            for bot, course in courses.items()
+        ],
+        "repetition_rule": (
+            f"A reply repeats an earlier turn of its conversation if both have at least {MIN_WORDS} words "
+            f"in common, in the same order, and these are at least {MIN_SHARE:.0%} of the shorter one; "
+            f"counted in the first {READ_FOR_REPETITION} finished conversations of each bot. "
+            f"{LEVEL:.0%} intervals over conversations."
+        ),
+    }
+
+
+def latency(judged: Judged) -> dict[str, int] | None:
+    """Median and 95th percentile of the time to reply in ms; None if it was never measured.
+
+    A reply with several labels counts once.
+    """
+    known = ~np.isnan(judged.latency_ms)
+    replies = np.column_stack([judged.dialogue[known], judged.reply[known], judged.latency_ms[known]])
+    if not len(replies):
+        return None
+    times = np.unique(replies, axis=0)[:, 2]
+    median, slow = np.quantile(times, [0.5, 0.95])
+    return {"median_ms": round(float(median)), "p95_ms": round(float(slow)), "replies": len(times)}
+
+
+def _stored(found: Repetition | Undefined) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"undefined": found.reason}
+    stored: dict[str, Any] = {
+        "value": 100 * found.share,
+        "conversations": 100 * found.dialogues_affected,
+        "replies": found.turns,
+    }
+    if isinstance(found.interval, Undefined):
+        return stored | {"undefined": found.interval.reason}
+    return stored | {"low": 100 * found.interval.low, "high": 100 * found.interval.high}

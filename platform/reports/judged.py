@@ -1,0 +1,102 @@
+"""The labelled replies of a study as columns, for everything that a report computes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray, Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One row per label.
+
+    Attributes:
+        bot: (n,) name of the bot.
+        dialogue: (n,) the conversation.
+        reply: (n,) which reply of the conversation it is, counted from 1; the scripted opening is none.
+        rater: (n,) pseudonym of the worker.
+        latency_ms: (n,) time to reply; NaN where it was not measured.
+        answers: by question key, (n,) the answers as numbers; NaN where there is none.
+    """
+
+    bot: AnyArray
+    dialogue: IntArray
+    reply: IntArray
+    rater: AnyArray
+    latency_ms: FloatArray
+    answers: Mapping[str, FloatArray]
+
+    def __len__(self) -> int:
+        return len(self.bot)
+
+    @property
+    def bots(self) -> list[str]:
+        return sorted(set(self.bot.tolist()))
+
+    @cached_property
+    def _of_reply(self) -> tuple[IntArray, IntArray]:
+        """(n,) a number for each reply, and by that number the labels of the reply."""
+        most = int(self.reply.max(initial=0)) + 1
+        _, code, labels = np.unique(
+            self.dialogue * most + self.reply, return_inverse=True, return_counts=True
+        )
+        return code, labels
+
+    @property
+    def reply_code(self) -> IntArray:
+        """(n,) the same number for all labels of a reply, another for every other reply."""
+        return self._of_reply[0]
+
+    @property
+    def replies(self) -> int:
+        """Replies with at least one label."""
+        return len(self._of_reply[1])
+
+    @property
+    def most_raters(self) -> int:
+        """Most labels that one reply has; 0 without labels."""
+        return int(self._of_reply[1].max(initial=0))
+
+    @property
+    def shared(self) -> BoolArray:
+        """(n,) whether the reply has labels of others, too."""
+        code, labels = self._of_reply
+        several: BoolArray = (labels > 1)[code]
+        return several
+
+    def where(self, keep: BoolArray) -> "Judged":
+        """The rows at which `keep` (n,) is true."""
+        columns = ("bot", "dialogue", "reply", "rater", "latency_ms")
+        return replace(
+            self,
+            **{name: getattr(self, name)[keep] for name in columns},
+            answers={key: values[keep] for key, values in self.answers.items()},
+        )
+
+    def of_bot(self, bot: str) -> "Judged":
+        return self.where(self.bot == bot)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The same rows as labels of sensibleness and specificity.
+
+        Raises:
+            LabelsError: labels that cannot be true; names row and column.
+            ValueError: an answer is missing.
+        """
+        sensible, specific = (self._yes_or_no(key) for key in ("sensible", "specific"))
+        return Labels(self.bot, self.dialogue, self.reply, self.rater, sensible, specific)
+
+    def _yes_or_no(self, key: str) -> BoolArray:
+        missing = np.flatnonzero(np.isnan(self.answers[key]))
+        if missing.size:
+            row = missing[0]
+            raise ValueError(
+                f"Reply {self.reply[row]} of conversation {self.dialogue[row]} has a label by "
+                f"{self.rater[row]} without an answer to '{key}'. Complete or delete that label in the admin."
+            )
+        yes: BoolArray = self.answers[key] != 0
+        return yes
