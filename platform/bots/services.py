@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bots.models import Bot, BotVersion
-from chatbots.registry import create_bot
+from chatbots.registry import REGISTRY
 
 
 def register_bot(
@@ -15,7 +15,7 @@ def register_bot(
     Raises:
         chatbots.errors.ChatbotError: no such adapter, or a configuration it refuses; nothing is stored.
     """
-    create_bot(adapter, configuration or {}).close()
+    REGISTRY.configuration(adapter, configuration or {})  # loading it is the host's, and may take minutes
     bot, _ = Bot.objects.get_or_create(
         name=name, defaults={"title": title, "adapter": adapter, "configuration": dict(configuration or {})}
     )

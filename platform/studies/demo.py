@@ -1,12 +1,14 @@
 """The study that a fresh installation starts with, so that there is something to try at once."""
 
+from importlib.util import find_spec
+
 from accounts.models import User
 from bots.models import Bot
 from bots.services import register_bot
 from studies.models import Study
 from studies.services import save_study, set_state
 
-TITLE = "Demo: two classic chatbots"
+TITLE = "Demo: talk with a chatbot"
 
 INSTRUCTIONS = """\
 Talk about anything you like: your day, a hobby, a film, a question that is on your mind.
@@ -26,7 +28,7 @@ stop at any time by closing the page; what you have sent until then is kept."""
 
 
 def create_demo_study(owner: User) -> Study | None:
-    """The demo study, open, with GenericBot and ELIZA. Safe to repeat: an existing one is returned.
+    """The demo study, open, with the bots that can run here. Safe to repeat: an existing one is returned.
 
     None if it was renamed or deleted: an installation that has other studies does not get it again.
     """
@@ -38,7 +40,8 @@ def create_demo_study(owner: User) -> Study | None:
 
 
 def demo_bots() -> list[Bot]:
-    return [
-        register_bot(name="generic", title="GenericBot", adapter="generic"),
-        register_bot(name="eliza", title="ELIZA", adapter="eliza"),
-    ]
+    """GenericBot and ELIZA, and the small Meena that ships, twice, where its libraries are installed."""
+    titles = {"generic": "GenericBot", "eliza": "ELIZA"}
+    if all(find_spec(library) for library in ("torch", "sentencepiece", "profanity_check")):
+        titles |= {"meena-base": "Small Meena (base)", "meena-full": "Small Meena (full)"}
+    return [register_bot(name=name, title=title, adapter=name) for name, title in titles.items()]

@@ -176,4 +176,9 @@ def test_the_demo_study_is_open_and_made_once(ada: User) -> None:
 
     assert create_demo_study(ada) == study
     assert study.state == Study.State.OPEN
-    assert {row.bot.name for row in study.study_bots.all()} == {"generic", "eliza"}
+    assert {row.bot.name for row in study.study_bots.all()} == {
+        "generic",
+        "eliza",
+        "meena-base",
+        "meena-full",
+    }
