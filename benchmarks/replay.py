@@ -228,11 +228,12 @@ def check_report(row: list[str], expected: Scores) -> None:
             raise MismatchError(
                 f"The report shows {name} {float(shown)} and {float(100 * share):.4f} was planted."
             )
-    counts = [int(cell) for cell in row[4:7]]
-    if counts != [expected.conversations, expected.turns, expected.conversations]:
+    counts = [int(cell) for cell in row[4:8]]
+    planted = [expected.conversations, expected.turns, expected.turns, expected.conversations]
+    if counts != planted:
         raise MismatchError(
-            f"The report counts {counts} conversations, labelled replies and workers; planted were "
-            f"{expected.conversations}, {expected.turns} and {expected.conversations}."
+            f"The report counts {counts} conversations, labelled replies, labels and workers; "
+            f"planted were {planted}."
         )
 
 

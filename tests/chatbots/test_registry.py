@@ -74,8 +74,8 @@ def test_a_reloaded_module_replaces_its_own_class(registry):
     assert registry.bot_class("echo") is again
 
 
-@pytest.mark.parametrize("name", ["Echo", "my bot", "", "1st", "a-b"])
-def test_a_name_that_is_no_identifier_is_refused(registry, name):
+@pytest.mark.parametrize("name", ["Echo", "my bot", "", "1st", "-ab", "a/b"])
+def test_a_name_of_other_characters_is_refused(registry, name):
     with pytest.raises(ValueError, match="lower-case letters"):
         registry.register(name)
 
@@ -159,7 +159,7 @@ def test_bots_of_installed_packages_are_found_by_entry_point_and_a_broken_one_hi
 
     done = run_python("-m", "chatbots", "list", path=tmp_path)
 
-    assert "labbot    Works in a lab." in done.stdout
+    assert "labbot Works in a lab." in " ".join(done.stdout.split())
     assert "generic " in done.stdout
     assert "no_such_module (entry point 'torn') could not be imported: ModuleNotFoundError" in done.stderr
 

@@ -30,6 +30,7 @@ export class Connection {
     setInterval(() => this.send({ type: "ping" }), PING_MS);
     addEventListener("online", () => this.hurry());
     addEventListener("pageshow", () => this.hurry());
+    addEventListener("pagehide", () => this.leave());
     document.addEventListener("visibilitychange", () => !document.hidden && this.hurry());
     this.connect();
   }
@@ -93,6 +94,16 @@ export class Connection {
     if (!socket) return;
     this.lost(socket, 1006);
     socket.close();
+  }
+
+  /** The page goes: what its socket still says is for nobody. If it is shown again, it connects anew. */
+  leave() {
+    const socket = this.socket;
+    clearTimeout(this.timer);
+    clearTimeout(this.watchdog);
+    this.socket = undefined;
+    this.state = "waiting";
+    socket?.close();
   }
 
   /** Try at once: the network or the reader is back. */
