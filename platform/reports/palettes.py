@@ -27,6 +27,7 @@ class Palette:
             "pdf.fonttype": 42,
             "font.family": "sans-serif",
             "font.sans-serif": ["DejaVu Sans"],
+            "text.parse_math": False,  # a dollar sign in a bot's title is a dollar sign
             "text.color": self.ink,
             "axes.labelcolor": self.ink,
             "axes.titlecolor": self.ink,

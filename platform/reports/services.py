@@ -137,7 +137,7 @@ def stale_studies(now: datetime) -> list[Study]:
     """Studies whose newest report, of any state, does not cover their newest results."""
     stale = []
     for study in Study.objects.exclude(state=Study.State.DRAFT).filter(results_version__gt=0):
-        newest = study.reports.first()
+        newest = study.reports.defer("result").first()
         if newest is None or (
             newest.state not in AT_WORK
             and newest.results_version < study.results_version

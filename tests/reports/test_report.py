@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
+from bots.models import Bot
 from bots.services import version_of
 from dialogues.queries import place_of
 from dialogues.services import finish
@@ -149,6 +150,17 @@ def test_a_failed_report_says_why_and_keeps_the_old_figures(short: Study, rex: U
     assert "No question set is declared as" in report.reason
     assert "The last computation failed" in page
     assert "100" in page
+
+
+def test_dollar_signs_in_the_title_of_a_bot_are_drawn_as_they_are(short: Study) -> None:
+    Bot.objects.update(title=r"Cheap $\frac$ bot")
+    talked(short, [(True, True)])
+
+    report = computed(short)
+
+    assert report.state == Report.State.READY
+    assert all(r"Cheap $\frac$ bot" in chart.svg for chart in report.charts.filter(name="scores"))
+    assert report.charts.filter(name="scores").exists()
 
 
 def test_two_requests_at_once_are_one_report(short: Study) -> None:
