@@ -73,7 +73,7 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
     if participation and not _is_another(participation, _panel_id(request)):
         return redirect(place_of(participation), code=study.code)
     if study.state != Study.State.OPEN:
-        return _welcome(request, study, closed="It takes no new participants at the moment.")
+        return _welcome(request, study, closed=refusals.not_open().say)
     if services.is_full(study):
         return _welcome(request, study, closed="All places are taken. Some may become free in an hour.")
     return _welcome(request, study)

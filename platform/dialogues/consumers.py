@@ -82,7 +82,7 @@ class DialogueConsumer(AsyncWebsocketConsumer):
             self.place = await self._find_place(self._session())
             self._count_tab()
         except RefusedError as refusal:
-            await self._turn_away(refusal)
+            await self._refuse(refusal, {})
             return
         self.group = f"dialogue.{self.place.dialogue_id}"
         await self.channel_layer.group_add(self.group, self.channel_name)
@@ -210,9 +210,6 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **given})
         if refusal.reason in CLOSE_CODES:
             await self.close(code=CLOSE_CODES[refusal.reason])
-
-    async def _turn_away(self, refusal: RefusedError) -> None:
-        await self._refuse(refusal, {})
 
     # --- events of other tabs --------------------------------------------------------------------
 

@@ -12,10 +12,6 @@ from weakref import WeakSet
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
-from django.db.models import DateTimeField, Func
-
-# PostgreSQL's time of this very moment, not of the start of the transaction that may have waited for a lock.
-CLOCK = Func(function="clock_timestamp", output_field=DateTimeField())
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -5,11 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.contrib.auth.models import AnonymousUser
 from django.db import connection, transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 
-from accounts.models import User
 from crowd.models import Participation, Worker
 from crowd.queries import progress
 from dialogues.models import Dialogue, Fault
@@ -19,7 +17,6 @@ from reports.course import READ_FOR_REPETITION, Course
 from reports.judged import Judged
 from reports.models import Report
 from studies.models import Study
-from studies.queries import studies_of
 
 
 class LabelledTurn(NamedTuple):
@@ -73,10 +70,6 @@ def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[Labelled
             cursor.execute(_LABELLED_TURNS, [study.pk])
             while rows := cursor.fetchmany(batch):
                 yield [LabelledTurn(*row) for row in rows]
-
-
-def reports_of(user: User | AnonymousUser) -> QuerySet[Report]:
-    return Report.objects.filter(study__in=studies_of(user))
 
 
 def newest_report(study: Study) -> Report | None:
