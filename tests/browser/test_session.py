@@ -26,6 +26,22 @@ async def test_a_full_session_leads_to_the_completion_code(wanda: Visitor, study
     assert answers == [{"sensible": True, "specific": False}] * 6 + [{"sensible": False, "specific": False}]
 
 
+async def test_a_finished_chat_stays_finished_until_the_next_page_comes(wanda: Visitor, study: Study) -> None:
+    await wanda.start(study)
+    for number in range(1, 8):
+        await wanda.exchange(f"Message {number}", "No")
+    await wanda.page.route("**/thanks/", lambda route: route.fulfill(status=204))  # the browser stays
+    await wanda.page.get_by_role("button", name="Finish").click()
+    await wanda.page.get_by_role("button", name="Yes, finish").click()
+    await expect(wanda.page.get_by_role("link", name="completion code")).to_be_visible()
+
+    await wanda.page.evaluate("['pagehide', 'pageshow'].forEach(name => dispatchEvent(new Event(name)))")
+
+    await wanda.page.unroute("**/thanks/")
+    await wanda.page.get_by_role("link", name="completion code").click()
+    await expect(wanda.page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+
 async def test_the_second_question_appears_only_after_yes(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")

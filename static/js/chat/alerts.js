@@ -13,6 +13,7 @@ const CONNECTION_TEXTS = {
   open: "",
   waiting: "The connection is lost. Trying again; what you write is kept in this browser.",
   refused: "Disconnected.",
+  ended: "",
 };
 
 const UNREAD = "● ";

@@ -2,7 +2,7 @@
  * One socket that comes back by itself.
  *
  * @typedef {import("./store.js").Frame} Frame
- * @typedef {"connecting" | "open" | "waiting" | "refused"} ConnectionState
+ * @typedef {"connecting" | "open" | "waiting" | "refused" | "ended"} ConnectionState
  */
 
 const FIRST_WAIT_MS = 500;
@@ -30,7 +30,7 @@ export class Connection {
     setInterval(() => this.send({ type: "ping" }), PING_MS);
     addEventListener("online", () => this.hurry());
     addEventListener("pageshow", () => this.hurry());
-    addEventListener("pagehide", () => this.leave());
+    addEventListener("pagehide", () => this.leave("waiting"));
     document.addEventListener("visibilitychange", () => !document.hidden && this.hurry());
     this.connect();
   }
@@ -96,13 +96,18 @@ export class Connection {
     socket.close();
   }
 
-  /** The page goes: what its socket still says is for nobody. If it is shown again, it connects anew. */
-  leave() {
+  /**
+   * The page goes, and what its socket still says is for nobody. Left "waiting", it connects anew if it is
+   * shown again.
+   *
+   * @param {"waiting" | "ended"} state
+   */
+  leave(state) {
     const socket = this.socket;
     clearTimeout(this.timer);
     clearTimeout(this.watchdog);
     this.socket = undefined;
-    this.state = "waiting";
+    if (this.state !== "ended") this.state = state;
     socket?.close();
   }
 

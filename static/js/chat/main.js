@@ -107,6 +107,7 @@ class Chat {
 
   /** @param {string} url */
   leave(url) {
+    this.connection.leave("ended");
     this.outbox.forget();
     this.alerts.leaving(url);
     location.replace(url);
