@@ -80,7 +80,7 @@ class Participation(models.Model):
 
 
 class Assignment(models.Model):
-    """A worker's place with one bot of the study. Open until it has an outcome.
+    """A worker's place in the study, with one of its bots if they are to talk. Open until it has an outcome.
 
     While it is open and the worker was active lately it holds one of the bot's wanted
     conversations; when they go silent the place returns to the pool, yet they may still finish.
@@ -91,7 +91,9 @@ class Assignment(models.Model):
         BOT_FAILED = "bot_failed", "Ended because the bot could not answer"
 
     participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="assignment")
-    study_bot = models.ForeignKey(StudyBot, on_delete=models.PROTECT, related_name="assignments")
+    study_bot = models.ForeignKey(
+        StudyBot, on_delete=models.PROTECT, null=True, blank=True, related_name="assignments"
+    )
     assigned_at = models.DateTimeField()
     active_at = models.DateTimeField(help_text="When the worker was last seen at work, to the minute.")
     outcome = models.CharField(max_length=20, choices=Outcome, blank=True)
@@ -107,4 +109,4 @@ class Assignment(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.participation} with {self.study_bot_id}"
+        return f"{self.participation}, bot {self.study_bot_id}"

@@ -53,7 +53,7 @@ def participation_of(session: Session | None, study: Study) -> Participation | N
     if session is None:
         return None
     entered = Participation.objects.filter(pk__in=session.participations, study=study)
-    return entered.select_related("assignment", "worker").first()
+    return entered.select_related("assignment", "worker", "study").first()
 
 
 def participation_by_resume_code(code: str, study: Study) -> Participation | None:
@@ -62,4 +62,8 @@ def participation_by_resume_code(code: str, study: Study) -> Participation | Non
     if len(letters) != 10:
         return None
     dashed = f"{letters[:5]}-{letters[5:]}"
-    return Participation.objects.filter(resume_code=dashed, study=study).select_related("assignment").first()
+    return (
+        Participation.objects.filter(resume_code=dashed, study=study)
+        .select_related("assignment", "study")
+        .first()
+    )

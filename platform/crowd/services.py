@@ -10,7 +10,7 @@ from accounts.models import User
 from crowd import refusals
 from crowd.models import Assignment, Participation, Worker
 from crowd.sessions import Session
-from studies.models import ConsentVersion, Study, StudyBot
+from studies.models import ConsentVersion, Study, StudyBot, Task
 from studies.services import results_changed
 
 # A worker who is silent for this long gives their place back to the pool (they may still finish).
@@ -101,7 +101,9 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
 
 
 def is_full(study: Study, *, now: datetime | None = None) -> bool:
-    """Whether somebody who came now would find no place; said before they read and consent in vain."""
+    """Whether somebody who came now would find no bot to talk with; said before they consent in vain."""
+    if study.task != Task.CONVERSATION:
+        return False
     bots = study.study_bots.filter(bot__active=True)
     taken = places_taken([bot.pk for bot in bots], now or timezone.now())
     return all(taken.get(bot.pk, 0) >= bot.target for bot in bots)

@@ -4,6 +4,7 @@ from functools import wraps
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -16,7 +17,7 @@ from crowd.refusals import EntryRefusedError
 from crowd.services import PanelId
 from crowd.sessions import remember, session_of
 from evaluation.questions import question_set
-from studies.models import Study
+from studies.models import Study, Task
 
 # Parameters in which panels name their worker: Prolific, MTurk, and two generic ones.
 PANEL_PARAMETERS = ("PROLIFIC_PID", "workerId", "participant", "pid")
@@ -25,6 +26,18 @@ _PANEL_ID = re.compile(r"[\w.@-]{1,120}")
 WRONG_RESUME_CODE = (
     "No conversation of this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
 )
+
+# Where the workers of each task begin (by POST), and where they go on.
+BEGIN = {
+    Task.CONVERSATION: "dialogues:start",
+    Task.JUDGING: "labels:start",
+    Task.WRITING: "responses:start",
+}
+GO_ON = {
+    Task.CONVERSATION: "dialogues:chat",
+    Task.JUDGING: "labels:judge",
+    Task.WRITING: "responses:write",
+}
 
 WorkerView = Callable[[HttpRequest, Study], HttpResponse]
 
@@ -63,7 +76,7 @@ def place_of(participation: Participation) -> str:
     assignment: Assignment | None = getattr(participation, "assignment", None)
     if assignment is None:
         return "crowd:instructions"
-    return "crowd:thanks" if assignment.outcome else "dialogues:chat"
+    return "crowd:thanks" if assignment.outcome else GO_ON[Task(participation.study.task)]
 
 
 @require_safe
@@ -155,6 +168,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         "questions": question_set(study.question_set).questions,
         "resume_code": participation.resume_code,
         "started": hasattr(participation, "assignment"),
+        "begin": reverse(BEGIN[Task(study.task)], args=[study.code]),
     }
     return render(request, "crowd/instructions.html", context)
 

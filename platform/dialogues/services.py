@@ -16,6 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from bots.client import Reply
+from bots.models import Bot
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
@@ -73,8 +74,15 @@ def begin(assignment: Assignment, *, now: datetime | None = None) -> Dialogue:
 
 def _seat(dialogue: Dialogue, assignment: Assignment, *, worker_seat: int) -> None:
     worker = Participant(dialogue=dialogue, seat=worker_seat, worker_id=assignment.participation.worker_id)
-    bot = Participant(dialogue=dialogue, seat=1 - worker_seat, bot_id=assignment.study_bot.bot_id)
+    bot = Participant(dialogue=dialogue, seat=1 - worker_seat, bot=bot_of(assignment))
     Participant.objects.bulk_create([worker, bot])
+
+
+def bot_of(assignment: Assignment) -> Bot:
+    """The bot that the worker is to talk with."""
+    if assignment.study_bot is None:
+        raise ValueError(f"Assignment {assignment.pk} is no conversation: it has no bot.")
+    return assignment.study_bot.bot
 
 
 OPEN_EXCHANGE = Prepared(

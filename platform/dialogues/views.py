@@ -28,7 +28,7 @@ def chat(request: HttpRequest, study: Study) -> HttpResponse:
     if place_of(participation) != "dialogues:chat":
         return redirect(place_of(participation), code=study.code)
     dialogue = services.begin(participation.assignment)
-    bot = participation.assignment.study_bot.bot
+    bot = services.bot_of(participation.assignment)
     context = {
         "study": study,
         "dialogue": dialogue,

@@ -29,6 +29,14 @@ class Speaker(models.TextChoices):
     HUMAN = "human", "The worker"
 
 
+class Task(models.TextChoices):
+    """What the workers of a study do."""
+
+    CONVERSATION = "conversation", "Talk with a chatbot and judge its replies"
+    JUDGING = "judging", "Judge responses, turns or conversations of others"
+    WRITING = "writing", "Write responses to given contexts"
+
+
 class LabellingMoment(models.TextChoices):
     EACH_TURN = "each_turn", "Every reply is labelled before the next message can be sent"
     BEFORE_FINISH = "before_finish", "Every reply is labelled before the conversation can be finished"
@@ -45,6 +53,7 @@ class Study(models.Model):
     code = models.CharField(max_length=20, unique=True, default=entry_code, editable=False)
     title = models.CharField(max_length=120)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies")
+    task = models.CharField(max_length=20, choices=Task, default=Task.CONVERSATION)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     created_at = models.DateTimeField(auto_now_add=True)
 

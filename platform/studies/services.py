@@ -11,7 +11,8 @@ from studies.models import ConsentVersion, Study, StudyBot
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
-    "opening_speaker", "opening_text", "min_turns", "max_turns", "question_set", "labelling_moment", "blind",
+    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "question_set", "labelling_moment",
+    "blind",
 )  # fmt: skip
 
 # The others move on while a form is open, and saving it must not set them back.
