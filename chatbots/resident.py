@@ -153,6 +153,11 @@ class Resident:
             return State.STUCK
         return State.READY if self._breaker.is_closed else State.FAILING
 
+    @property
+    def waiting(self) -> int:
+        """Requests that wait, and one more while the bot computes."""
+        return len(self._queue) + (self._busy_since is not None)
+
     def health(self) -> Health:
         """Counts and times of this moment."""
         with self._changed:
@@ -319,10 +324,8 @@ class Resident:
         """A call of the bot went well if it answered anybody in time."""
         now = time.monotonic()
         with self._changed:
-            if any(
-                isinstance(end, Response) and each.until > now
-                for each, end in zip(batch, outcomes, strict=True)
-            ):
+            pairs = zip(batch, outcomes, strict=True)
+            if any(isinstance(outcome, Response) and request.until > now for request, outcome in pairs):
                 self._breaker.answered()
             else:
                 self._breaker.failed()
