@@ -6,6 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from channels.db import database_sync_to_async
+from django.conf import settings
+from django.db import connection
 
 from bots import host
 from bots.host import HostedBot
@@ -14,8 +16,6 @@ from bots.presence import DIRECTORY, Copy
 from bots.remote import Courier, courier, unpacked_response
 from chatbots.base import Context, Response
 from chatbots.errors import BotFailedError, BotNotHostedError
-
-DEADLINE_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ async def _reply_from_here(hosted: HostedBot, context: Context, party: Hashable)
 async def _reply_from_elsewhere(sender: Courier, copy: Copy, context: Context, party: Hashable) -> Reply:
     """Ask a copy; if its process has just let it go, the next one. Each copy is asked once at most."""
     try:
-        answer = await sender.ask(copy, context, deadline=DEADLINE_SECONDS, party=party)
+        answer = await sender.ask(copy, context, deadline=settings.BOT_DEADLINE_SECONDS, party=party)
     except BotNotHostedError:
         DIRECTORY.forget(copy)
         return await reply(copy.bot_id, context, party=party)
@@ -69,8 +69,6 @@ async def _reply_from_elsewhere(sender: Courier, copy: Copy, context: Context, p
 
 
 def _read_directory() -> None:
-    from django.db import connection
-
     try:
         DIRECTORY.read()
     finally:

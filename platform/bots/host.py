@@ -103,7 +103,12 @@ def host(bot: Bot) -> HostedBot:
     with _lock:
         if hosted_here(bot.pk) is None:
             hosted = HostedBot(bot, resident=None)  # type: ignore[arg-type]  # set on the next line
-            hosted.resident = Resident(bot.name, lambda: _load(hosted), queue_size=MOST_WAITING)
+            hosted.resident = Resident(
+                bot.name,
+                lambda: _load(hosted),
+                queue_size=MOST_WAITING,
+                deadline=settings.BOT_DEADLINE_SECONDS,
+            )
             _hosted[bot.pk] = hosted
         return _hosted[bot.pk]
 
