@@ -45,7 +45,7 @@ class ConfigurationError(ChatbotError):
 
 
 class HostingError(ChatbotError):
-    """Base of the three ways in which a resident bot does not answer a request."""
+    """Base of the ways in which a resident bot does not answer a request."""
 
 
 class BotBusyError(HostingError):
@@ -58,6 +58,14 @@ class BotLateError(HostingError):
 
 class BotFailedError(HostingError):
     """The bot could not be loaded, raised an error, answered nothing usable, or was closed."""
+
+
+class BotNotHostedError(HostingError):
+    """No process has the bot loaded now. Nothing was started; try again once a host is up."""
+
+
+class BotMemoryError(ChatbotError):
+    """Loading the bot would take more memory than its process may use."""
 
 
 def last_line(error: BaseException) -> str:

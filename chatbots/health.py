@@ -2,7 +2,9 @@
 
 import math
 import statistics
-from collections import deque
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -11,6 +13,9 @@ from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingE
 
 RECENT = 1_000
 """How many of the last answers and batches the latency and batch figures of `Health` look at."""
+
+LATENCY_BOUNDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+"""Upper ends, in seconds, of the bars of a latency histogram; one more bar holds what took longer."""
 
 Outcome = Response | HostingError
 
@@ -22,6 +27,8 @@ class State(StrEnum):
     """Requests wait for it within their deadline."""
     READY = "ready"
     """Idle, or computing an answer."""
+    FAILING = "failing"
+    """Has failed several times in a row; one request at a time finds out whether it is well again."""
     STUCK = "stuck"
     """Has been in one call for too long; refuses requests until the call ends."""
     FAILED = "failed"
@@ -47,6 +54,8 @@ class Health:
         median_seconds: median time from request to response, as the caller sees it; None before the first.
         p95_seconds: 95th percentile of the same (nearest rank).
         mean_batch: mean number of contexts per call of the bot; None before the first.
+        latencies: histogram of the times from request to response, one count per bar of `LATENCY_BOUNDS`.
+        batches: histogram of the calls: number of contexts → number of calls.
     """
 
     name: str
@@ -61,6 +70,8 @@ class Health:
     median_seconds: float | None
     p95_seconds: float | None
     mean_batch: float | None
+    latencies: tuple[int, ...]
+    batches: Mapping[int, int]
 
 
 @dataclass(slots=True)
@@ -104,4 +115,13 @@ class Tally:
             median_seconds=statistics.median(seconds) if seconds else None,
             p95_seconds=seconds[math.ceil(0.95 * len(seconds)) - 1] if seconds else None,
             mean_batch=statistics.fmean(self.batches) if self.batches else None,
+            latencies=_histogram(seconds),
+            batches=dict(sorted(Counter(self.batches).items())),
         )
+
+
+def _histogram(seconds: list[float]) -> tuple[int, ...]:
+    counts = [0] * (len(LATENCY_BOUNDS) + 1)
+    for each in seconds:
+        counts[bisect_left(LATENCY_BOUNDS, each)] += 1
+    return tuple(counts)

@@ -14,16 +14,17 @@ import math
 import threading
 import time
 import traceback
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Self
 
 from chatbots.base import MAX_RESPONSE_CHARS, Bot, Context, Response, clean_response, is_blank
+from chatbots.breaker import Breaker
 from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError, last_line
 from chatbots.health import Health, Outcome, State, Tally
+from chatbots.lines import Lines
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ class _Request:
     context: Context
     since: float
     until: float
+    party: Hashable
     deliver: Callable[[Outcome], None]
     """Hands the outcome to the caller, who may be gone; must not raise or block."""
     taken: bool = False
@@ -70,28 +72,32 @@ class Resident:
         if min(self.queue_size, self.deadline, self.stuck_after) <= 0:
             raise ValueError(f"Bot '{name}': queue_size, deadline and stuck_after must be above 0.")
         self._load = load
-        self._queue: deque[_Request] = deque()
+        self._queue: Lines[_Request] = Lines()
         self._changed = threading.Condition(threading.Lock())
         self._loaded = threading.Event()
         self._state = State.LOADING
         self._load_error = ""
         self._busy_since: float | None = None
         self._tally = Tally()
+        self._breaker = Breaker()
         self._thread = threading.Thread(target=self._run, name=f"bot {name}", daemon=True)
         self._thread.start()
 
-    async def respond(self, context: Context, *, deadline: float | None = None) -> Response:
+    async def respond(
+        self, context: Context, *, deadline: float | None = None, party: Hashable = None
+    ) -> Response:
         """Ask the bot and wait for its answer. Cancelling the caller takes the request out of the queue.
 
         Args:
             context: what to answer.
             deadline: seconds to wait at most, loading included; the resident's own if None.
+            party: who asks, such as a study. Parties are served in turn, however many each sends.
 
         Returns:
             The bot's response, cleaned by `clean_response`.
 
         Raises:
-            BotBusyError: the queue is full or the bot is stuck.
+            BotBusyError: the queue is full, the bot is stuck, or it rests after failures in a row.
             BotLateError: no answer within the deadline.
             BotFailedError: the bot cannot be loaded, raised an error, answered nothing usable, or was closed.
         """
@@ -106,7 +112,7 @@ class Resident:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(settle, outcome)
 
-        request = self._enqueue(context, deadline, deliver)
+        request = self._enqueue(context, deadline, party, deliver)
         timer = loop.call_later(request.until - request.since, lambda: settle(self._late(request)))
         try:
             outcome = await answer
@@ -125,7 +131,7 @@ class Resident:
             HostingError: as `respond`.
         """
         answer: SimpleQueue[Outcome] = SimpleQueue()
-        request = self._enqueue(context, deadline, answer.put)
+        request = self._enqueue(context, deadline, None, answer.put)
         try:
             outcome = answer.get(timeout=max(0.0, request.until - time.monotonic()))
         except Empty:
@@ -141,8 +147,16 @@ class Resident:
     def state(self) -> State:
         """Where the bot stands now."""
         busy_since = self._busy_since
-        stuck = busy_since is not None and time.monotonic() - busy_since > self.stuck_after
-        return State.STUCK if stuck and self._state is State.READY else self._state
+        if self._state is not State.READY:
+            return self._state
+        if busy_since is not None and time.monotonic() - busy_since > self.stuck_after:
+            return State.STUCK
+        return State.READY if self._breaker.is_closed else State.FAILING
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait, and one more while the bot computes."""
+        return len(self._queue) + (self._busy_since is not None)
 
     def health(self) -> Health:
         """Counts and times of this moment."""
@@ -172,15 +186,20 @@ class Resident:
         self.close()
 
     def _enqueue(
-        self, context: Context, deadline: float | None, deliver: Callable[[Outcome], None]
+        self,
+        context: Context,
+        deadline: float | None,
+        party: Hashable,
+        deliver: Callable[[Outcome], None],
     ) -> _Request:
         now = time.monotonic()
         until = now + (self.deadline if deadline is None else deadline)
-        request = _Request(context, now, until, deliver)
+        request = _Request(context, now, until, party, deliver)
         with self._changed:
             refusal = self._refusal()
             if refusal is None:
-                self._queue.append(request)
+                self._breaker.let_through(until - now)
+                self._queue.append(party, request)
                 self._changed.notify()
                 return request
             self._tally.count(refusal)
@@ -197,6 +216,11 @@ class Resident:
                 f"Bot '{self.name}' has been computing one answer for over {self.stuck_after:g} s and takes "
                 "no requests until it is done. If that does not end, restart its host."
             )
+        if left := self._breaker.seconds_left():
+            return BotBusyError(
+                f"Bot '{self.name}' has failed {self._breaker.failures} times in a row and is left alone for "
+                f"{left:.0f} s. Last error: {self._tally.last_error}"
+            )
         if len(self._queue) >= self.queue_size:
             return BotBusyError(
                 f"Bot '{self.name}' has {len(self._queue)} requests waiting, as many as it takes. "
@@ -212,7 +236,7 @@ class Resident:
     def _remove(self, request: _Request) -> None:
         """Take a request that nobody waits for out of the queue. The caller holds the lock."""
         if not request.taken:
-            self._queue.remove(request)
+            self._queue.remove(request.party, request)
 
     def _conclude(self, request: _Request, outcome: Outcome) -> Response:
         """Count the outcome of a request that its caller has received; return or raise it."""
@@ -292,8 +316,19 @@ class Resident:
             for request in batch:
                 self._serve(bot, [request])
             return
+        self._judge(batch, outcomes)
         for request, outcome in zip(batch, outcomes, strict=True):
             request.deliver(outcome)
+
+    def _judge(self, batch: list[_Request], outcomes: list[Outcome]) -> None:
+        """A call of the bot went well if it answered anybody in time."""
+        now = time.monotonic()
+        with self._changed:
+            pairs = zip(batch, outcomes, strict=True)
+            if any(isinstance(outcome, Response) and request.until > now for request, outcome in pairs):
+                self._breaker.answered()
+            else:
+                self._breaker.failed()
 
     def _attempt(self, bot: Bot, contexts: list[Context]) -> list[Outcome] | None:
         """One outcome per context; None if several contexts failed together and one may be to blame."""

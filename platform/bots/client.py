@@ -1,14 +1,21 @@
-"""How the rest of the platform talks to a bot."""
+"""How the rest of the platform talks to a bot, wherever it is hosted."""
 
+import asyncio
 import time
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from channels.db import database_sync_to_async
+from django.conf import settings
+from django.db import connection
 
 from bots import host
+from bots.host import HostedBot
 from bots.models import Bot
+from bots.presence import DIRECTORY, Copy
+from bots.remote import Courier, courier, unpacked_response
 from chatbots.base import Context, Response
-from chatbots.errors import BotFailedError
+from chatbots.errors import BotFailedError, BotNotHostedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +28,61 @@ class Reply:
     seed: int | None
 
 
-async def reply(bot_id: int, context: Context) -> Reply:
-    """Ask the resident bot for its response to `context`.
+async def reply(bot_id: int, context: Context, *, party: Hashable = None) -> Reply:
+    """Ask a resident bot for its response to `context`: here, or in the process that has least to do.
+
+    Args:
+        bot_id: of a `bots.models.Bot`.
+        context: the dialogue so far.
+        party: who asks, such as a study's code; a bot serves parties in turn.
 
     Raises:
-        chatbots.errors.ChatbotError: busy, late or failed, each its own class.
+        chatbots.errors.ChatbotError: busy, late, failed or hosted nowhere, each its own class.
     """
-    hosted = host.hosted_here(bot_id) or await _host_now(bot_id)
+    if DIRECTORY.is_old:
+        await asyncio.to_thread(_read_directory)
+    hosted = host.hosted_here(bot_id)
+    if copies := DIRECTORY.answering(bot_id):
+        sender = await courier()
+        copy = min(copies, key=sender.under_way)
+        if hosted is None or hosted.resident.waiting > sender.under_way(copy):
+            return await _reply_from_elsewhere(sender, copy, context, party)
+    return await _reply_from_here(hosted or await _host_now(bot_id), context, party)
+
+
+async def _reply_from_here(hosted: HostedBot, context: Context, party: Hashable) -> Reply:
     started = time.monotonic()
-    response = await hosted.resident.respond(context)
+    response = await hosted.resident.respond(context, party=party)
     if hosted.version_id is None:
-        raise BotFailedError(f"Bot {bot_id} answered before its version was recorded.")
+        raise BotFailedError(f"{hosted.row} answered before its version was recorded.")
     return Reply(response, hosted.version_id, round((time.monotonic() - started) * 1000), context.seed)
 
 
+async def _reply_from_elsewhere(sender: Courier, copy: Copy, context: Context, party: Hashable) -> Reply:
+    """Ask a copy; if its process has just let it go, the next one. Each copy is asked once at most."""
+    try:
+        answer = await sender.ask(copy, context, deadline=settings.BOT_DEADLINE_SECONDS, party=party)
+    except BotNotHostedError:
+        DIRECTORY.forget(copy)
+        return await reply(copy.bot_id, context, party=party)
+    return Reply(unpacked_response(answer), answer["version"], answer["latency_ms"], context.seed)
+
+
+def _read_directory() -> None:
+    try:
+        DIRECTORY.read()
+    finally:
+        connection.close()
+
+
 @database_sync_to_async
-def _host_now(bot_id: int) -> host.HostedBot:
+def _host_now(bot_id: int) -> HostedBot:
     """A bot registered after this process started is loaded when it is first needed."""
-    bot = Bot.objects.filter(pk=bot_id, active=True).first()
-    if bot is None:
+    bot = Bot.objects.filter(pk=bot_id).first()
+    if bot is None or not bot.active:
         raise BotFailedError(f"Bot {bot_id} is switched off. An admin can switch it on under Bots.")
+    if not host.is_named_here(bot.name):
+        raise BotNotHostedError(
+            f"{bot} is not hosted anywhere. Start a host for it: manage.py hostbots {bot.name}"
+        )
     return host.host(bot)

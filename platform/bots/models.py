@@ -13,6 +13,9 @@ class Bot(models.Model):
     active = models.BooleanField(
         default=True, help_text="Inactive bots are not loaded and get no new workers."
     )
+    memory_bytes = models.PositiveBigIntegerField(
+        null=True, blank=True, editable=False, help_text="Measured when it was last loaded."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -37,3 +40,21 @@ class BotVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.bot_id} {self.fingerprint[:12]}"
+
+
+class BotCopy(models.Model):
+    """A bot as one process has it resident. The process renews this row every few seconds."""
+
+    bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="copies")
+    channel = models.CharField(max_length=120, help_text="Where the process takes requests.")
+    host = models.CharField(max_length=120, help_text="Machine and process.")
+    state = models.CharField(max_length=20)
+    health = models.JSONField(help_text="chatbots.health.Health, and the memory it takes.")
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "bot copies"
+        constraints = (models.UniqueConstraint(fields=("bot", "channel"), name="bot_copy_once_per_channel"),)
+
+    def __str__(self) -> str:
+        return f"{self.bot_id} on {self.host}: {self.state}"

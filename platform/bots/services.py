@@ -22,6 +22,12 @@ def register_bot(
     return bot
 
 
+def note_memory(bot: Bot, memory_bytes: int) -> None:
+    """Remember how much memory the bot took, so that the next load can be refused before it starts."""
+    bot.memory_bytes = memory_bytes
+    Bot.objects.filter(pk=bot.pk).update(memory_bytes=memory_bytes)
+
+
 def version_of(bot: Bot, details: Mapping[str, Any]) -> BotVersion:
     """The stored version with exactly these details; created on first sight."""
     canonical = json.dumps(details, sort_keys=True, separators=(",", ":"), default=str)

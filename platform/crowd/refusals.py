@@ -50,6 +50,17 @@ def full() -> EntryRefusedError:
     )
 
 
+def no_bot() -> EntryRefusedError:
+    return EntryRefusedError(
+        "no_bot",
+        status=503,
+        title="The chatbots are having a rest",
+        say="None of the chatbots that are still to be talked with is running at the moment.",
+        cure="Your place in the study is kept: reload this page in a few minutes. The research team can see "
+        "that the chatbots are down.",
+    )
+
+
 def not_started() -> EntryRefusedError:
     return EntryRefusedError(
         "no_session",

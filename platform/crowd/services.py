@@ -7,6 +7,7 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from accounts.models import User
+from bots import presence
 from crowd import refusals
 from crowd.models import Assignment, Participation, Worker
 from crowd.sessions import Session
@@ -69,7 +70,7 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
     who return after their place went back to the pool can carry it above.
 
     Raises:
-        EntryRefusedError: the study is not open, or every place is taken.
+        EntryRefusedError: the study is not open, every place is taken, or no bot that has one is running.
     """
     participation = Participation.objects.select_related("study").get(pk=participation_id)
     bots = _lock_bots(participation.study_id)
@@ -87,6 +88,7 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
 def _lock_bots(study_id: int) -> list[StudyBot]:
     return list(
         StudyBot.objects.select_for_update(of=("self",))
+        .select_related("bot")
         .filter(study_id=study_id, bot__active=True)
         .order_by("pk")
     )
@@ -94,9 +96,13 @@ def _lock_bots(study_id: int) -> list[StudyBot]:
 
 def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     taken = places_taken([bot.pk for bot in bots], now)
-    free = [bot for bot in bots if taken.get(bot.pk, 0) < bot.target]
-    if not free:
+    wanting = [bot for bot in bots if taken.get(bot.pk, 0) < bot.target]
+    if not wanting:
         raise refusals.full()
+    available = presence.available([bot.bot for bot in wanting])
+    free = [bot for bot in wanting if bot.bot_id in available]
+    if not free:
+        raise refusals.no_bot()
     return min(free, key=lambda bot: (taken.get(bot.pk, 0) / bot.target, bot.pk))
 
 

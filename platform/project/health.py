@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from bots import host
+from bots import presence
 from chatbots.health import State
 from project.tasks import HEART
 
@@ -86,11 +86,14 @@ def _redis() -> Part:
 
 
 def _bots() -> Part:
-    bots = host.health()
-    waiting = [f"{bot.name}: {bot.state}" for bot in bots if bot.state != State.READY]
+    try:
+        states = presence.states()
+    finally:
+        connection.close()
+    waiting = [f"{name}: {state}" for name, state in states.items() if state != State.READY]
     if waiting:
         return Part(False, "not ready", ", ".join(waiting))
-    return Part(True, "ready", ", ".join(bot.name for bot in bots) or "no active bot")
+    return Part(True, "ready", ", ".join(states) or "no active bot")
 
 
 def _celery_worker() -> Part:

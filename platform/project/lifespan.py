@@ -1,9 +1,9 @@
 import logging
+from contextlib import AsyncExitStack
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
-from channels.db import database_sync_to_async
 
-from bots import host
+from bots.hosting import Hosting
 from dialogues.database import close_connections
 
 log = logging.getLogger(__name__)
@@ -16,14 +16,14 @@ class Lifespan:
         self, scope: LifespanScope, receive: ASGIReceiveCallable, send: ASGISendCallable
     ) -> None:
         await receive()
-        try:
-            await database_sync_to_async(host.start)()
-        except Exception as error:
-            log.exception("The bots cannot be started")
-            await send({"type": "lifespan.startup.failed", "message": str(error)})
-            return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await database_sync_to_async(host.close)()
+        async with AsyncExitStack() as until_shutdown:
+            try:
+                await until_shutdown.enter_async_context(Hosting())
+            except Exception as error:
+                log.exception("The bots cannot be started")
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
         close_connections()
         await send({"type": "lifespan.shutdown.complete"})

@@ -146,6 +146,13 @@ CHANNEL_LAYERS = {
     }
 }
 
+# --- bots --------------------------------------------------------------------------------------
+# Which of them this process keeps loaded: all, none, or names separated by commas.
+_bots = os.environ.get("TURNWISE_BOTS", "all").strip()
+BOTS_HERE = None if _bots == "all" else frozenset(_bots.replace(" ", "").split(",")) - {"none", ""}
+BOT_DEADLINE_SECONDS = float(os.environ.get("TURNWISE_BOT_DEADLINE") or 20)
+BOT_MEMORY_BYTES = int(float(os.environ.get("TURNWISE_BOT_MEMORY_GB") or 0) * 1e9)
+
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's own name for it
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True

@@ -118,7 +118,9 @@ class Supervisor:
     def _start_jobs(self) -> None:
         (self.var / "timer").mkdir(exist_ok=True)
         timer = [*TIMER.split(), "--schedule", str(self.var / "timer" / "schedule")]
-        self._start(Program("The worker for jobs", [*QUIET, *WORKER.split()], self.environment))
+        # Jobs ask the bots that the web server keeps loaded.
+        no_bots = self.environment | {"TURNWISE_BOTS": "none"}
+        self._start(Program("The worker for jobs", [*QUIET, *WORKER.split()], no_bots))
         self._start(Program("The timer for jobs", timer, self.environment))
 
     def _look_after(self) -> None:

@@ -1,0 +1,53 @@
+import asyncio
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from bots import host
+from bots.hosting import Hosting
+from bots.models import Bot
+
+GLANCE_SECONDS = 1.0
+
+
+class Command(BaseCommand):
+    help = (
+        "Keep bots loaded in this process and answer for them over the Channels layer. Run it on the machine "
+        "with the GPU, with the DATABASE_URL and REDIS_URL of the web server; several share the load."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("names", nargs="*", metavar="NAME", help="of a bot; none: every active bot")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        names = frozenset(options["names"])
+        known = set(Bot.objects.values_list("name", flat=True))
+        if unknown := names - known:
+            raise CommandError(
+                f"No bot is called {', '.join(sorted(unknown))}. Known: {', '.join(sorted(known)) or 'none'}."
+            )
+        settings.BOTS_HERE = names or None
+        if asyncio.run(self._host()):
+            raise CommandError("A bot hangs again and again. Start this host anew.", returncode=70)
+
+    async def _host(self) -> bool:
+        """Host until a signal; True if the process must be replaced because of a bot that hangs."""
+        stopping = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        said = ""
+        async with Hosting():
+            while not stopping.is_set() and not host.needs_new_process():
+                news = ", ".join(f"{each.row.name}: {each.resident.state}" for each in host.everything())
+                if news != said:
+                    self.stdout.write(news or "No active bot is called so.")
+                    self.stdout.flush()
+                    said = news
+                try:
+                    await asyncio.wait_for(stopping.wait(), GLANCE_SECONDS)
+                except TimeoutError:
+                    continue
+            return not stopping.is_set()

@@ -1,0 +1,134 @@
+"""Which process has which bot resident: each says so every few seconds, the others read it.
+
+The database keeps it rather than Redis, so that pages, jobs and the assignment of workers ask with the
+queries that they make anyway.
+"""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models.functions import Now
+
+from bots import host
+from bots.models import Bot, BotCopy
+from chatbots.health import State
+
+ANNOUNCED_EVERY_SECONDS = 2.0
+# A process that has been silent for so long has died, or is as good as dead.
+SILENT_AFTER = timedelta(seconds=10)
+FORGOTTEN_AFTER = timedelta(minutes=10)
+
+# Requests to a bot in one of these wait for it or are answered; all others refuse.
+ANSWERING = (State.LOADING, State.READY)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A bot that another process has resident."""
+
+    bot_id: int
+    channel: str
+    host: str
+    state: State
+
+
+def announce(channel: str) -> None:
+    """Say what this process hosts, and take back what it no longer does."""
+    mine = host.everything()
+    rows = [
+        BotCopy(
+            bot_id=hosted.row.pk,
+            channel=channel,
+            host=f"{socket.gethostname()} {os.getpid()}"[:120],
+            state=hosted.resident.state,
+            health=hosted.health(),
+            seen_at=Now(),
+        )
+        for hosted in mine
+    ]
+    BotCopy.objects.filter(channel=channel).exclude(bot__in=[row.bot_id for row in rows]).delete()
+    BotCopy.objects.filter(seen_at__lt=Now() - FORGOTTEN_AFTER).delete()
+    BotCopy.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["bot", "channel"],
+        update_fields=["host", "state", "health", "seen_at"],
+    )
+
+
+def withdraw(channel: str) -> None:
+    """Say that this process hosts nothing any more."""
+    BotCopy.objects.filter(channel=channel).delete()
+
+
+def available(bots: Collection[Bot]) -> set[int]:
+    """Of these bots, the ids of those that would answer: hosted somewhere, or to be hosted here on demand."""
+    elsewhere = set(
+        BotCopy.objects.filter(
+            bot__in=bots, seen_at__gt=Now() - SILENT_AFTER, state__in=ANSWERING
+        ).values_list("bot", flat=True)
+    )
+    return elsewhere | {bot.pk for bot in bots if _answers_here(bot)}
+
+
+def _answers_here(bot: Bot) -> bool:
+    hosted = host.hosted_here(bot.pk)
+    return hosted.resident.state in ANSWERING if hosted else host.is_named_here(bot.name)
+
+
+def states() -> dict[str, str]:
+    """Of every active bot, by name: its best state in any process, or "not hosted"."""
+    best = {bot.name: "not hosted" for bot in Bot.objects.filter(active=True)}
+    ranks = [state.value for state in (State.READY, State.LOADING, State.FAILING, State.STUCK, State.FAILED)]
+    found = [(hosted.row.name, hosted.resident.state.value) for hosted in host.everything()]
+    fresh = BotCopy.objects.filter(bot__active=True, seen_at__gt=Now() - SILENT_AFTER)
+    for name, state in [*found, *fresh.values_list("bot__name", "state")]:
+        if name in best and state in ranks:
+            known = best[name]
+            best[name] = min(known, state, key=ranks.index) if known in ranks else state
+    return best
+
+
+class Directory:
+    """The copies in other processes, as read at most `ANNOUNCED_EVERY_SECONDS` ago by whoever asks often."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._copies: dict[int, list[Copy]] = {}
+        self._read_at = -60.0
+        self._reading = threading.Lock()
+        self.own_channel = ""
+
+    @property
+    def is_old(self) -> bool:
+        return time.monotonic() - self._read_at > 1.5 * ANNOUNCED_EVERY_SECONDS
+
+    def read(self) -> None:
+        """Read it anew, unless another thread is doing so."""
+        if not self._reading.acquire(blocking=False):
+            return
+        try:
+            fresh = BotCopy.objects.filter(seen_at__gt=Now() - SILENT_AFTER).exclude(channel=self.own_channel)
+            copies: dict[int, list[Copy]] = {}
+            for row in fresh.values_list("bot", "channel", "host", "state"):
+                copies.setdefault(row[0], []).append(Copy(row[0], row[1], row[2], State(row[3])))
+            self._copies, self._read_at = copies, time.monotonic()
+        finally:
+            self._reading.release()
+
+    def answering(self, bot_id: int) -> list[Copy]:
+        """Copies elsewhere that take requests; ready ones if there are any, else loading ones."""
+        copies = [copy for copy in self._copies.get(bot_id, ()) if copy.state in ANSWERING]
+        return [copy for copy in copies if copy.state is State.READY] or copies
+
+    def forget(self, copy: Copy) -> None:
+        """Until it is read anew, do without a copy that turned out to be gone."""
+        self._copies[copy.bot_id] = [each for each in self._copies.get(copy.bot_id, ()) if each != copy]
+
+
+DIRECTORY = Directory()

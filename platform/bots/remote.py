@@ -1,0 +1,160 @@
+"""Requests to bots in other processes, over the Channels layer.
+
+    caller ── Courier.ask ──▶ Outbox ── one message with all that wait ──▶ channel of the host
+       ◀── Courier, by number ── Outbox ── one message with all answers that wait ──┘  hosting.Desk
+
+Each side sends one message at a time to each channel; what comes meanwhile goes with the next. A busy caller
+so pays the trip through Redis once for many requests, and a lone request never waits for company.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Hashable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from channels.layers import get_channel_layer
+
+from bots.presence import Copy
+from chatbots.base import Candidate, Context, Response, Speaker, Turn
+from chatbots.errors import (
+    BotBusyError,
+    BotFailedError,
+    BotLateError,
+    BotNotHostedError,
+    HostingError,
+)
+
+log = logging.getLogger(__name__)
+
+Item = dict[str, Any]
+# An answer that left the host in time may still be under way.
+TRAVEL_SECONDS = 1.0
+_ERRORS: dict[str, type[HostingError]] = {
+    error.__name__: error for error in (BotBusyError, BotLateError, BotFailedError, BotNotHostedError)
+}
+
+
+class Outbox:
+    """Sends items to channels, in as few messages as it can."""
+
+    def __init__(self, kind: str, **heading: Any) -> None:
+        """Take the type of the messages, and what else each of them says."""
+        self._heading = {"type": kind, **heading}
+        self._waiting: dict[str, list[Item]] = {}
+        self._senders: set[asyncio.Task[None]] = set()
+
+    def post(self, channel: str, item: Item) -> None:
+        if channel in self._waiting:
+            self._waiting[channel].append(item)
+            return
+        self._waiting[channel] = [item]
+        sender = asyncio.create_task(self._send(channel))
+        self._senders.add(sender)
+        sender.add_done_callback(self._senders.discard)
+
+    async def _send(self, channel: str) -> None:
+        layer = get_channel_layer()
+        assert layer is not None
+        try:
+            while items := self._waiting[channel]:
+                self._waiting[channel] = []
+                await layer.send(channel, {**self._heading, "items": items})
+        except Exception:  # whoever waits hears of it at their deadline
+            log.exception("Messages to %s were lost.", channel)
+        finally:
+            del self._waiting[channel]
+
+
+class Courier:
+    """Asks bots in other processes for one event loop, and hands out their answers."""
+
+    def __init__(self, channel: str) -> None:
+        """Take answers on `channel`, a new one of the layer's."""
+        self._channel = channel
+        self._outbox = Outbox("bots.requests", reply_to=channel)
+        self._numbers = itertools.count()
+        self._asked: dict[int, asyncio.Future[Item]] = {}
+        self._under_way: dict[str, int] = {}
+        self._listening = asyncio.create_task(self._listen())
+
+    def under_way(self, copy: Copy) -> int:
+        """How many requests this process waits for there."""
+        return self._under_way.get(copy.channel, 0)
+
+    async def ask(self, copy: Copy, context: Context, *, deadline: float, party: Hashable) -> Item:
+        """The host's answer, as `unpacked` reads it.
+
+        Raises:
+            HostingError: as the bot's host said, or no answer came in time.
+        """
+        number = next(self._numbers)
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        self._under_way[copy.channel] = self.under_way(copy) + 1
+        request = {"number": number, "bot": copy.bot_id, "deadline": deadline, "party": party}
+        self._outbox.post(copy.channel, request | packed(context))
+        try:
+            async with asyncio.timeout(deadline + TRAVEL_SECONDS):
+                found: Item = await answer
+        except TimeoutError:
+            late = f"The host {copy.host} did not answer within {deadline:g} s. Try again."
+            raise BotLateError(late) from None
+        finally:
+            del self._asked[number]
+            self._under_way[copy.channel] -= 1
+        if "error" in found:
+            raise _ERRORS.get(found["error"], BotFailedError)(found["why"])
+        return found
+
+    async def _listen(self) -> None:
+        layer = get_channel_layer()
+        assert layer is not None
+        while True:
+            message = await layer.receive(self._channel)
+            for item in message["items"]:
+                answer = self._asked.get(item["number"])
+                if answer and not answer.done():  # else it came too late
+                    answer.set_result(item)
+
+
+_couriers: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[Courier]]" = WeakKeyDictionary()
+
+
+async def courier() -> Courier:
+    """The courier of this event loop."""
+    loop = asyncio.get_running_loop()
+    coming = _couriers.get(loop)
+    if coming is None or (coming.done() and (coming.cancelled() or coming.exception())):
+        coming = _couriers[loop] = asyncio.ensure_future(_new_courier())
+    return await asyncio.shield(coming)
+
+
+async def _new_courier() -> Courier:
+    layer = get_channel_layer()
+    assert layer is not None
+    return Courier(await layer.new_channel())
+
+
+# --- what travels ---
+
+
+def packed(context: Context) -> Item:
+    return {"turns": [[turn.speaker.value, turn.text] for turn in context.turns], "seed": context.seed}
+
+
+def unpacked_context(item: Item) -> Context:
+    return Context(tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"]), item["seed"])
+
+
+def packed_response(response: Response) -> Item:
+    return {
+        "text": response.text,
+        "candidates": [[candidate.text, candidate.score] for candidate in response.candidates],
+        "tokens": response.tokens,
+    }
+
+
+def unpacked_response(item: Item) -> Response:
+    candidates = tuple(Candidate(text, score) for text, score in item["candidates"])
+    return Response(item["text"], candidates, item["tokens"])

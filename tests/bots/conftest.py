@@ -1,0 +1,73 @@
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+from django.db import connection
+
+from bots import host
+from bots.models import BotCopy
+from bots.presence import DIRECTORY
+
+ROOT = Path(__file__).parents[2]
+
+
+class HostProcess:
+    """A real `manage.py hostbots` in a process of its own, on the test's database."""
+
+    def __init__(self, *names: str, **environment: str) -> None:
+        self.output = tempfile.NamedTemporaryFile("w+", suffix=".txt")  # noqa: SIM115
+        address = urlsplit(os.environ["DATABASE_URL"])
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "manage.py"), "hostbots", *names],
+            env=os.environ
+            | {"DATABASE_URL": urlunsplit(address._replace(path=f"/{connection.settings_dict['NAME']}"))}
+            | environment,
+            stdout=self.output,
+            stderr=subprocess.STDOUT,
+        )
+
+    def said(self) -> str:
+        return Path(self.output.name).read_text()
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+StartHost = Callable[..., HostProcess]
+
+
+@pytest.fixture
+def start_host(transactional_db: None) -> Iterator[StartHost]:
+    """Start host processes and wait until they say that their bots are ready."""
+    hosts: list[HostProcess] = []
+
+    def start(*names: str, copies: int = 1, **environment: str) -> HostProcess:
+        process = HostProcess(*names, **environment)
+        hosts.append(process)
+        deadline = time.monotonic() + 60
+        while BotCopy.objects.filter(state="ready").count() < copies:
+            assert process.process.poll() is None, process.said()
+            assert time.monotonic() < deadline, process.said()
+            time.sleep(0.05)
+        DIRECTORY.read()
+        return process
+
+    yield start
+    for process in hosts:
+        if process.process.poll() is None:
+            process.end(signal.SIGKILL)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_hosted_at_the_end() -> Iterator[None]:
+    yield
+    host.close()
+    DIRECTORY._copies.clear()  # of a database that is emptied now

@@ -1,0 +1,223 @@
+"""Bots in other processes: real ones, over the real Channels layer."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import CommandError, call_command
+from pytest_django.fixtures import Settings
+
+from bots import client, host, presence
+from bots.models import Bot, BotCopy, BotVersion
+from bots.services import register_bot
+from chatbots.base import Context
+from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
+from chatbots.health import State
+from crowd.models import Assignment
+from crowd.refusals import EntryRefusedError
+from crowd.services import assign
+from tests.bots.conftest import StartHost
+from tests.conftest import MakeStudy, enter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HELLO = Context.from_texts(["Hello"])
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_hosted_here(settings: Settings) -> None:
+    settings.BOTS_HERE = frozenset()
+
+
+def scripted(name: str = "far", **configuration: object) -> Bot:
+    return register_bot(
+        name=name,
+        title=name.title(),
+        adapter="scripted",
+        configuration={"replies": ["Hello!"]} | configuration,
+    )
+
+
+async def test_a_bot_of_another_process_answers_with_its_version(start_host: StartHost) -> None:
+    bot = await sync_to_async(scripted)()
+    await sync_to_async(start_host)("far")
+
+    reply = await client.reply(bot.pk, HELLO)
+
+    assert reply.response.text == "Hello!"
+    version = await BotVersion.objects.aget(pk=reply.version_id)
+    assert version.details["configuration"]["replies"] == ["Hello!"]
+
+
+async def test_many_callers_at_once_each_get_their_own_answer(start_host: StartHost) -> None:
+    bot = await sync_to_async(scripted)(replies=[f"Reply {n}" for n in range(1, 41)])
+    await sync_to_async(start_host)("far")
+
+    contexts = [Context.from_texts(["x"] * (2 * n - 1)) for n in range(1, 41)]  # n human turns each
+    replies = await asyncio.gather(*[client.reply(bot.pk, context) for context in contexts])
+
+    assert [reply.response.text for reply in replies] == [f"Reply {n}" for n in range(1, 41)]
+
+
+async def test_an_error_keeps_its_name_and_words_on_its_way(start_host: StartHost) -> None:
+    bot = await sync_to_async(scripted)(fail_on=[1])
+    await sync_to_async(start_host)("far")
+
+    with pytest.raises(BotFailedError, match="Turn 1 was configured to fail"):
+        await client.reply(bot.pk, HELLO)
+
+
+async def test_no_host_is_said_at_once_and_with_the_cure() -> None:
+    bot = await sync_to_async(scripted)()
+    since = time.monotonic()
+
+    with pytest.raises(BotNotHostedError, match=r"not hosted anywhere.*hostbots far"):
+        await client.reply(bot.pk, HELLO)
+
+    assert time.monotonic() - since < 5  # no deadline was waited for
+
+
+async def test_two_hosts_share_the_load_of_one_bot(start_host: StartHost) -> None:
+    bot = await sync_to_async(scripted)(seconds=0.05)
+    await sync_to_async(start_host)("far")
+    await sync_to_async(start_host)("far", copies=2)
+
+    await asyncio.gather(*[client.reply(bot.pk, HELLO) for _ in range(20)])
+    await asyncio.sleep(2 * presence.ANNOUNCED_EVERY_SECONDS)
+
+    served = [copy.health["served"] async for copy in BotCopy.objects.all()]
+    assert served == [10, 10]
+
+
+async def test_a_host_that_says_goodbye_is_asked_no_more(start_host: StartHost) -> None:
+    bot = await sync_to_async(scripted)()
+    process = await sync_to_async(start_host)("far")
+    await client.reply(bot.pk, HELLO)
+
+    assert await sync_to_async(process.end)() == 0
+    await sync_to_async(presence.DIRECTORY.read)()
+
+    with pytest.raises(BotNotHostedError):
+        await client.reply(bot.pk, HELLO)
+
+
+async def test_a_killed_host_is_late_first_and_forgotten_soon(
+    start_host: StartHost, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.BOT_DEADLINE_SECONDS = 0.3
+    bot = await sync_to_async(scripted)()
+    process = await sync_to_async(start_host)("far")
+    await sync_to_async(process.end)(signal.SIGKILL)
+
+    with pytest.raises(BotLateError):
+        await client.reply(bot.pk, HELLO)
+    monkeypatch.setattr(presence, "SILENT_AFTER", timedelta(seconds=1))
+    await asyncio.sleep(1.1)
+    await sync_to_async(presence.DIRECTORY.read)()
+    with pytest.raises(BotNotHostedError):
+        await client.reply(bot.pk, HELLO)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    scripted()
+
+    with pytest.raises(CommandError, match=r"No bot is called fra\. Known: far"):
+        call_command("hostbots", "fra")
+
+
+def test_workers_are_not_sent_to_a_bot_that_nobody_hosts(
+    start_host: StartHost, make_study: MakeStudy
+) -> None:
+    study = make_study({"here": 100, "nowhere": 100})
+    start_host("here")
+
+    places = [assign(enter(study).pk) for _ in range(4)]
+
+    assert [place.study_bot.bot.name for place in places if place.study_bot] == ["here"] * 4
+
+
+def test_a_worker_hears_that_no_bot_is_running_and_keeps_the_place(make_study: MakeStudy) -> None:
+    participation = enter(make_study())
+
+    with pytest.raises(EntryRefusedError, match="None of the chatbots") as refusal:
+        assign(participation.pk)
+
+    assert refusal.value.status == 503
+    assert not Assignment.objects.exists()
+
+
+# --- what one process does with its bots ---
+
+
+@pytest.fixture
+def _hosting(settings: Settings) -> Iterator[None]:
+    settings.BOTS_HERE = None
+    yield
+    host.close()
+
+
+def tended(bot: Bot) -> host.HostedBot:
+    host.tend()
+    hosted = host.hosted_here(bot.pk)
+    assert hosted
+    hosted.resident.wait_loaded(30)
+    return hosted
+
+
+@pytest.mark.usefixtures("_hosting")
+def test_a_changed_configuration_is_loaded_and_an_inactive_bot_let_go() -> None:
+    bot = scripted()
+    first = tended(bot)
+    assert tended(bot) is first
+
+    Bot.objects.update(configuration={"replies": ["Changed."]})
+    assert tended(bot).resident.respond_now(HELLO).text == "Changed."
+    assert first.resident.state is State.CLOSED
+
+    Bot.objects.update(active=False)
+    host.tend()
+    assert host.everything() == []
+
+
+@pytest.mark.usefixtures("_hosting")
+def test_a_bot_that_hangs_is_left_behind_and_answers_again(settings: Settings) -> None:
+    settings.BOT_DEADLINE_SECONDS = 0.2
+    bot = scripted(hang_on=[1], hang_seconds=5)
+    hung = tended(bot)
+    with pytest.raises(BotLateError):
+        hung.resident.respond_now(HELLO)
+    time.sleep(0.3)
+    assert hung.resident.state is State.STUCK
+
+    fresh = tended(bot)
+
+    assert fresh is not hung
+    assert fresh.resident.respond_now(Context.from_texts(["Hello", "?", "Again"])).text == "Hello!"
+    assert not host.needs_new_process()
+
+
+@pytest.mark.usefixtures("_hosting")
+def test_a_bot_past_the_memory_budget_is_refused_with_figures(settings: Settings) -> None:
+    settings.BOT_MEMORY_BYTES = 10_000_000_000
+    bot = scripted()
+    Bot.objects.update(memory_bytes=12_000_000_000)
+
+    hosted = tended(bot)
+
+    assert hosted.resident.state is State.FAILED
+    with pytest.raises(BotFailedError, match=r"Far needs 12,000 MB; .* and may hold 10,000 MB"):
+        hosted.resident.respond_now(HELLO)
+
+
+@pytest.mark.usefixtures("_hosting")
+def test_the_memory_of_a_loaded_bot_is_remembered() -> None:
+    bot = scripted()
+
+    tended(bot)
+
+    bot.refresh_from_db()
+    assert bot.memory_bytes is not None
+    assert bot.memory_bytes < 100_000_000

@@ -1,0 +1,70 @@
+import time
+
+import pytest
+
+from chatbots import breaker
+from chatbots.breaker import FAILURES_IN_A_ROW, Breaker
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> Breaker:
+    monkeypatch.setattr(breaker, "FIRST_REST_SECONDS", 0.05)
+    found = Breaker()
+    for _ in range(FAILURES_IN_A_ROW):
+        assert found.seconds_left() == 0
+        found.failed()
+    return found
+
+
+def test_an_answer_between_failures_starts_the_count_again() -> None:
+    found = Breaker()
+    for _ in range(3 * FAILURES_IN_A_ROW):
+        for _ in range(FAILURES_IN_A_ROW - 1):
+            found.failed()
+        found.answered()
+
+    assert found.is_closed
+
+
+def test_after_failures_in_a_row_nothing_goes_through_until_the_rest_is_over(broken: Breaker) -> None:
+    assert 0 < broken.seconds_left() <= 0.05
+
+    time.sleep(0.06)
+
+    assert broken.seconds_left() == 0
+
+
+def test_after_the_rest_one_request_goes_through_and_others_wait_for_its_end(broken: Breaker) -> None:
+    time.sleep(0.06)
+    broken.let_through(deadline=10)
+
+    assert 9 < broken.seconds_left() <= 10
+
+
+def test_an_answered_probe_lets_everything_through_again(broken: Breaker) -> None:
+    time.sleep(0.06)
+    broken.let_through(deadline=10)
+    broken.answered()
+
+    assert broken.is_closed
+    assert broken.seconds_left() == 0
+
+
+def test_each_failed_probe_doubles_the_rest_up_to_its_limit(
+    broken: Breaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "LONGEST_REST_SECONDS", 0.3)
+    rests = []
+    for _ in range(4):
+        broken.let_through(deadline=10)
+        broken.failed()
+        rests.append(broken.rest)
+
+    assert rests == [0.1, 0.2, 0.3, 0.3]
+
+
+def test_failures_that_were_under_way_when_it_opened_do_not_lengthen_the_rest(broken: Breaker) -> None:
+    for _ in range(10):
+        broken.failed()
+
+    assert broken.rest == 0.05
