@@ -1,6 +1,18 @@
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.http import HttpRequest
 
-from accounts.models import User
+from accounts.models import ApiToken, User
 
 admin.site.register(User, UserAdmin)
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
+    """Tokens can be taken back here, not made: only their owner may see one."""
+
+    list_display = ("title", "owner", "created_at", "used_at")
+    readonly_fields = ("owner", "created_at", "used_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False

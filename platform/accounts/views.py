@@ -1,12 +1,18 @@
-from typing import Any
+from typing import Any, cast
 
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts import tokens as api_tokens
 from accounts.limits import too_many, too_often
+from accounts.models import ApiToken, User
 
 
 class SignIn(LoginView):
@@ -28,3 +34,28 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:  # but no admin: the sign-in page would send them straight back here
         raise PermissionDenied
     return redirect(reverse("accounts:sign_in", query=request.GET))
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "POST"])
+def tokens(request: HttpRequest) -> HttpResponse:
+    """One's own tokens; a new one is shown in the answer to the form that made it, and never again."""
+    user = cast(User, request.user)
+    made = ""
+    if request.method == "POST":
+        if too_often(request, "api-token", rate="20/h", key="user"):
+            return too_many(request)
+        made = api_tokens.make(user, request.POST.get("title", ""))
+    context = {"made": made, "tokens": ApiToken.objects.filter(owner=user)}
+    return render(request, "accounts/tokens.html", context)
+
+
+@login_required
+@require_POST
+def take_back_token(request: HttpRequest, pk: int) -> HttpResponse:
+    if api_tokens.take_back(cast(User, request.user), pk):
+        messages.success(request, "The token is taken back. Programs that use it are refused from now on.")
+    else:
+        messages.error(request, "You have no such token. It may have been taken back already.")
+    return redirect("accounts:tokens")

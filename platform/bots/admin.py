@@ -1,11 +1,27 @@
 from django.contrib import admin
+from django.http import HttpRequest
 
-from bots.models import Bot, BotCopy, BotVersion
+from bots.models import Bot, BotCopy, BotRevision, BotVersion
 
 
 @admin.register(Bot)
 class BotAdmin(admin.ModelAdmin[Bot]):
-    list_display = ("name", "title", "adapter", "active")
+    """Bots are made and changed on their own pages, where the adapter checks them and secrets stay hidden."""
+
+    list_display = ("name", "title", "adapter", "owner", "active")
+    fields = ("name", "title", "owner", "adapter", "active")
+    readonly_fields = ("name", "adapter")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(BotRevision)
+class BotRevisionAdmin(admin.ModelAdmin[BotRevision]):
+    list_display = fields = readonly_fields = ("bot", "number", "made_by", "made_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
 
 
 @admin.register(BotVersion)

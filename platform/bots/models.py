@@ -1,12 +1,25 @@
+from django.conf import settings
 from django.db import models
+from django.urls import reverse
 
 
 class Bot(models.Model):
-    """A chatbot that studies may use: an adapter of `chatbots` with its configuration."""
+    """A chatbot that studies may use: an adapter of `chatbots` with its configuration.
+
+    The configuration is that of its newest revision.
+    """
 
     name = models.SlugField(max_length=60, unique=True)
     title = models.CharField(
         max_length=120, help_text="Shown to researchers, and to workers if a study is open."
+    )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="bots",
+        help_text="May change it, as admins may. Empty: it came with Turnwise.",
     )
     adapter = models.CharField(max_length=60, help_text="Name in the registry of chatbots/.")
     configuration = models.JSONField(default=dict, blank=True)
@@ -23,6 +36,28 @@ class Bot(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("bots:bot", args=[self.name])
+
+
+class BotRevision(models.Model):
+    """A configuration that a bot was given. A change is a new one; old ones stay."""
+
+    bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    configuration = models.JSONField(default=dict)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("bot", "-number")
+        constraints = (models.UniqueConstraint(fields=("bot", "number"), name="bot_revision_once"),)
+
+    def __str__(self) -> str:
+        return f"Revision {self.number} of {self.bot_id}"
 
 
 class BotVersion(models.Model):

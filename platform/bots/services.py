@@ -3,23 +3,66 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bots.models import Bot, BotVersion
+from django.db import transaction
+
+from accounts.models import User
+from bots.models import Bot, BotRevision, BotVersion
+from chatbots.errors import DuplicateBotError
 from chatbots.registry import REGISTRY
 
 
+@transaction.atomic
 def register_bot(
-    *, name: str, title: str, adapter: str, configuration: Mapping[str, Any] | None = None
+    *,
+    name: str,
+    title: str,
+    adapter: str,
+    configuration: Mapping[str, Any] | None = None,
+    owner: User | None = None,
 ) -> Bot:
-    """Store a bot once its configuration is known to be right.
+    """Store a bot once its configuration is known to be right. Safe to repeat with the same values.
 
     Raises:
-        chatbots.errors.ChatbotError: no such adapter, or a configuration it refuses; nothing is stored.
+        chatbots.errors.ChatbotError: no such adapter, a configuration it refuses, or the name belongs to
+            another bot; nothing is stored.
     """
-    REGISTRY.configuration(adapter, configuration or {})  # loading it is the host's, and may take minutes
-    bot, _ = Bot.objects.get_or_create(
-        name=name, defaults={"title": title, "adapter": adapter, "configuration": dict(configuration or {})}
+    settings = dict(configuration or {})
+    REGISTRY.configuration(adapter, settings)  # loading it is the host's, and may take minutes
+    bot, is_new = Bot.objects.get_or_create(
+        name=name, defaults={"title": title, "adapter": adapter, "configuration": settings, "owner": owner}
     )
+    if is_new:
+        BotRevision.objects.create(bot=bot, number=1, configuration=settings, made_by=owner)
+    elif (bot.adapter, bot.configuration, bot.owner) != (adapter, settings, owner):
+        raise DuplicateBotError(f"A bot is called '{name}' already. Choose another name, or change that bot.")
     return bot
+
+
+@transaction.atomic
+def change_bot(bot_id: int, *, title: str, configuration: Mapping[str, Any], by: User | None) -> Bot:
+    """Give a bot another title or configuration; another configuration is a new revision.
+
+    Its hosts load it anew within seconds. Replies know the version that gave them, so nothing said before
+    changes its author.
+
+    Raises:
+        chatbots.errors.ChatbotError: the adapter refuses the configuration; nothing is stored.
+    """
+    bot = Bot.objects.select_for_update().get(pk=bot_id)
+    settings = dict(configuration)
+    REGISTRY.configuration(bot.adapter, settings)
+    if settings != bot.configuration:
+        newest = bot.revisions.first()
+        number = newest.number + 1 if newest else 1
+        BotRevision.objects.create(bot=bot, number=number, configuration=settings, made_by=by)
+    bot.title, bot.configuration = title, settings
+    bot.save(update_fields=["title", "configuration"])
+    return bot
+
+
+def set_active(bot_id: int, active: bool) -> None:
+    """Switch a bot on or off. One that is off is let go by its hosts and gets no new workers."""
+    Bot.objects.filter(pk=bot_id).update(active=active)
 
 
 def note_memory(bot: Bot, memory_bytes: int) -> None:

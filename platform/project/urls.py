@@ -3,6 +3,7 @@ from django.urls import include, path
 
 from accounts.views import admin_sign_in
 from project import health
+from project.api import api
 
 admin.site.site_header = admin.site.site_title = "Turnwise"
 
@@ -11,7 +12,9 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("admin/login/", admin_sign_in),
     path("admin/", admin.site.urls),
+    path("api/", api.urls),
     path("", include("accounts.urls")),
+    path("", include("bots.urls")),
     path("", include("studies.urls")),
     path("", include("crowd.urls")),
     path("", include("dialogues.urls")),

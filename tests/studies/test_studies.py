@@ -30,7 +30,9 @@ FORM = {
 
 @pytest.fixture
 def bot(db: None) -> Bot:
-    return register_bot(name="scripty", title="Scripty", adapter="scripted")
+    return register_bot(
+        name="scripty", title="Scripty", adapter="scripted", configuration={"replies": ["Go on."]}
+    )
 
 
 def submit(client: Client, bot: Bot, path: str = "/studies/new/", **changes: str) -> Any:

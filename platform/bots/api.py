@@ -1,0 +1,170 @@
+"""The REST API of bots. Every call carries a token: `Authorization: Bearer turnwise_…`."""
+
+from datetime import datetime
+from typing import Any, cast
+
+from asgiref.sync import async_to_sync
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Field, Router, Schema, Status
+from ninja.errors import HttpError
+
+from accounts.limits import too_often
+from accounts.models import User
+from bots import queries, services, trial
+from bots.models import Bot
+from chatbots.registry import REGISTRY
+
+router = Router(tags=["bots"])
+
+
+class AdapterOut(Schema):
+    name: str
+    summary: str
+    configuration: dict[str, Any] = Field(description="JSON Schema of the configuration.")
+
+
+class BotIn(Schema):
+    name: str = Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=60)
+    title: str = Field(min_length=1, max_length=120)
+    adapter: str
+    configuration: dict[str, Any] = {}
+
+
+class BotChange(Schema):
+    title: str | None = Field(None, min_length=1, max_length=120)
+    configuration: dict[str, Any] | None = Field(
+        None, description="Replaces the whole configuration; a change is a new revision."
+    )
+    active: bool | None = None
+
+
+class BotOut(Schema):
+    name: str
+    title: str
+    adapter: str
+    active: bool
+    state: str = Field(description="ready, loading, failing, stuck, failed, not hosted, or off")
+    configuration: dict[str, Any] = Field(description="With defaults; secrets masked.")
+
+
+class VersionOut(Schema):
+    id: int
+    fingerprint: str
+    details: dict[str, Any]
+    first_seen_at: datetime
+
+
+class CopyOut(Schema):
+    host: str
+    state: str
+    seen_at: datetime
+    health: dict[str, Any]
+
+
+class ReplyIn(Schema):
+    turns: list[str] = Field(description="Oldest first; the last is answered.")
+    seed: int | None = None
+
+
+class CandidateOut(Schema):
+    text: str
+    score: float
+
+
+class ReplyOut(Schema):
+    text: str
+    candidates: list[CandidateOut]
+    tokens: int | None
+    latency_ms: int
+    seed: int | None
+    version: int
+
+
+def person(request: HttpRequest) -> User:
+    """Whose token it is."""
+    return cast(User, request.user)
+
+
+def _shown(standing: queries.Standing) -> dict[str, Any]:
+    bot = standing.bot
+    return {
+        "name": bot.name,
+        "title": bot.title,
+        "adapter": bot.adapter,
+        "active": bot.active,
+        "state": standing.state,
+        "configuration": queries.shown_settings(bot),
+    }
+
+
+@router.get("/adapters", response=list[AdapterOut])
+def adapters(request: HttpRequest) -> list[dict[str, Any]]:
+    """The kinds of bots that can be registered."""
+    described = [REGISTRY.describe(name) for name in REGISTRY.registered_names()]
+    return [
+        {"name": each.name, "summary": each.summary, "configuration": dict(each.schema)} for each in described
+    ]
+
+
+@router.get("/bots", response=list[BotOut])
+def bots(request: HttpRequest) -> list[dict[str, Any]]:
+    """Every bot, with its state."""
+    return [_shown(standing) for standing in queries.standings()]
+
+
+@router.post("/bots", response={201: BotOut})
+def register(request: HttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
+    """Register a bot. Safe to repeat with the same values."""
+    bot = services.register_bot(**sent.model_dump(), owner=person(request))
+    return Status(201, _shown(queries.standing(bot)))
+
+
+@router.get("/bots/{name}", response=BotOut)
+def bot(request: HttpRequest, name: str) -> dict[str, Any]:
+    """One bot."""
+    return _shown(queries.standing(get_object_or_404(Bot, name=name)))
+
+
+@router.patch("/bots/{name}", response=BotOut)
+def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
+    """Change a bot of one's own: its title, its configuration (a new revision), or switch it on or off."""
+    found = get_object_or_404(queries.changeable_by(person(request)), name=name)
+    if sent.title is not None or sent.configuration is not None:
+        services.change_bot(
+            found.pk,
+            title=found.title if sent.title is None else sent.title,
+            configuration=found.configuration if sent.configuration is None else sent.configuration,
+            by=person(request),
+        )
+    if sent.active is not None:
+        services.set_active(found.pk, sent.active)
+    return _shown(queries.standing(Bot.objects.get(pk=found.pk)))
+
+
+@router.get("/bots/{name}/versions", response=list[VersionOut])
+def versions(request: HttpRequest, name: str) -> list[Any]:
+    """What exactly answered: one entry for each fingerprint that ever did, newest first."""
+    return list(get_object_or_404(Bot, name=name).versions.order_by("-first_seen_at"))
+
+
+@router.get("/bots/{name}/health", response=list[CopyOut])
+def health(request: HttpRequest, name: str) -> list[dict[str, Any]]:
+    """The processes that have the bot loaded, and how it is in each."""
+    return [
+        {"host": copy.host, "state": copy.words, "seen_at": copy.seen_at, "health": copy.health}
+        for copy in queries.copies(get_object_or_404(Bot, name=name))
+    ]
+
+
+@router.post("/bots/{name}/reply", response=ReplyOut)
+def reply(request: HttpRequest, name: str, sent: ReplyIn) -> dict[str, Any]:
+    """Ask the bot. Nothing is stored."""
+    found = get_object_or_404(Bot, name=name)
+    if too_often(request, "api-reply", rate="600/m", key="user"):
+        raise HttpError(429, "More than 600 replies in a minute. Wait a little.")
+    try:
+        context = trial.context_of(sent.model_dump())
+    except trial.UnusableError as error:
+        raise HttpError(422, str(error)) from error
+    return trial.shown(async_to_sync(trial.reply)(found, context))

@@ -1,0 +1,178 @@
+"""The form of a bot, generated from the configuration that its adapter declares."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from bots.models import Bot
+from chatbots.errors import ConfigurationError
+from chatbots.registry import REGISTRY
+
+PREFIX = "setting-"
+# Longer texts get several lines.
+LONG_TEXT_CHARS = 80
+
+Schema = Mapping[str, Any]
+
+
+class JSONSetting(forms.JSONField):
+    """A setting with a shape of its own; the bot checks what is in it."""
+
+    widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "mono"})
+    default_error_messages = {"invalid": "This is not JSON. Check quotation marks, commas and brackets."}
+
+
+class ListSetting(forms.CharField):
+    """A list of texts or numbers, one per line; the bot checks each."""
+
+    widget = forms.Textarea(attrs={"rows": 4})
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+class BotForm(forms.Form):
+    """Name, title, and a field for each setting of the adapter."""
+
+    name = forms.SlugField(
+        max_length=60,
+        help_text="Letters, digits, - and _. Files and programs call the bot so; it cannot change.",
+    )
+    title = forms.CharField(
+        max_length=120, help_text="Shown to researchers, and to workers if a study is open."
+    )
+
+    def __init__(self, adapter: str, *args: Any, bot: Bot | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.adapter, self.bot = adapter, bot
+        schema = REGISTRY.describe(adapter).schema
+        self._schemas = {key: resolved(each, schema) for key, each in schema.get("properties", {}).items()}
+        required = set(schema.get("required", ()))
+        for key, each in self._schemas.items():
+            self.fields[PREFIX + key] = field_of(each, key in required)
+            self.initial.setdefault(PREFIX + key, self._shown(key))
+        if bot:
+            del self.fields["name"]
+            self.initial["title"] = bot.title
+
+    def _shown(self, key: str) -> Any:
+        """What stands in the field at first. A secret never does."""
+        schema = self._schemas[key]
+        if is_secret(schema):
+            return ""
+        stored = self.bot.configuration if self.bot else {}
+        return stored.get(key, schema.get("default"))
+
+    def settings(self) -> dict[str, Any]:
+        """What the form says, as a configuration; settings left empty take their default."""
+        found: dict[str, Any] = {}
+        for key, schema in self._schemas.items():
+            value = self.cleaned_data.get(PREFIX + key)
+            kind = type_of(schema)
+            if is_secret(schema) and not value:
+                if self.bot and key in self.bot.configuration:
+                    found[key] = self.bot.configuration[key]  # a secret left empty stays as it is
+            elif kind == "list":
+                found[key] = [line.strip() for line in (value or "").splitlines() if line.strip()]
+            elif value in (None, "") and kind != "boolean":
+                if schema.get("nullable"):
+                    found[key] = None
+                elif kind == "string" and schema.get("default") is not None:
+                    found[key] = ""
+            else:
+                found[key] = value
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        """Ask the adapter; its words stand at the settings that they are about."""
+        cleaned = super().clean() or self.cleaned_data
+        if not self.errors:
+            try:
+                REGISTRY.configuration(self.adapter, self.settings())
+            except ConfigurationError as error:
+                for problem in error.problems:
+                    self._place(problem.field, f"{problem.value}: {problem.cure}")
+        return cleaned
+
+    def _place(self, path: str, why: str) -> None:
+        key, _, below = path.partition(".")
+        known = PREFIX + key in self.fields
+        self.add_error(PREFIX + key if known else None, f"{below} = {why}" if below else why)
+
+    def setting_fields(self) -> list[forms.BoundField]:
+        return [self[PREFIX + key] for key in self._schemas]
+
+
+def resolved(schema: Schema, whole: Schema) -> dict[str, Any]:
+    """A property's schema without references; `nullable` notes the alternative of nothing."""
+    found = dict(schema)
+    if "$ref" in found:
+        definition = whole.get("$defs", {}).get(found.pop("$ref").rpartition("/")[2], {})
+        found = {**definition, **found}
+    if "anyOf" in found:
+        kinds = [each for each in found.pop("anyOf") if each.get("type") != "null"]
+        only = resolved(kinds[0], whole) if len(kinds) == 1 else {}
+        found = {**only, **found, "nullable": True}
+    return found
+
+
+def is_secret(schema: Schema) -> bool:
+    return schema.get("format") == "password"
+
+
+def type_of(schema: Schema) -> str:
+    """boolean, integer, number, choice, string, list (of texts or numbers), or json for all else."""
+    if "enum" in schema:
+        return "choice"
+    kind = schema.get("type")
+    if kind == "array" and schema.get("items", {}).get("type") in ("string", "integer", "number"):
+        return "list"
+    return kind if kind in ("boolean", "integer", "number", "string") else "json"
+
+
+def field_of(schema: Schema, required: bool) -> forms.Field:
+    """The control for a setting. What it may be is the adapter's to check."""
+    label = str(schema.get("title", ""))
+    common: dict[str, Any] = {"label": label, "help_text": help_of(schema), "required": False}
+    match type_of(schema):
+        case "boolean":
+            return forms.BooleanField(**common)
+        case "choice":
+            choices = [(value, value) for value in schema["enum"]]
+            return forms.ChoiceField(**common | {"required": required}, choices=choices)
+        case "integer":
+            return forms.IntegerField(**common | {"required": required})
+        case "number":
+            return forms.FloatField(**common | {"required": required})
+        case "list":
+            return ListSetting(**common)
+        case "json":
+            return JSONSetting(**common)
+    if is_secret(schema):
+        widget: forms.Widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    elif _is_long(schema):
+        widget = forms.Textarea(attrs={"rows": 4})
+    else:
+        widget = forms.TextInput()
+    return forms.CharField(**common | {"required": required}, widget=widget, strip=False)
+
+
+def _is_long(schema: Schema) -> bool:
+    texts = [schema.get("default"), *schema.get("examples", ())]
+    return schema.get("format") == "multiline" or any(len(str(text)) > LONG_TEXT_CHARS for text in texts)
+
+
+def help_of(schema: Schema) -> str:
+    parts = [str(schema.get("description", ""))]
+    if type_of(schema) == "list":
+        parts.append("One per line.")
+    if type_of(schema) == "json":
+        parts.append("As JSON.")
+    if is_secret(schema):
+        parts.append("Never shown again; leave it empty to keep the stored one.")
+    if examples := schema.get("examples"):
+        shown = examples[0] if isinstance(examples[0], str) else json.dumps(examples[0])
+        parts.append(f"For example: {shown}")
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,96 @@
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from accounts.access import visible_to
+from accounts.models import User
+from bots import presence
+from bots.models import Bot
+from chatbots.errors import ChatbotError
+from chatbots.health import LATENCY_BOUNDS
+from chatbots.registry import REGISTRY
+
+WORDS = {
+    "ready": "Ready",
+    "loading": "Warming up",
+    "failing": "Failing",
+    "stuck": "Hangs",
+    "failed": "Cannot be loaded",
+    "not hosted": "Not hosted anywhere",
+    "off": "Switched off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A bot and how it is now."""
+
+    bot: Bot
+    state: str
+
+    @property
+    def words(self) -> str:
+        return WORDS.get(self.state, self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyHealth:
+    """How a bot is in one process."""
+
+    host: str
+    words: str
+    seen_at: datetime
+    health: dict[str, Any]
+
+    @property
+    def latencies(self) -> list[tuple[str, int, int]]:
+        """Bars of the histogram: label, count, percent of the highest."""
+        counts = self.health.get("latencies") or []
+        labels = [f"up to {bound:g} s" for bound in LATENCY_BOUNDS] + [f"over {LATENCY_BOUNDS[-1]:g} s"]
+        highest = max(counts, default=0) or 1
+        return [(label, n, round(100 * n / highest)) for label, n in zip(labels, counts, strict=False)]
+
+    @property
+    def megabytes(self) -> int | None:
+        taken = self.health.get("memory_bytes")
+        return None if taken is None else round(taken / 1e6)
+
+    @property
+    def milliseconds(self) -> tuple[int, int] | None:
+        """Median and 95th percentile of the time to a reply; None before the first."""
+        median, p95 = self.health.get("median_seconds"), self.health.get("p95_seconds")
+        return None if median is None or p95 is None else (round(1000 * median), round(1000 * p95))
+
+
+def standings() -> list[Standing]:
+    """Every bot of the installation. All who sign in may use all of them in their studies."""
+    states = presence.states()
+    return [Standing(bot, states.get(bot.name, "off")) for bot in Bot.objects.select_related("owner")]
+
+
+def standing(bot: Bot) -> Standing:
+    return Standing(bot, presence.states().get(bot.name, "off"))
+
+
+def copies(bot: Bot) -> list[CopyHealth]:
+    fresh = bot.copies.filter(seen_at__gt=Now() - presence.SILENT_AFTER).order_by("host")
+    return [
+        CopyHealth(copy.host, WORDS.get(copy.state, copy.state), copy.seen_at, copy.health) for copy in fresh
+    ]
+
+
+def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
+    """The bots that this person may change: their own; admins may change all."""
+    return visible_to(user, Bot.objects.all(), owner="owner")
+
+
+def shown_settings(bot: Bot) -> dict[str, Any]:
+    """A bot's configuration with defaults filled in and secrets masked, for people to read."""
+    try:
+        return REGISTRY.configuration(bot.adapter, bot.configuration).model_dump(mode="json")
+    except ChatbotError as error:  # an adapter that has changed since, or is gone
+        return {"(cannot be read)": str(error)}

@@ -1,0 +1,15 @@
+from django.urls import path
+
+from bots import views
+
+app_name = "bots"
+urlpatterns = [
+    path("bots/", views.bots, name="bots"),
+    path("bots/new/", views.choose, name="choose"),
+    path("bots/new/<slug:adapter>/", views.new, name="new"),
+    path("bots/<slug:name>/", views.bot, name="bot"),
+    path("bots/<slug:name>/edit/", views.edit, name="edit"),
+    path("bots/<slug:name>/active/", views.set_active, name="set_active"),
+    path("bots/<slug:name>/try/", views.try_out, name="try"),
+    path("bots/<slug:name>/try/reply/", views.try_reply, name="try_reply"),
+]

@@ -1,0 +1,144 @@
+import json
+from typing import Any, cast
+
+from asgiref.sync import async_to_sync
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.limits import too_often
+from accounts.models import User
+from bots import queries, services, trial
+from bots.forms import BotForm
+from bots.models import Bot
+from chatbots.errors import ChatbotError, UnknownBotError
+from chatbots.registry import REGISTRY
+
+
+@login_required
+@require_safe
+def bots(request: HttpRequest) -> HttpResponse:
+    return render(request, "bots/bots.html", {"standings": queries.standings()})
+
+
+@login_required
+@require_safe
+def bot(request: HttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(Bot, name=name)
+    context = {
+        "bot": found,
+        "standing": queries.standing(found),
+        "copies": queries.copies(found),
+        "settings": queries.shown_settings(found),
+        "revisions": found.revisions.select_related("made_by"),
+        "versions": found.versions.order_by("-first_seen_at")[:20],
+        "studies": found.study_bots.count(),
+        "may_change": queries.changeable_by(request.user).filter(pk=found.pk).exists(),
+    }
+    return render(request, "bots/bot.html", context)
+
+
+@login_required
+@require_safe
+def choose(request: HttpRequest) -> HttpResponse:
+    """The first step of a new bot: which kind."""
+    adapters = [REGISTRY.describe(name) for name in REGISTRY.registered_names()]
+    return render(request, "bots/choose.html", {"adapters": adapters, "broken": REGISTRY.broken_modules()})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest, adapter: str) -> HttpResponse:
+    try:
+        form = BotForm(adapter, request.POST or None)
+    except UnknownBotError as error:
+        messages.error(request, str(error))
+        return redirect("bots:choose")
+    if request.method == "POST" and form.is_valid():
+        try:
+            saved = services.register_bot(
+                name=form.cleaned_data["name"],
+                title=form.cleaned_data["title"],
+                adapter=adapter,
+                configuration=form.settings(),
+                owner=cast(User, request.user),
+            )
+        except ChatbotError as error:
+            form.add_error("name", str(error))
+        else:
+            messages.success(request, f"“{saved.title}” is registered. It is being loaded now.")
+            return redirect(saved)
+    return _form(request, form)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    form = BotForm(found.adapter, request.POST or None, bot=found)
+    if request.method == "POST" and form.is_valid():
+        try:
+            services.change_bot(
+                found.pk,
+                title=form.cleaned_data["title"],
+                configuration=form.settings(),
+                by=cast(User, request.user),
+            )
+        except ChatbotError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "Saved. Processes that host the bot load it anew within seconds.")
+            return redirect(found)
+    return _form(request, form)
+
+
+def _form(request: HttpRequest, form: BotForm) -> HttpResponse:
+    context = {"form": form, "bot": form.bot, "adapter": REGISTRY.describe(form.adapter)}
+    return render(request, "bots/form.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def set_active(request: HttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    active = request.POST.get("active") == "yes"
+    services.set_active(found.pk, active)
+    messages.success(
+        request,
+        f"“{found.title}” is switched on and being loaded."
+        if active
+        else f"“{found.title}” is switched off. Conversations with it cannot go on until it is on again.",
+    )
+    return redirect(found)
+
+
+@login_required
+@require_safe
+def try_out(request: HttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(Bot, name=name)
+    return render(request, "bots/try.html", {"bot": found, "standing": queries.standing(found)})
+
+
+@login_required
+@require_POST
+def try_reply(request: HttpRequest, name: str) -> JsonResponse:
+    """One reply of a private chat: the page holds the turns, nothing is stored."""
+    found = get_object_or_404(Bot, name=name)
+    if too_often(request, "try-bot", rate="120/m", key="user"):
+        return JsonResponse({"error": "More than 120 messages in a minute. Wait a little."}, status=429)
+    try:
+        context = trial.context_of(_json(request))
+        return JsonResponse(trial.shown(async_to_sync(trial.reply)(found, context)))
+    except trial.UnusableError as error:
+        return JsonResponse({"error": str(error)}, status=422)
+    except ChatbotError as error:
+        return JsonResponse({"error": str(error)}, status=503)
+
+
+def _json(request: HttpRequest) -> Any:
+    try:
+        return json.loads(request.body)
+    except ValueError:
+        raise trial.UnusableError("The request is not JSON.") from None

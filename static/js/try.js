@@ -1,0 +1,102 @@
+/** A private chat with a bot: the page holds the turns, the server only answers. */
+
+import { byId, make } from "./chat/dom.js";
+
+/**
+ * @typedef {{text: string, candidates: {text: string, score: number}[], tokens: number | null, latency_ms: number, version: number}} Reply
+ */
+
+const form = /** @type {HTMLFormElement} */ (byId("say"));
+const box = /** @type {HTMLInputElement} */ (byId("text"));
+const send = /** @type {HTMLButtonElement} */ (byId("send"));
+const again = /** @type {HTMLButtonElement} */ (byId("again"));
+const anew = /** @type {HTMLButtonElement} */ (byId("anew"));
+const trouble = byId("trouble");
+
+/** What was said, the bot's turns included, oldest first. @type {string[]} */
+let turns = [];
+
+/** @param {string} text */
+async function ask(text) {
+  const seed = /** @type {HTMLInputElement} */ (byId("seed")).value;
+  const response = await fetch(form.dataset.url ?? "", {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      "X-CSRFToken": /** @type {HTMLInputElement} */ (form.elements.namedItem("csrfmiddlewaretoken")).value,
+    },
+    body: JSON.stringify({ turns: [...turns, text], seed: seed === "" ? null : Number(seed) }),
+  });
+  const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
+  if (!isJson) throw new Error("You are signed out, or the server has a fault. Reload the page.");
+  const body = await response.json();
+  if (!response.ok) throw new Error(body.error);
+  return /** @type {Reply} */ (body);
+}
+
+/** @param {string} text */
+async function exchange(text) {
+  busy(true);
+  show("You", text);
+  try {
+    const reply = await ask(text);
+    turns.push(text, reply.text);
+    show("Bot", reply.text, about(reply));
+  } catch (error) {
+    byId("turns").lastElementChild?.remove();
+    if (!box.value) box.value = text;
+    trouble.textContent = error instanceof TypeError ? "The server cannot be reached. Try again." : String(error.message);
+    trouble.hidden = false;
+  }
+  busy(false);
+  box.focus();
+}
+
+/** @param {boolean} isBusy */
+function busy(isBusy) {
+  send.disabled = again.disabled = isBusy;
+  send.textContent = isBusy ? "Waiting …" : "Send";
+  if (isBusy) trouble.hidden = true;
+  again.hidden = anew.hidden = turns.length === 0;
+}
+
+/** @param {string} who @param {string} text @param {...Node} more */
+function show(who, text, ...more) {
+  byId("turns").append(make("li", { class: who === "Bot" ? "is-bot" : "" }, make("b", {}, who), make("p", {}, text), ...more));
+}
+
+/** Time, tokens and candidates of a reply. @param {Reply} reply */
+function about(reply) {
+  const tokens = reply.tokens === null ? "" : `, ${reply.tokens} tokens`;
+  const facts = make("p", { class: "small soft" }, `${reply.latency_ms} ms${tokens}, version ${reply.version}`);
+  if (!reply.candidates.length) return facts;
+  const rows = reply.candidates.map(({ text, score }) =>
+    make("tr", {}, make("td", {}, text), make("td", { class: "nowrap" }, score.toPrecision(4))),
+  );
+  const head = make("tr", {}, make("th", { scope: "col" }, "Candidate"), make("th", { scope: "col" }, "Score"));
+  const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
+  return make("div", {}, facts, make("details", {}, make("summary", {}, `${rows.length} candidates`), table));
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = box.value.trim();
+  if (!text || send.disabled) return;
+  box.value = "";
+  exchange(text);
+});
+
+again.addEventListener("click", () => {
+  const [text] = turns.splice(-2, 2);
+  const list = byId("turns");
+  list.lastElementChild?.remove();
+  list.lastElementChild?.remove();
+  exchange(text);
+});
+
+anew.addEventListener("click", () => {
+  turns = [];
+  byId("turns").replaceChildren();
+  busy(false);
+  box.focus();
+});

@@ -1,0 +1,182 @@
+"""The REST API with its tokens."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts import tokens
+from accounts.models import ApiToken, User
+from bots import host
+from bots.models import Bot
+from bots.services import register_bot
+
+Call = Callable[..., Any]
+PARROT = {
+    "name": "parrot", "title": "Parrot", "adapter": "scripted", "configuration": {"replies": ["Squawk."]},
+}  # fmt: skip
+
+
+@pytest.fixture
+def call() -> Call:
+    def with_token_of(user: User) -> Call:
+        bearer = {"Authorization": f"Bearer {tokens.make(user, 'test')}"}
+
+        def send(method: str, path: str, body: Any = None) -> Any:
+            return Client(headers=bearer).generic(
+                method, f"/api{path}", data=_json(body), content_type="application/json"
+            )
+
+        return send
+
+    return with_token_of
+
+
+def _json(body: Any) -> str:
+    import json
+
+    return "" if body is None else json.dumps(body)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_hosted_at_the_end() -> Iterator[None]:
+    yield
+    host.close()
+
+
+def test_a_bot_is_registered_changed_and_switched_off(rex: User, call: Call) -> None:
+    send = call(rex)
+
+    made = send("POST", "/bots", PARROT)
+    assert (made.status_code, made.json()["name"]) == (201, "parrot")
+    again = send("POST", "/bots", PARROT)
+    assert again.status_code == 201
+    changed = send("PATCH", "/bots/parrot", {"configuration": {"replies": ["Hm."]}, "active": False})
+
+    assert changed.json()["configuration"]["replies"] == ["Hm."]
+    assert changed.json()["state"] == "off"
+    bot = Bot.objects.get()
+    assert (bot.owner, bot.title, bot.revisions.count()) == (rex, "Parrot", 2)
+
+
+def test_wrong_settings_name_each_field_and_its_cure(rex: User, call: Call) -> None:
+    response = call(rex)("POST", "/bots", PARROT | {"configuration": {"replies": [], "colour": "red"}})
+
+    assert response.status_code == 422
+    problems = {each["field"]: each["cure"] for each in response.json()["problems"]}
+    assert set(problems) == {"replies", "colour"}
+    assert "unknown setting" in problems["colour"]
+    assert not Bot.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (PARROT | {"adapter": "skripted"}, 422, "Did you mean 'scripted'"),
+        (PARROT | {"name": "no way"}, 422, "name"),
+        ({"name": "x"}, 422, "title"),
+    ],
+)
+def test_other_wrong_requests_say_what_is_wrong(
+    rex: User, call: Call, body: Any, status: int, said: str
+) -> None:
+    response = call(rex)("POST", "/bots", body)
+
+    assert response.status_code == status
+    assert said in response.content.decode()
+
+
+def test_a_name_of_another_bot_is_a_conflict(rex: User, mallory: User, call: Call) -> None:
+    call(rex)("POST", "/bots", PARROT)
+
+    assert call(mallory)("POST", "/bots", PARROT).status_code == 409
+
+
+def test_only_the_owner_changes_a_bot(rex: User, mallory: User, ada: User, call: Call) -> None:
+    call(rex)("POST", "/bots", PARROT)
+
+    assert call(mallory)("PATCH", "/bots/parrot", {"title": "Mine"}).status_code == 404
+    assert call(mallory)("GET", "/bots/parrot").json()["title"] == "Parrot"
+    assert call(ada)("PATCH", "/bots/parrot", {"title": "Polly"}).json()["title"] == "Polly"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reply_through_the_api(rex: User, call: Call) -> None:
+    send = call(rex)
+    send("POST", "/bots", PARROT)
+
+    reply = send("POST", "/bots/parrot/reply", {"turns": ["Hi"]}).json()
+    versions = send("GET", "/bots/parrot/versions").json()
+
+    assert reply["text"] == "Squawk."
+    assert [version["id"] for version in versions] == [reply["version"]]
+    assert send("POST", "/bots/parrot/reply", {"turns": []}).status_code == 422
+    assert send("POST", "/bots/nobody/reply", {"turns": ["Hi"]}).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_bot_that_fails_is_a_503_with_its_own_words(rex: User, call: Call) -> None:
+    send = call(rex)
+    send("POST", "/bots", PARROT | {"configuration": {"fail_on": [1]}})
+
+    response = send("POST", "/bots/parrot/reply", {"turns": ["Hi"]})
+
+    assert response.status_code == 503
+    assert "Turn 1 was configured to fail" in response.json()["error"]
+
+
+def test_without_a_genuine_token_nothing_is_told(rex: User) -> None:
+    register_bot(name="quiet", title="Quiet", adapter="generic")
+    taken = tokens.make(rex, "old")
+    tokens.take_back(rex, ApiToken.objects.get().pk)
+
+    for header in ({}, {"Authorization": "Bearer turnwise_no"}, {"Authorization": f"Bearer {taken}"}):
+        response = Client(headers=header).get("/api/bots")
+        assert response.status_code == 401
+        assert "quiet" not in response.content.decode()
+
+
+def test_a_token_of_somebody_who_may_no_longer_sign_in_is_refused(rex: User, call: Call) -> None:
+    send = call(rex)
+    assert send("GET", "/bots").status_code == 200
+    rex.is_active = False
+    rex.save()
+
+    assert send("GET", "/bots").status_code == 401
+
+
+def test_a_session_cookie_does_not_open_the_api(rex: User, sign_in: Callable[[User], Client]) -> None:
+    assert sign_in(rex).get("/api/bots").status_code == 401
+
+
+def test_a_token_is_shown_once_and_stored_as_a_hash(rex: User, sign_in: Callable[[User], Client]) -> None:
+    client = sign_in(rex)
+
+    made = client.post("/tokens/", {"title": "laptop"}).content.decode()
+    later = client.get("/tokens/").content.decode()
+
+    assert tokens.PREFIX in made
+    assert tokens.PREFIX not in later
+    assert "laptop" in later
+    assert not ApiToken.objects.get().digest.startswith(tokens.PREFIX)
+    client.post(f"/tokens/{ApiToken.objects.get().pk}/take-back/")
+    assert not ApiToken.objects.exists()
+
+
+def test_nobody_takes_back_anothers_token(
+    rex: User, mallory: User, sign_in: Callable[[User], Client]
+) -> None:
+    tokens.make(rex, "laptop")
+
+    sign_in(mallory).post(f"/tokens/{ApiToken.objects.get().pk}/take-back/")
+
+    assert ApiToken.objects.exists()
+
+
+def test_the_api_describes_itself(db: None) -> None:
+    described = Client().get("/api/openapi.json").json()
+
+    assert {"/api/bots", "/api/bots/{name}", "/api/bots/{name}/reply", "/api/adapters"} <= set(
+        described["paths"]
+    )

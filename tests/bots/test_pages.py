@@ -1,0 +1,197 @@
+"""Registering, changing, switching and trying bots on their pages."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Annotated, Literal
+
+import pytest
+from django.test import Client
+from pydantic import Field, SecretStr
+
+from accounts.models import User
+from bots import host
+from bots.forms import BotForm
+from bots.models import Bot, BotRevision
+from bots.services import register_bot
+from chatbots import base
+from chatbots.registry import REGISTRY
+
+SignIn = Callable[[User], Client]
+FORM = {"name": "parrot", "title": "Parrot", "setting-replies": "Hello!\nBye.", "setting-seconds": "0"}
+
+
+class Everything(base.Bot):
+    """Has a setting of every kind."""
+
+    class Configuration(base.BotConfiguration):
+        needed: str
+        key: SecretStr | None = None
+        mode: Literal["fast", "good"] = "good"
+        top_k: int | None = Field(40, ge=1, description="Draw from so many.")
+        numbers: tuple[Annotated[int, Field(ge=0)], ...] = (1, 2)
+        extra: dict[str, object] = Field(default={}, examples=[{"a": 1}])
+        polite: bool = True
+
+    def respond(self, contexts):  # type: ignore[no-untyped-def]
+        return [
+            base.Response("yes", (base.Candidate("yes", -1.5), base.Candidate("no", -2.0)), 1)
+            for _ in contexts
+        ]
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_a_kind() -> Iterator[None]:
+    REGISTRY.registered_names()
+    REGISTRY.register("everything")(Everything)
+    yield
+    del REGISTRY._classes["everything"]
+    host.close()
+
+
+@pytest.fixture
+def rexs_bot(rex: User) -> Bot:
+    settings = {"needed": "x", "key": "sesame"}
+    return register_bot(name="every", title="Every", adapter="everything", configuration=settings, owner=rex)
+
+
+def test_a_bot_is_registered_in_its_form(rex: User, sign_in: SignIn) -> None:
+    response = sign_in(rex).post("/bots/new/scripted/", FORM)
+
+    bot = Bot.objects.get()
+    assert response.url == "/bots/parrot/"  # type: ignore[attr-defined]
+    assert (bot.owner, bot.adapter, bot.title) == (rex, "scripted", "Parrot")
+    assert bot.configuration["replies"] == ["Hello!", "Bye."]
+    assert bot.revisions.get().number == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"setting-replies": ""}, "at least 1 item"),
+        ({"setting-seconds": "-3"}, "-3.0: Input should be greater than or equal to 0"),
+        ({"setting-seconds": "soon"}, "Enter a number"),
+        ({"setting-fail_on": "1\nx"}, "1 = &#x27;x&#x27;: Input should be a valid integer"),
+        ({"name": "two words"}, "Enter a valid"),
+        ({"name": ""}, "This field is required"),
+    ],
+)
+def test_a_wrong_setting_is_said_where_it_stands_and_nothing_is_stored(
+    rex: User, sign_in: SignIn, changes: dict[str, str], said: str
+) -> None:
+    response = sign_in(rex).post("/bots/new/scripted/", FORM | changes)
+
+    assert response.status_code == 422
+    assert said in response.content.decode()
+    assert not Bot.objects.exists()
+
+
+def test_a_name_that_is_taken_is_refused(rex: User, rexs_bot: Bot, sign_in: SignIn) -> None:
+    response = sign_in(rex).post("/bots/new/scripted/", FORM | {"name": "every"})
+
+    assert response.status_code == 422
+    assert "A bot is called &#x27;every&#x27; already" in response.content.decode()
+
+
+def test_every_kind_of_setting_comes_out_of_the_form_as_it_went_in(db: None) -> None:
+    sent = {
+        "name": "e", "title": "E", "setting-needed": "x", "setting-key": "sesame", "setting-mode": "fast",
+        "setting-top_k": "", "setting-numbers": "3\n4", "setting-extra": '{"b": [2]}',
+    }  # fmt: skip
+
+    form = BotForm("everything", sent)
+
+    assert form.is_valid(), form.errors
+    assert REGISTRY.configuration("everything", form.settings()).model_dump(mode="json") == {
+        "needed": "x", "key": "**********", "mode": "fast", "top_k": None, "numbers": [3, 4],
+        "extra": {"b": [2]}, "polite": False,
+    }  # fmt: skip
+
+
+def test_a_secret_is_shown_nowhere_and_stays_when_its_field_is_left_empty(
+    rex: User, ada: User, rexs_bot: Bot, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    pages = ["/bots/", "/bots/every/", "/bots/every/edit/", "/bots/every/try/"]
+    assert not any("sesame" in client.get(page).content.decode() for page in pages)
+    admin = sign_in(ada).get(f"/admin/bots/bot/{rexs_bot.pk}/change/")
+    assert admin.status_code == 200
+    assert "sesame" not in admin.content.decode()
+
+    client.post(
+        "/bots/every/edit/",
+        {"title": "Every", "setting-needed": "y", "setting-mode": "good", "setting-numbers": "1"},
+    )
+
+    rexs_bot.refresh_from_db()
+    assert (rexs_bot.configuration["needed"], rexs_bot.configuration["key"]) == ("y", "sesame")
+
+
+def test_a_change_is_a_new_revision_and_a_mere_title_is_not(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    client.post("/bots/new/scripted/", FORM)
+    edited = {key: value for key, value in FORM.items() if key != "name"}
+
+    client.post("/bots/parrot/edit/", edited | {"title": "Polly"})
+    assert BotRevision.objects.count() == 1
+    client.post("/bots/parrot/edit/", edited | {"setting-replies": "Squawk."})
+
+    numbers = BotRevision.objects.values_list("number", "made_by__username", "configuration__replies")
+    assert list(numbers) == [(2, "rex", ["Squawk."]), (1, "rex", ["Hello!", "Bye."])]
+
+
+def test_others_may_use_a_bot_but_not_change_it(mallory: User, rexs_bot: Bot, sign_in: SignIn) -> None:
+    client = sign_in(mallory)
+
+    assert client.get("/bots/every/").status_code == 200
+    assert b"/bots/every/edit/" not in client.get("/bots/every/").content
+    assert client.get("/bots/every/edit/").status_code == 404
+    assert client.post("/bots/every/active/", {"active": "no"}).status_code == 404
+    rexs_bot.refresh_from_db()
+    assert rexs_bot.active
+
+
+def test_nobody_sees_bots_without_signing_in(rexs_bot: Bot) -> None:
+    for page in ("/bots/", "/bots/new/", "/bots/every/", "/bots/every/try/"):
+        response = Client().get(page)
+        assert response.status_code == 302
+        assert response.url.startswith("/sign-in/")  # type: ignore[attr-defined]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_trial_shows_the_reply_with_its_candidates_and_stores_nothing(
+    rex: User, rexs_bot: Bot, sign_in: SignIn
+) -> None:
+    response = sign_in(rex).post(
+        "/bots/every/try/reply/",
+        json.dumps({"turns": ["Hi", "Hello", "Well?"], "seed": 3}),
+        "application/json",
+    )
+
+    body = response.json()
+    assert response.status_code == 200
+    assert (body["text"], body["tokens"], body["seed"]) == ("yes", 1, 3)
+    assert body["candidates"] == [{"text": "yes", "score": -1.5}, {"text": "no", "score": -2.0}]
+    assert body["version"] == rexs_bot.versions.get().pk
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ("x", "not JSON"),
+        ("[]", "Send an object"),
+        ('{"turns": []}', "one or more texts"),
+        ('{"turns": [3]}', "one or more texts"),
+        ('{"turns": ["  "]}', "nothing to answer"),
+        ('{"turns": ["Hi"], "seed": -1}', "whole number"),
+        ('{"turns": ["Hi"], "seed": true}', "whole number"),
+        (json.dumps({"turns": ["x" * 4001]}), "4000 characters"),
+        (json.dumps({"turns": ["x"] * 201}), "200 texts"),
+    ],
+)
+def test_an_unusable_trial_says_what_to_send(
+    rex: User, rexs_bot: Bot, sign_in: SignIn, sent: str, said: str
+) -> None:
+    response = sign_in(rex).post("/bots/every/try/reply/", sent, "application/json")
+
+    assert response.status_code == 422
+    assert said in response.json()["error"]
