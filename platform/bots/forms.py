@@ -27,7 +27,7 @@ class JSONSetting(forms.JSONField):
 class ListSetting(forms.CharField):
     """A list of texts or numbers, one per line; the bot checks each."""
 
-    widget = forms.Textarea(attrs={"rows": 4})
+    widget = forms.Textarea(attrs={"rows": 3})
 
     def prepare_value(self, value: Any) -> Any:
         return "\n".join(map(str, value)) if isinstance(value, list | tuple) else value
@@ -38,6 +38,7 @@ class BotForm(forms.Form):
 
     name = forms.SlugField(
         max_length=60,
+        error_messages={"invalid": "Use letters, digits, - and _ only."},
         help_text="Letters, digits, - and _. Files and programs call the bot so; it cannot change.",
     )
     title = forms.CharField(
@@ -134,7 +135,7 @@ def type_of(schema: Schema) -> str:
 
 def field_of(schema: Schema, required: bool) -> forms.Field:
     """The control for a setting. What it may be is the adapter's to check."""
-    label = str(schema.get("title", ""))
+    label = str(schema.get("title", "")).capitalize()
     common: dict[str, Any] = {"label": label, "help_text": help_of(schema), "required": False}
     match type_of(schema):
         case "boolean":

@@ -1,3 +1,4 @@
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -86,6 +87,11 @@ def copies(bot: Bot) -> list[CopyHealth]:
 def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
     """The bots that this person may change: their own; admins may change all."""
     return visible_to(user, Bot.objects.all(), owner="owner")
+
+
+def readable(settings: dict[str, Any]) -> dict[str, str]:
+    """Settings as a page shows them."""
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in settings.items()}
 
 
 def shown_settings(bot: Bot) -> dict[str, Any]:

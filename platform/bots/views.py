@@ -31,7 +31,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         "bot": found,
         "standing": queries.standing(found),
         "copies": queries.copies(found),
-        "settings": queries.shown_settings(found),
+        "settings": queries.readable(queries.shown_settings(found)),
         "revisions": found.revisions.select_related("made_by"),
         "versions": found.versions.order_by("-first_seen_at")[:20],
         "studies": found.study_bots.count(),

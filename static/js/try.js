@@ -78,6 +78,7 @@ function about(reply) {
   return make("div", {}, facts, make("details", {}, make("summary", {}, `${rows.length} candidates`), table));
 }
 
+send.disabled = false; // until here, Enter would have reloaded the page
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const text = box.value.trim();

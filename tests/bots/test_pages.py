@@ -71,7 +71,7 @@ def test_a_bot_is_registered_in_its_form(rex: User, sign_in: SignIn) -> None:
         ({"setting-seconds": "-3"}, "-3.0: Input should be greater than or equal to 0"),
         ({"setting-seconds": "soon"}, "Enter a number"),
         ({"setting-fail_on": "1\nx"}, "1 = &#x27;x&#x27;: Input should be a valid integer"),
-        ({"name": "two words"}, "Enter a valid"),
+        ({"name": "two words"}, "Use letters, digits"),
         ({"name": ""}, "This field is required"),
     ],
 )

@@ -1,0 +1,71 @@
+"""A researcher registers a bot and talks with it."""
+
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from accounts.models import User
+from bots.models import Bot
+from tests.browser.conftest import Visit
+from tests.browser.test_staff_pages import PASSWORD, sign_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest.fixture
+def rex(rex: User) -> User:
+    rex.set_password(PASSWORD)
+    rex.save()
+    return rex
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+async def test_from_the_empty_list_to_a_reply(visit: Visit, rex: User, width: int) -> None:
+    visitor = await visit(viewport={"width": width, "height": 800})
+    page = visitor.page
+    await sign_in(visitor, "/bots/")
+    await page.get_by_role("link", name="Register the first bot").click()
+    await page.get_by_role("link", name="scripted").click()
+    await page.get_by_label("Name", exact=True).fill("two words")
+    await page.get_by_role("button", name="Register").click()
+    await expect(page.get_by_label("Name", exact=True)).to_have_accessible_description(
+        re.compile("Use letters, digits, - and _ only")
+    )
+    assert await visitor.flaws() == []
+
+    await page.get_by_label("Name", exact=True).fill("parrot")
+    await page.get_by_label("Title").fill("Parrot")
+    await page.get_by_label("Replies").fill("Squawk <b>!\nBye.")
+    await page.get_by_role("button", name="Register").click()
+    await expect(page.get_by_text("is registered")).to_be_visible()
+    assert await visitor.flaws() == []
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+
+    await page.get_by_role("link", name="Try it").click()
+    await expect(page.get_by_role("button", name="Send")).to_be_enabled()
+    await page.get_by_label("Your message").fill("Hello")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#turns li.is-bot p").first).to_have_text("Squawk <b>!")
+    await page.get_by_label("Your message").fill("And now?")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#turns li.is-bot p.small")).to_have_count(2)
+    assert await visitor.flaws() == []
+    await page.get_by_role("button", name="Start anew").click()
+    await expect(page.locator("#turns li")).to_have_count(0)
+    assert await Bot.objects.acount() == 1
+
+
+async def test_a_bot_that_fails_says_why_and_keeps_the_message(visit: Visit, rex: User) -> None:
+    await Bot.objects.acreate(
+        name="broken", title="Broken", adapter="scripted", configuration={"fail_on": [1]}
+    )
+    visitor = await visit()
+    await sign_in(visitor, "/bots/broken/try/")
+
+    await expect(visitor.page.get_by_role("button", name="Send")).to_be_enabled()
+    await visitor.page.get_by_label("Your message").fill("Hello")
+    await visitor.page.keyboard.press("Enter")
+
+    await expect(visitor.page.get_by_role("alert")).to_contain_text("Turn 1 was configured to fail")
+    await expect(visitor.page.get_by_label("Your message")).to_have_value("Hello")
