@@ -1,0 +1,17 @@
+# One image for every program of Turnwise; docker-compose.yml says which runs where.
+FROM python:3.11-slim
+
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 TURNWISE_VAR=/var/lib/turnwise
+WORKDIR /srv/turnwise
+
+# What changes seldom first, so that a change of code does not install PyTorch again.
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+RUN pip install --no-cache-dir --constraint constraints.txt $(python -c \
+    "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+     print(*(d.replace(' ', '').split(';')[0] for d in p['dependencies'] + p['optional-dependencies']['models'] \
+     + p['optional-dependencies']['deploy']))")
+
+COPY . .
+RUN pip install --no-cache-dir --no-deps --editable . \
+    && useradd --system turnwise && install -d -o turnwise /var/lib/turnwise /var/lib/turnwise/static
+USER turnwise

@@ -1,0 +1,101 @@
+"""The stack of docker-compose.yml as plain processes: a conversation, labels and a report through nginx."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+CHATS = [["Hi there!", "Do you like cats?", "I have two of them.", "Tell me why."]]
+
+
+class Native:
+    """A running deploy/native whose bots are all in the separate host."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.port = listener.getsockname()[1]
+        self.link = f"http://127.0.0.1:{self.port}/"
+        self.output = folder / "output.txt"
+        without = {"DATABASE_URL", "REDIS_URL", "TURNWISE_VAR", "SECRET_KEY"}
+        environment = {key: value for key, value in os.environ.items() if key not in without} | {
+            "BOTS_BESIDE_SOCKETS": "none",
+            "BOTS_OF_THEIR_OWN": "generic eliza meena-base meena-full",
+        }
+        command = [sys.executable, str(ROOT / "deploy" / "native"), "--var", str(folder / "var")]
+        self.process = subprocess.Popen(
+            [*command, "--port", str(self.port)],
+            stdout=self.output.open("w"),
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + 150
+        while f"ready: {self.link}" not in self.said():
+            assert self.process.poll() is None, self.said()
+            assert time.monotonic() < deadline, self.said()
+            time.sleep(0.2)
+
+    @property
+    def password(self) -> str:
+        found = re.search(r"First admin: admin / (\S+)", self.said())
+        assert found
+        return found[1]
+
+
+@pytest.fixture
+def native(tmp_path: Path) -> Iterator[Native]:
+    started = Native(tmp_path)
+    yield started
+    if started.process.poll() is None:
+        started.process.send_signal(signal.SIGTERM)
+        started.process.wait(60)
+
+
+NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
+MAY_INSTALL = os.geteuid() == 0 and shutil.which("apt-get")
+
+
+@pytest.mark.skipif(not NGINX and not MAY_INSTALL, reason="nginx is not here and cannot be installed")
+@pytest.mark.timeout(300)
+def test_a_conversation_labels_and_a_report_through_nginx(native: Native, tmp_path: Path) -> None:
+    native.wait_until_ready()
+    file = tmp_path / "chats.jsonl"
+    file.write_text("\n".join(json.dumps({"turns": [{"text": text} for text in chat]}) for chat in CHATS))
+
+    options = ["--conversations", "1", "--url", native.link]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "replay.py"), str(file), *options],
+        env=os.environ | {"TURNWISE_PASSWORD": native.password},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr + native.said()
+    result = json.loads(done.stdout)
+    assert (result["conversations"], result["labelled_turns"], result["equal"]) == (1, 7, True)
+
+
+def test_the_compose_file_names_every_program_of_the_design(tmp_path: Path) -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+
+    ours = {"pages": "uwsgi", "sockets": "uvicorn", "bots": "hostbots", "worker": "celery", "timer": "beat"}
+    assert all(word in services[name]["command"] for name, word in ours.items())
+    assert {"nginx", "postgresql", "redis", "setup"} <= set(services)
