@@ -26,6 +26,9 @@ class Bot(models.Model):
     active = models.BooleanField(
         default=True, help_text="Inactive bots are not loaded and get no new workers."
     )
+    watched = models.BooleanField(
+        default=True, help_text="Asked the same twenty things every day, to notice when it changes."
+    )
     memory_bytes = models.PositiveBigIntegerField(
         null=True, blank=True, editable=False, help_text="Measured when it was last loaded."
     )
@@ -93,3 +96,31 @@ class BotCopy(models.Model):
 
     def __str__(self) -> str:
         return f"{self.bot_id} on {self.host}: {self.state}"
+
+
+class CanaryRun(models.Model):
+    """The twenty fixed contexts put to a version of a bot, and whether it still answers as it used to."""
+
+    class Verdict(models.TextChoices):
+        BASELINE = "baseline", "First answers of this version"
+        SAME = "same", "As before"
+        CHANGED = "changed", "Answers have changed"
+        SHIFTED = "shifted", "Length or likelihood has shifted"
+        FAILED = "failed", "Too few answers"
+
+    bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="canary_runs")
+    version = models.ForeignKey(BotVersion, on_delete=models.CASCADE, null=True, related_name="canary_runs")
+    at = models.DateTimeField(auto_now_add=True)
+    verdict = models.CharField(max_length=20, choices=Verdict)
+    said = models.TextField(blank=True, help_text="The verdict in words.")
+    replies = models.JSONField(help_text="Per context: text, tokens, score; null where there was none.")
+    repeatable = models.JSONField(
+        default=list, help_text="Of a baseline, per context: whether asking twice gave the same."
+    )
+
+    class Meta:
+        ordering = ("bot", "-at")
+        indexes = (models.Index(fields=("version", "verdict"), name="canary_of_version"),)
+
+    def __str__(self) -> str:
+        return f"{self.bot_id}: {self.verdict}"

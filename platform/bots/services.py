@@ -65,6 +65,11 @@ def set_active(bot_id: int, active: bool) -> None:
     Bot.objects.filter(pk=bot_id).update(active=active)
 
 
+def set_watched(bot_id: int, watched: bool) -> None:
+    """Begin or end the daily check for drift, as for a service that is paid by the request."""
+    Bot.objects.filter(pk=bot_id).update(watched=watched)
+
+
 def note_memory(bot: Bot, memory_bytes: int) -> None:
     """Remember how much memory the bot took, so that the next load can be refused before it starts."""
     bot.memory_bytes = memory_bytes

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.limits import too_often
 from accounts.models import User
-from bots import queries, services, trial
+from bots import drift, queries, services, tasks, trial
 from bots.forms import BotForm
 from bots.models import Bot
 from chatbots.errors import ChatbotError, UnknownBotError
@@ -20,7 +20,8 @@ from chatbots.registry import REGISTRY
 @login_required
 @require_safe
 def bots(request: HttpRequest) -> HttpResponse:
-    return render(request, "bots/bots.html", {"standings": queries.standings()})
+    alarms = drift.alarms(Bot.objects.filter(active=True))
+    return render(request, "bots/bots.html", {"standings": queries.standings(), "alarms": alarms})
 
 
 @login_required
@@ -35,6 +36,8 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         "revisions": found.revisions.select_related("made_by"),
         "versions": found.versions.order_by("-first_seen_at")[:20],
         "studies": found.study_bots.count(),
+        "drift": found.canary_runs.first(),
+        "alarm": drift.alarms(Bot.objects.filter(pk=found.pk)).first(),
         "may_change": queries.changeable_by(request.user).filter(pk=found.pk).exists(),
     }
     return render(request, "bots/bot.html", context)
@@ -111,6 +114,21 @@ def set_active(request: HttpRequest, name: str) -> HttpResponse:
         if active
         else f"“{found.title}” is switched off. Conversations with it cannot go on until it is on again.",
     )
+    return redirect(found)
+
+
+@login_required
+@require_POST
+def watch(request: HttpRequest, name: str) -> HttpResponse:
+    """Begin or end the daily check, or take today's answers as the new measure."""
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    wish = request.POST.get("wish", "")
+    if wish in ("begin", "end"):
+        services.set_watched(found.pk, wish == "begin")
+        messages.success(request, "The daily check is switched " + ("on." if wish == "begin" else "off."))
+    elif wish == "anew":
+        tasks.replay_canary.delay(found.pk, anew=True)
+        messages.success(request, "The bot is asked now; its answers become the new measure.")
     return redirect(found)
 
 

@@ -162,6 +162,8 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 CELERY_BEAT_SCHEDULE = {
+    # Each bot once a day; asked for more often, so that a machine that sleeps at night misses none.
+    "watch-for-drift": {"task": "bots.tasks.watch_for_drift", "schedule": 600.0, "options": {"expires": 600}},
     "worker-heartbeat": {"task": "project.tasks.beat_heart", "schedule": 10.0, "options": {"expires": 20}},
     "refresh-stale-reports": {
         "task": "reports.tasks.refresh_stale_reports",

@@ -8,6 +8,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
+from bots import drift
+from bots.models import Bot
 from crowd.queries import finished_and_wanted, progress
 from reports import exports, pdf, queries, services, tasks
 from reports.models import Chart
@@ -55,6 +57,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "staleness": services.staleness(study, shown, newest),
         "stamp": queries.stamp(study),
         "progress": progress(study),
+        "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
         "references": PAPER_INTERACTIVE if study.question_set == "ssa" else (),
     }
     return render(request, "reports/study.html", context)

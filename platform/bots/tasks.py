@@ -1,0 +1,15 @@
+from celery import shared_task
+
+from bots import drift
+
+
+@shared_task
+def watch_for_drift() -> None:
+    """Start the daily check of every bot that is due."""
+    for bot_id in drift.due():
+        replay_canary.delay(bot_id)
+
+
+@shared_task
+def replay_canary(bot_id: int, anew: bool = False) -> None:
+    drift.replay(bot_id, anew=anew)
