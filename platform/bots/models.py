@@ -1,5 +1,8 @@
 from django.db import models
 
+# Not in the registry: what such a bot said comes in as transcripts.
+OUTSIDE = "transcript"
+
 
 class Bot(models.Model):
     """A chatbot that studies may use: an adapter of `chatbots` with its configuration."""
@@ -20,6 +23,11 @@ class Bot(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it only speaks in imported and relayed conversations: never loaded, never active."""
+        return self.adapter == OUTSIDE
 
 
 class BotVersion(models.Model):

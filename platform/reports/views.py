@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from crowd.queries import finished_and_wanted, progress
+from dialogues.queries import from_elsewhere
 from reports import exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
@@ -38,6 +39,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "bots": progress(study),
         "consent": study.consent_versions.last(),
+        "from_elsewhere": from_elsewhere(study),
     }
     return render(request, "reports/overview.html", context)
 
@@ -55,6 +57,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "staleness": services.staleness(study, shown, newest),
         "stamp": queries.stamp(study),
         "progress": progress(study),
+        "from_elsewhere": from_elsewhere(study),
         "references": PAPER_INTERACTIVE if study.question_set == "ssa" else (),
     }
     return render(request, "reports/study.html", context)

@@ -3,7 +3,7 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from dialogues.importers.checking import MOST_SPEAKERS, Checked, Limits, checked
+from dialogues.importers.checking import Checked, Limits, checked
 from dialogues.importers.formats import FORMATS, Conversation, Problem, guessed
 from dialogues.importers.source import Source, UnreadableError
 
@@ -12,7 +12,6 @@ for _module in iter_modules(__path__):
 
 __all__ = [
     "FORMATS",
-    "MOST_SPEAKERS",
     "Checked",
     "Conversation",
     "Limits",

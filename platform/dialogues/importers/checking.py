@@ -49,6 +49,7 @@ def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked
     """
     ids: dict[str, int] = {}
     conversations = turns = 0
+    speakers: set[str] = set()
     found = FORMATS[format_key].read(source)
     try:
         for each in found:
@@ -56,6 +57,12 @@ def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked
             if isinstance(result, Checked):
                 conversations, turns = conversations + 1, turns + len(result.texts)
                 _stay_within(limits, conversations, turns, result.line)
+                speakers.update(result.speakers)
+                if len(speakers) > MOST_SPEAKERS:
+                    raise UnreadableError(
+                        result.line,
+                        f"Here the file passes {MOST_SPEAKERS} different speakers. Name them by role.",
+                    )
             yield result
     except UnreadableError as error:
         yield Problem(error.line, f"{error.what} The rest of the file was not read.")
