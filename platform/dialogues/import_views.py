@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
@@ -20,21 +19,19 @@ from dialogues.queries import imports_of, labelled_import
 from studies.models import Study
 from studies.queries import studies_of
 
-P = ParamSpec("P")
+View = Callable[[HttpRequest, int], HttpResponse]
 SHOWN_TURNS = 8
 _READS = "60/m"  # uploads and previews of one person: each reads a whole file
 
 
-def bounded(
-    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
-) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+def bounded(view: View) -> View:
     """Bound how often one person has files read."""
 
     @wraps(view)
-    def wrapper(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, pk: int) -> HttpResponse:
         if too_often(request, "imports", rate=_READS, key="user"):
             return too_many(request)
-        return view(request, *args, **kwargs)
+        return view(request, pk)
 
     return wrapper
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from io import BytesIO
 from itertools import islice
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from django.db import transaction
 from django.utils import timezone
@@ -74,7 +74,7 @@ class Preview:
 
 
 def upload(
-    study: Study, file: BinaryIO, *, name: str, by: User, now: datetime | None = None
+    study: Study, file: IO[bytes], *, name: str, by: User, now: datetime | None = None
 ) -> TranscriptImport:
     """Keep a file, with the format that it looks like, until it is imported or thrown away.
 
