@@ -26,8 +26,10 @@ def turn_of(line: str) -> tuple[str, str] | None:
 
 
 def _looks_like(head: str) -> bool:
-    lines = [line for line in head.split("\n") if line.strip()]
-    return bool(lines) and (bool(_HEADING.fullmatch(lines[0])) or all(map(turn_of, lines[:2])))
+    first = [line for line in head.split("\n") if line.strip()][:2]
+    if first and _HEADING.fullmatch(first[0]):
+        return True
+    return len(first) == 2 and all(map(turn_of, first)) and not head.startswith(("{", "["))
 
 
 @importer("transcript", title="Published transcripts (“Meena Conversation 1”)", looks_like=_looks_like)

@@ -9,7 +9,8 @@ from tests.dialogues.importers.conftest import Read
 RECORDS = (
     "ID", "Chat ID", "Datetime", "Chatbot ID", "Message", "Response", "Bot Input", "Study Key",
     "User Session Key", "Response Rating", "Chat Rating Quality", "Chat Rating Fluency",
-    "Chat Rating Coherency", "Chat Rating Diversity", "Chat Rating Contingency", "Chat Rating Empathy", "Chat Rating Comments",
+    "Chat Rating Coherency", "Chat Rating Diversity", "Chat Rating Contingency", "Chat Rating Empathy",
+    "Chat Rating Comments",
 )  # fmt: skip
 RATINGS = ("ID", "Chat ID", "Datetime", "Chatbot ID", "Quality", "Chat Length", "MTurk Code", "Study Key")
 
