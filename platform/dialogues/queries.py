@@ -120,9 +120,14 @@ def relayed_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
 
 def from_elsewhere(study: Study) -> list[tuple[str, str, int]]:
     """(system, where held, finished conversations) of the study's conversations that were not held here."""
-    finished = Dialogue.objects.filter(study=study).exclude(origin=Dialogue.Origin.LIVE).exclude(ending="")
-    counted = finished.values_list("participants__bot__title", "origin").annotate(
-        n=Count("pk", distinct=True)
+    finished = (
+        Dialogue.objects.filter(study=study, participants__bot__isnull=False)
+        .exclude(origin=Dialogue.Origin.LIVE)
+        .exclude(ending="")
     )
-    named = counted.filter(participants__bot__isnull=False).order_by("participants__bot__title", "origin")
-    return [(title, str(Dialogue.Origin(origin).label), n) for title, origin, n in named]
+    counted = (
+        finished.values_list("participants__bot__title", "origin")
+        .annotate(n=Count("pk", distinct=True))
+        .order_by("participants__bot__title", "origin")
+    )
+    return [(title, str(Dialogue.Origin(origin).label), n) for title, origin, n in counted]

@@ -20,6 +20,7 @@ from crowd.models import Worker
 from dialogues import importing
 from dialogues.importing import ImportRefusedError, guessed_systems, import_draft, undo, upload
 from dialogues.models import Dialogue, Participant, TranscriptImport, Turn
+from dialogues.queries import from_elsewhere
 from evaluation.questions import question_set
 from labels.models import Label
 from reports import exports, queries
@@ -210,6 +211,7 @@ def test_where_both_are_judged_each_turn_is_a_reply_of_its_own(study: Study) -> 
     assert judged.most_raters == 1
     course = queries.courses(study)["Human"]
     assert course.finished == 1
+    assert from_elsewhere(study) == [("Human", "Imported from a file", 1)]
     texts = ["Hi!", "Tea?", "Yes, please.", "Here."]
     assert sorted(course.texts, key=str) == [
         [(False, texts[0]), (True, texts[1]), (False, texts[2]), (True, texts[3])],
