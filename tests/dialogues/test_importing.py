@@ -240,6 +240,37 @@ def test_an_import_with_a_label_stays(imported: TranscriptImport) -> None:
     assert Label.objects.count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_label_that_is_just_being_saved_stops_the_undo(imported: TranscriptImport) -> None:
+    turn = Turn.objects.filter(bot_version__isnull=False)[0]
+
+    def undone() -> str:
+        try:
+            undo(imported.pk)
+        except ImportRefusedError as error:
+            return str(error)
+        finally:
+            connection.close()
+        return "undone"
+
+    with ThreadPoolExecutor(1) as another:
+        with transaction.atomic():
+            label(turn, Worker.objects.create())
+            answer = another.submit(undone)
+            while not _somebody_waits():
+                assert not answer.done(), answer.result()
+        assert "labels are never thrown away" in answer.result()
+
+    assert Label.objects.count() == 1
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(0.01)")
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
+
+
 def test_a_system_of_another_import_stays_in_the_study(study: Study, imported: TranscriptImport) -> None:
     second = import_draft(uploaded(study).pk, systems=MITSUKU, scripted_opening=False)
 
