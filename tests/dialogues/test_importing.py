@@ -18,6 +18,7 @@ from bots.models import Bot
 from bots.services import outside_system, register_bot
 from crowd.models import Worker
 from dialogues import importing
+from dialogues.importers import checking
 from dialogues.importing import (
     ImportRefusedError,
     guessed_systems,
@@ -26,7 +27,7 @@ from dialogues.importing import (
     undo,
     upload,
 )
-from dialogues.models import Dialogue, Participant, TranscriptImport, Turn
+from dialogues.models import MAX_TEXT, Dialogue, Participant, TranscriptImport, Turn
 from dialogues.queries import from_elsewhere
 from evaluation.questions import question_set
 from labels.models import Label
@@ -109,6 +110,11 @@ def test_a_scripted_opening_is_neither_counted_nor_judged(study: Study) -> None:
     dialogue = done.dialogues.get()
     assert (dialogue.turns, dialogue.bot_turns, dialogue.opening_turns) == (3, 1, 1)
     assert list(dialogue.turn_set.exclude(bot_version=None).values_list("position", flat=True)) == [2]
+
+
+def test_what_importers_let_through_fits_the_columns() -> None:
+    assert checking.LONGEST_TEXT <= MAX_TEXT
+    assert (Participant._meta.get_field("name").max_length or 0) >= checking.LONGEST_NAME
 
 
 def test_importing_twice_imports_once(imported: TranscriptImport) -> None:
