@@ -2,6 +2,9 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
+# Not in the registry: what such a bot said comes in as transcripts.
+OUTSIDE = "transcript"
+
 
 class Bot(models.Model):
     """A chatbot that studies may use: an adapter of `chatbots` with its configuration.
@@ -42,6 +45,11 @@ class Bot(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("bots:bot", args=[self.name])
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it only speaks in imported and relayed conversations: never loaded, never active."""
+        return self.adapter == OUTSIDE
 
 
 class BotRevision(models.Model):

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.utils.text import slugify
 
 from accounts.models import User
-from bots.models import Bot, BotRevision, BotVersion
+from bots.models import OUTSIDE, Bot, BotRevision, BotVersion
 from chatbots.errors import DuplicateBotError
 from chatbots.registry import REGISTRY
 
@@ -74,6 +75,24 @@ def note_memory(bot: Bot, memory_bytes: int) -> None:
     """Remember how much memory the bot took, so that the next load can be refused before it starts."""
     bot.memory_bytes = memory_bytes
     Bot.objects.filter(pk=bot.pk).update(memory_bytes=memory_bytes)
+
+
+def outside_system(title: str) -> Bot:
+    """The system outside that is known by this title, whatever its case; registered on first sight.
+
+    It is a bot without an adapter that could be loaded, so that everything that groups by bot works.
+    """
+    found = Bot.objects.filter(adapter=OUTSIDE, title__iexact=title).order_by("pk").first()
+    if found:
+        return found
+    digest = hashlib.sha256(title.casefold().encode()).hexdigest()[:8]
+    name = slugify(title)[:40] or "system"
+    if name == "system" or Bot.objects.filter(name=name).exists():  # no Latin letters, or taken
+        name = f"{name}-{digest}"
+    bot, _ = Bot.objects.get_or_create(
+        name=name, defaults={"title": title, "adapter": OUTSIDE, "active": False}
+    )
+    return bot
 
 
 def version_of(bot: Bot, details: Mapping[str, Any]) -> BotVersion:

@@ -45,7 +45,8 @@ def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
         finished=Count("assignments", filter=Q(assignments__outcome=Assignment.Outcome.COMPLETE)),
         open=Count("assignments", filter=live),
     )
-    return [BotProgress(row.pk, row.bot.title, row.finished, row.open, row.target) for row in rows]
+    talked_to = [row for row in rows if not row.bot.is_outside]
+    return [BotProgress(row.pk, row.bot.title, row.finished, row.open, row.target) for row in talked_to]
 
 
 def participation_of(session: Session | None, study: Study) -> Participation | None:

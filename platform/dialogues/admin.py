@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from dialogues.models import Dialogue, Fault, Participant, Turn
+from dialogues.models import Dialogue, Fault, Participant, TranscriptImport, Turn
 
 
 class ParticipantInline(admin.TabularInline[Participant, Dialogue]):
@@ -11,9 +11,9 @@ class ParticipantInline(admin.TabularInline[Participant, Dialogue]):
 
 @admin.register(Dialogue)
 class DialogueAdmin(admin.ModelAdmin[Dialogue]):
-    list_display = ("public_id", "study", "started_at", "ending", "turns")
-    list_filter = ("study", "ending")
-    raw_id_fields = ("assignment",)
+    list_display = ("public_id", "study", "origin", "started_at", "ending", "turns")
+    list_filter = ("study", "origin", "ending")
+    raw_id_fields = ("assignment", "imported_in")
     inlines = (ParticipantInline,)
 
 
@@ -31,6 +31,13 @@ class FaultAdmin(admin.ModelAdmin[Fault]):
 
 @admin.register(Participant)
 class ParticipantAdmin(admin.ModelAdmin[Participant]):
-    list_display = ("dialogue", "seat", "worker", "bot")
+    list_display = ("dialogue", "seat", "worker", "bot", "name")
     list_select_related = ("dialogue", "worker", "bot")
     raw_id_fields = ("dialogue", "worker")
+
+
+@admin.register(TranscriptImport)
+class TranscriptImportAdmin(admin.ModelAdmin[TranscriptImport]):
+    list_display = ("file_name", "study", "format", "uploaded_at", "imported_at", "conversations", "turns")
+    list_filter = ("study", "format")
+    exclude = ("content",)

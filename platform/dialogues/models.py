@@ -1,5 +1,6 @@
 import uuid
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
@@ -9,6 +10,43 @@ from crowd.models import Assignment, Worker
 from studies.models import Study
 
 MAX_TEXT = 4000
+
+
+class TranscriptImport(models.Model):
+    """A file of conversations from elsewhere: uploaded, looked at, then imported at once or thrown away."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="imports")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    file_name = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64)
+    format = models.CharField(
+        max_length=40, blank=True, help_text="A key of dialogues.importers.FORMATS; empty: none was guessed."
+    )
+    uploaded_at = models.DateTimeField()
+    content = models.BinaryField(null=True, blank=True, help_text="The file, until it is imported.")
+
+    imported_at = models.DateTimeField(null=True, blank=True)
+    systems = models.JSONField(
+        default=dict, blank=True, help_text="By speaker of the file, the system it is; empty for a person."
+    )
+    conversations = models.PositiveIntegerField(default=0)
+    turns = models.PositiveIntegerField(default=0)
+    left_out = models.PositiveIntegerField(default=0, help_text="Problems for which something stayed out.")
+
+    class Meta:
+        ordering = ("-uploaded_at",)
+        constraints = (
+            models.CheckConstraint(
+                name="import_keeps_file_until_imported",
+                condition=Q(imported_at=None, content__isnull=False)
+                | Q(imported_at__isnull=False, content=None),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.file_name
 
 
 class Dialogue(models.Model):
@@ -22,12 +60,28 @@ class Dialogue(models.Model):
         COMPLETE = "complete", "Complete"
         BOT_FAILED = "bot_failed", "Ended because the bot could not answer"
 
+    class Origin(models.TextChoices):
+        LIVE = "live", "Held here"
+        IMPORTED = "imported", "Imported from a file"
+        RELAYED = "relayed", "Relayed by hand from another website"
+
     public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="dialogues")
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, null=True, blank=True)
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
     ending = models.CharField(max_length=20, choices=Ending, blank=True)
+
+    # Where it was held. Of an import: the file, and what the file calls the conversation and says about it.
+    origin = models.CharField(max_length=10, choices=Origin, default=Origin.LIVE, db_default=Origin.LIVE)
+    imported_in = models.ForeignKey(
+        TranscriptImport, on_delete=models.CASCADE, null=True, blank=True, related_name="dialogues"
+    )
+    source_id = models.CharField(max_length=200, blank=True, default="", db_default="")
+    source_details = models.JSONField(null=True, blank=True)
+    relayed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
 
     # The protocol as it was when the conversation began.
     question_set = models.CharField(max_length=60)
@@ -54,7 +108,8 @@ class Dialogue(models.Model):
         indexes = (models.Index(fields=("study", "ending"), name="dialogue_of_study"),)
         constraints = (
             models.CheckConstraint(
-                name="dialogue_within_max_turns", condition=Q(turns__lte=F("max_turns") + F("opening_turns"))
+                name="dialogue_within_max_turns",
+                condition=Q(origin="imported") | Q(turns__lte=F("max_turns") + F("opening_turns")),
             ),
             models.CheckConstraint(
                 name="dialogue_ended_with_ending",
@@ -62,34 +117,59 @@ class Dialogue(models.Model):
             ),
             models.CheckConstraint(
                 name="dialogue_complete_has_enough_labels",
-                condition=~Q(ending="complete") | Q(unlabelled=[], bot_turns__gte=(F("min_turns") + 1) / 2),
+                condition=~Q(ending="complete")
+                | Q(origin="imported")
+                | Q(unlabelled=[], bot_turns__gte=(F("min_turns") + 1) / 2),
+            ),
+            models.CheckConstraint(
+                name="dialogue_is_imported_in_an_import",
+                condition=Q(origin="imported", imported_in__isnull=False)
+                | (~Q(origin="imported") & Q(imported_in=None)),
+            ),
+            models.CheckConstraint(
+                name="dialogue_from_elsewhere_is_nobodys_assignment",
+                condition=Q(origin="live") | Q(assignment=None),
             ),
         )
 
     def __str__(self) -> str:
         return str(self.public_id)
 
+    @property
+    def bot_titles(self) -> str:
+        """Who is judged in it."""
+        return ", ".join(dict.fromkeys(str(each.bot) for each in self.participants.all() if each.bot))
+
 
 class Participant(models.Model):
-    """One of the two who talk: a worker or a bot."""
+    """One of the two who talk: a worker, a bot, or somebody elsewhere who is known by a name only.
+
+    A system of an imported or relayed conversation is a bot, too: an inactive one (`bots.Bot.is_outside`).
+    Both seats can be such systems, as when people who talk to each other are judged by the same rule.
+    """
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="participants")
     seat = models.PositiveSmallIntegerField(help_text="0 speaks first.")
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, null=True, blank=True, related_name="seats")
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, null=True, blank=True, related_name="seats")
+    name = models.CharField(
+        max_length=120, blank=True, default="", db_default="", help_text="Of a person elsewhere."
+    )
 
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=("dialogue", "seat"), name="participant_once_per_seat"),
             models.CheckConstraint(name="participant_seat_is_0_or_1", condition=Q(seat__in=(0, 1))),
             models.CheckConstraint(
-                name="participant_is_worker_or_bot",
-                condition=Q(worker=None, bot__isnull=False) | Q(worker__isnull=False, bot=None),
+                name="participant_is_worker_bot_or_named",
+                condition=Q(worker=None, bot__isnull=False, name="")
+                | Q(worker__isnull=False, bot=None, name="")
+                | (Q(worker=None, bot=None) & ~Q(name="")),
             ),
         )
 
     def __str__(self) -> str:
-        return f"{self.bot or self.worker} in {self.dialogue_id}"
+        return f"{self.bot or self.worker or self.name} in {self.dialogue_id}"
 
 
 class Turn(models.Model):

@@ -4,12 +4,18 @@ import secrets
 from collections.abc import Sequence
 from uuid import UUID
 
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count, QuerySet
+
+from accounts.access import visible_to
+from accounts.models import User
 from chatbots.base import Context, Speaker
 from chatbots.base import Turn as ContextTurn
-from dialogues.models import Dialogue, Fault, Participant, Turn
+from dialogues.models import Dialogue, Fault, Participant, TranscriptImport, Turn
 from dialogues.place import Place, SavedTurn
 from dialogues.progress import Progress
 from dialogues.refusals import RefusedError
+from studies.models import Study
 
 
 def place_of(public_id: UUID, worker_id: int) -> Place:
@@ -94,3 +100,34 @@ def context_of(place: Place, texts: Sequence[str]) -> Context:
 
 def faults_at(place: Place, position: int) -> int:
     return Fault.objects.filter(dialogue_id=place.dialogue_id, position=position).count()
+
+
+def imports_of(user: User | AnonymousUser) -> QuerySet[TranscriptImport]:
+    """The imports that this person may see."""
+    return visible_to(user, TranscriptImport.objects.select_related("study", "by"), owner="study__owner")
+
+
+def labelled_import(record: TranscriptImport) -> bool:
+    """Whether somebody has labelled a turn that this import brought in."""
+    return Turn.objects.filter(dialogue__imported_in=record, labels__isnull=False).exists()
+
+
+def relayed_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
+    """The relayed conversations that this person may see."""
+    relayed = Dialogue.objects.filter(origin=Dialogue.Origin.RELAYED).select_related("study")
+    return visible_to(user, relayed, owner="study__owner")
+
+
+def from_elsewhere(study: Study) -> list[tuple[str, str, int]]:
+    """(system, where held, finished conversations) of the study's conversations that were not held here."""
+    finished = (
+        Dialogue.objects.filter(study=study, participants__bot__isnull=False)
+        .exclude(origin=Dialogue.Origin.LIVE)
+        .exclude(ending="")
+    )
+    counted = (
+        finished.values_list("participants__bot__title", "origin")
+        .annotate(n=Count("pk", distinct=True))
+        .order_by("participants__bot__title", "origin")
+    )
+    return [(title, str(Dialogue.Origin(origin).label), n) for title, origin, n in counted]

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import services as crowd
-from dialogues.models import Dialogue, Turn
+from dialogues.models import Dialogue, Participant, Turn
 from evaluation.questions import Answer, question_set
 from labels.queries import dialogues_of, turns_with_labels
 from studies.queries import studies_of
@@ -22,9 +22,10 @@ PER_PAGE = 50
 def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     rows = (
-        study.dialogues.select_related("assignment__study_bot__bot", "assignment__participation__worker")
+        study.dialogues.select_related("assignment__participation__worker")
+        .prefetch_related("participants__bot")
         .annotate(fault_count=Count("faults"))
-        .order_by("-started_at")
+        .order_by("-started_at", "pk")
     )
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "labels/dialogues.html", {"study": study, "page": page})
@@ -33,9 +34,11 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
-    visible = dialogues_of(request.user).select_related("study", "assignment__participation__worker")
+    visible = dialogues_of(request.user).select_related(
+        "study", "assignment__participation__worker", "imported_in", "relayed_by"
+    )
     dialogue = get_object_or_404(visible, public_id=public_id)
-    bot_seat = dialogue.participants.get(bot__isnull=False).seat
+    seats = {each.seat: each for each in dialogue.participants.select_related("bot")}
     faults: dict[int, list[str]] = {}
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)
@@ -44,7 +47,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
         "dialogue": dialogue,
         "participation": dialogue.assignment.participation if dialogue.assignment else None,
         "turns": [
-            _shown(dialogue, turn, bot_seat, faults.pop(turn.position, []))
+            _shown(dialogue, turn, seats[turn.position % 2], faults.pop(turn.position, []))
             for turn in turns_with_labels(dialogue)
         ],
         "unanswered_faults": [kind for kinds in faults.values() for kind in kinds],
@@ -66,11 +69,13 @@ def set_aside(request: HttpRequest, public_id: UUID) -> HttpResponse:
     return redirect("labels:transcript", public_id=public_id)
 
 
-def _shown(dialogue: Dialogue, turn: Turn, bot_seat: int, faults: list[str]) -> dict[str, object]:
+def _shown(dialogue: Dialogue, turn: Turn, speaker: Participant, faults: list[str]) -> dict[str, object]:
     labels = list(turn.labels.all())
+    is_live = dialogue.origin == Dialogue.Origin.LIVE
     return {
         "position": turn.position,
-        "speaker": "bot" if turn.position % 2 == bot_seat else "human",
+        "speaker": "bot" if speaker.bot else "human",
+        "name": "" if is_live else speaker.name or str(speaker.bot),
         "text": turn.text,
         "counted": turn.position >= dialogue.opening_turns,
         "latency_ms": turn.latency_ms,

@@ -38,6 +38,7 @@ class LabelledTurn(NamedTuple):
     labelled_at: str
     label_changes: int
     rater_set_aside: bool
+    origin: str
 
 
 # The speaker of the turn before a reply is its partner; together they say what was judged.
@@ -47,7 +48,7 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
        t.text, w.pseudonym,
        (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
        t.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       coalesce(p.set_aside_at IS NOT NULL, false)
+       coalesce(p.set_aside_at IS NOT NULL, false), d.origin
   FROM labels_label AS l
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
@@ -80,8 +81,12 @@ def newest_result(study: Study) -> Report | None:
     return study.reports.filter(state=Report.State.READY).first()
 
 
+# Where both who talk are judged, each counted turn is a reply; else every other one.
 _JUDGED = """
-SELECT v.bot_id, t.dialogue_id, (t.position - d.opening_turns) / 2 + 1, l.rater_id, t.latency_ms{answers}
+SELECT v.bot_id, t.dialogue_id,
+       (t.position - d.opening_turns)
+           / CASE WHEN 2 * d.bot_turns > d.turns - d.opening_turns + 1 THEN 1 ELSE 2 END + 1,
+       l.rater_id, t.latency_ms{answers}
   FROM labels_label AS l
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
@@ -152,9 +157,9 @@ def courses(study: Study) -> dict[str, Course]:
     by_ending = Counter(
         {
             (bot, ending): times
-            for bot, ending, times in Dialogue.objects.filter(study=study)
-            .values_list("assignment__study_bot__bot_id", "ending")
-            .annotate(times=Count("pk"))
+            for bot, ending, times in Dialogue.objects.filter(study=study, participants__bot__isnull=False)
+            .values_list("participants__bot_id", "ending")
+            .annotate(times=Count("pk", distinct=True))
         }
     )
     faults: dict[int, dict[str, int]] = {}
@@ -188,7 +193,7 @@ SELECT c.bot_id,
          WHERE d.study_id = %s AND d.ending = 'complete') AS c
   JOIN dialogues_turn AS t ON t.dialogue_id = c.id AND t.position >= c.opening_turns
  WHERE c.number <= %s
- GROUP BY c.id, c.bot_id
+ GROUP BY c.id, c.bot_id, c.seat
  ORDER BY c.id
 """
 

@@ -11,6 +11,7 @@ from kombu.exceptions import OperationalError
 from bots import drift
 from bots.models import Bot
 from crowd.queries import finished_and_wanted, progress
+from dialogues.queries import from_elsewhere
 from reports import exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
@@ -40,6 +41,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "bots": progress(study),
         "consent": study.consent_versions.last(),
+        "from_elsewhere": from_elsewhere(study),
     }
     return render(request, "reports/overview.html", context)
 
@@ -58,6 +60,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "stamp": queries.stamp(study),
         "progress": progress(study),
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
+        "from_elsewhere": from_elsewhere(study),
         "references": PAPER_INTERACTIVE if study.question_set == "ssa" else (),
     }
     return render(request, "reports/study.html", context)

@@ -52,7 +52,7 @@ class TargetForm(forms.Form):
 def target_formset(study: Study | None, data: Any = None) -> "forms.BaseFormSet[TargetForm]":
     """A form for each bot that can be chosen: the active ones and those already in the study."""
     targets = dict(StudyBot.objects.filter(study=study).values_list("bot_id", "target")) if study else {}
-    bots = [bot for bot in Bot.objects.all() if bot.active or bot.pk in targets]
+    bots = [bot for bot in Bot.objects.all() if (bot.active or bot.pk in targets) and not bot.is_outside]
     formset = forms.formset_factory(TargetForm, extra=0)(
         data,
         prefix="bots",

@@ -5,7 +5,7 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.models import User
-from bots.models import Bot
+from bots.models import OUTSIDE, Bot
 from studies.models import ConsentVersion, Study, StudyBot
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
@@ -60,7 +60,7 @@ def _refuse_changed_protocol(study: Study) -> None:
 
 def _set_targets(study: Study, targets: Mapping[Bot, int]) -> None:
     """Store the targets. A bot that is left out keeps its conversations but gets no further workers."""
-    left_out = study.study_bots.exclude(bot__in=targets)
+    left_out = study.study_bots.exclude(bot__in=targets).exclude(bot__adapter=OUTSIDE)
     if study.state == Study.State.DRAFT:
         left_out.delete()
     else:

@@ -1,0 +1,341 @@
+"""Conversations from files become dialogues of a study. An import is one transaction, and can be undone."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from io import BytesIO
+from itertools import islice
+from typing import IO, BinaryIO
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import User
+from bots.models import OUTSIDE, BotVersion
+from bots.services import outside_system, version_of
+from dialogues.importers import FORMATS, Checked, Limits, Problem, Source, checked, guessed
+from dialogues.models import Dialogue, Participant, TranscriptImport, Turn
+from studies.models import LabellingMoment, Study, StudyBot
+from studies.services import results_changed
+
+MAX_UPLOAD = 20 * 1024 * 1024  # bytes
+ON_PAGE = Limits(conversations=5_000, turns=100_000)
+BY_COMMAND = Limits(conversations=100_000, turns=3_000_000)
+
+_HEAD = 8192  # bytes, by which a format is guessed
+_BATCH = 500
+_SHOWN_PROBLEMS = 100
+_SHOWN_CONVERSATIONS = 3
+_PERSON = re.compile(r"(human|user|person|worker|volunteer|agent_|you|me|我|用户)[\s_]*\d*", re.IGNORECASE)
+
+
+class ImportRefusedError(Exception):
+    """Nothing was changed; the message says why and what to do."""
+
+
+@dataclass(slots=True)
+class Preview:
+    """What an import would bring in.
+
+    Attributes:
+        conversations: that would come in.
+        turns: of these.
+        joined: turns that would be joined to the one before, because the same speaker went on.
+        speakers: by name, their turns, in order of appearance.
+        first: a few conversations.
+        problems: the first of them, in the order of the file.
+        problem_count: all of them.
+    """
+
+    conversations: int = 0
+    turns: int = 0
+    joined: int = 0
+    speakers: Counter[str] = field(default_factory=Counter)
+    first: list[Checked] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    problem_count: int = 0
+
+    def add(self, found: Checked | Problem) -> None:
+        if isinstance(found, Problem):
+            self.problem_count += 1
+            if len(self.problems) < _SHOWN_PROBLEMS:
+                self.problems.append(found)
+            return
+        self.conversations += 1
+        self.turns += len(found.texts)
+        self.joined += found.joined
+        for seat in (0, 1):
+            self.speakers[found.speakers[seat]] += len(found.texts[seat::2])
+        if len(self.first) < _SHOWN_CONVERSATIONS:
+            self.first.append(found)
+
+
+def upload(
+    study: Study, file: IO[bytes], *, name: str, by: User, now: datetime | None = None
+) -> TranscriptImport:
+    """Keep a file, with the format that it looks like, until it is imported or thrown away.
+
+    One that the same person uploaded before and did not import is thrown away.
+
+    Raises:
+        ImportRefusedError: it is empty or too large.
+    """
+    content = file.read(MAX_UPLOAD + 1)
+    if not content:
+        raise ImportRefusedError(f"“{name}” is empty. Choose a file with conversations.")
+    if len(content) > MAX_UPLOAD:
+        raise ImportRefusedError(
+            f"“{name}” is larger than {MAX_UPLOAD // 1024**2} MB. Split it, or ask an admin to import it "
+            f"with manage.py import_dialogues."
+        )
+    TranscriptImport.objects.filter(study=study, by=by, imported_at=None).delete()
+    return TranscriptImport.objects.create(
+        study=study,
+        by=by,
+        file_name=name[:200],
+        sha256=hashlib.sha256(content).hexdigest(),
+        format=format_of(BytesIO(content)),
+        uploaded_at=now or timezone.now(),
+        content=content,
+    )
+
+
+def format_of(file: BinaryIO) -> str:
+    """Key of the format that a file looks like, or ""; the file is then at its beginning again."""
+    head = file.read(_HEAD).decode(errors="ignore")
+    file.seek(0)
+    return guessed(head)
+
+
+def set_format(draft: TranscriptImport, key: str) -> None:
+    """Read the file as this format from now on.
+
+    Raises:
+        ImportRefusedError: there is no such format.
+    """
+    if key not in FORMATS:
+        raise ImportRefusedError(f"There is no format “{key[:40]}”. Choose one of the list.")
+    draft.format = key
+    draft.save(update_fields=["format"])
+
+
+def preview(source: Source, format_key: str, limits: Limits) -> Preview:
+    """What importing this file would bring in; all of it is read."""
+    seen = Preview()
+    for found in checked(source, format_key, limits):
+        seen.add(found)
+    return seen
+
+
+def preview_of(draft: TranscriptImport) -> Preview:
+    """What importing this upload would bring in; nothing while its format is not known."""
+    if not draft.format:
+        return Preview()
+    return preview(Source(BytesIO(draft.content or b"")), draft.format, ON_PAGE)
+
+
+def guessed_systems(speakers: Iterable[str]) -> dict[str, str]:
+    """By speaker the system that they seem to be, empty for a person.
+
+    If all are people, then people are what is judged: both are the system “Human”.
+    """
+    names = list(speakers)
+    systems = {name: "" if _PERSON.fullmatch(name) else name for name in names}
+    return systems if any(systems.values()) else dict.fromkeys(names, "Human")
+
+
+@transaction.atomic
+def import_draft(
+    draft_id: int, *, systems: Mapping[str, str], scripted_opening: bool, now: datetime | None = None
+) -> TranscriptImport:
+    """Bring an upload in as finished dialogues of its study. Safe to repeat.
+
+    Args:
+        draft_id: the upload.
+        systems: by speaker, the title of the system that they are; empty for a person.
+        scripted_opening: whether first turns are scripted, so that nobody judges them.
+        now: when; now if not given.
+
+    Raises:
+        ImportRefusedError: nothing can come in, or a conversation would have nothing to judge.
+    """
+    draft = TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=draft_id)
+    if draft.imported_at is None:
+        source = Source(BytesIO(draft.content or b""))
+        _bring_in(draft, source, ON_PAGE, systems, scripted_opening, now or timezone.now())
+    return draft
+
+
+@transaction.atomic
+def import_file(
+    study: Study,
+    file: BinaryIO,
+    *,
+    name: str,
+    format_key: str,
+    systems: Mapping[str, str],
+    scripted_opening: bool,
+) -> TranscriptImport:
+    """Bring a file in that may be larger than an upload; as `import_draft` otherwise."""
+    now = timezone.now()
+    digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # any binary file will do
+    file.seek(0)
+    record = TranscriptImport.objects.create(
+        study=study, file_name=name[:200], sha256=digest, format=format_key, uploaded_at=now, content=b""
+    )
+    _bring_in(record, Source(file), BY_COMMAND, systems, scripted_opening, now)
+    return record
+
+
+def _bring_in(
+    record: TranscriptImport,
+    source: Source,
+    limits: Limits,
+    systems: Mapping[str, str],
+    scripted_opening: bool,
+    now: datetime,
+) -> None:
+    if record.format not in FORMATS:
+        raise ImportRefusedError("Choose a format first.")
+    record.systems = {speaker: title.strip()[:120] for speaker, title in systems.items()}
+    writer = _Writer(record, _versions(record), int(scripted_opening), now)
+    for batch in _batches(checked(source, record.format, limits)):
+        writer.write([each for each in batch if isinstance(each, Checked)])
+        record.left_out += sum(isinstance(each, Problem) for each in batch)
+    if not record.conversations:
+        raise ImportRefusedError("There is no conversation in the file that could come in.")
+    # The database refuses turns in a finished dialogue, so they are finished last.
+    record.dialogues.update(ending=Dialogue.Ending.COMPLETE, ended_at=now)
+    record.imported_at, record.content = now, None
+    record.save()
+    results_changed(record.study_id)
+
+
+def _versions(record: TranscriptImport) -> dict[str, BotVersion]:
+    """By speaker, the version of the system that they are: this very file."""
+    details = {"adapter": OUTSIDE, "file": record.file_name, "sha256": record.sha256, "format": record.format}
+    versions = {}
+    for speaker, title in record.systems.items():
+        if title:
+            bot = outside_system(title)
+            StudyBot.objects.get_or_create(study=record.study, bot=bot, defaults={"target": 0})
+            versions[speaker] = version_of(bot, details)
+    return versions
+
+
+def _batches(found: Iterator[Checked | Problem]) -> Iterator[list[Checked | Problem]]:
+    while batch := list(islice(found, _BATCH)):
+        yield batch
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes conversations as open dialogues with their participants and turns, some at a time."""
+
+    record: TranscriptImport
+    versions: Mapping[str, BotVersion]
+    opening_turns: int
+    now: datetime
+
+    def write(self, conversations: list[Checked]) -> None:
+        dialogues = Dialogue.objects.bulk_create([self._dialogue(each) for each in conversations])
+        pairs = list(zip(dialogues, conversations, strict=True))
+        Participant.objects.bulk_create([one for pair in pairs for one in self._participants(*pair)])
+        Turn.objects.bulk_create([turn for pair in pairs for turn in self._turns(*pair)])
+        self.record.conversations += len(conversations)
+        self.record.turns += sum(len(each.texts) for each in conversations)
+
+    def _dialogue(self, conversation: Checked) -> Dialogue:
+        study = self.record.study
+        judged = [
+            position for position in range(len(conversation.texts)) if self._version(conversation, position)
+        ]
+        if not judged:
+            names = " and ".join(f"“{speaker}”" for speaker in conversation.speakers)
+            raise ImportRefusedError(
+                f"Line {conversation.line}: no turn of this conversation could be judged, as {names} are "
+                f"people or say a scripted opening only. Name the system that one of them is. "
+                f"Nothing was imported."
+            )
+        return Dialogue(
+            study=study,
+            origin=Dialogue.Origin.IMPORTED,
+            imported_in=self.record,
+            source_id=conversation.id,
+            source_details=dict(conversation.details) or None,
+            started_at=self.now,
+            question_set=study.question_set,
+            opening_turns=self.opening_turns,
+            min_turns=study.min_turns,
+            max_turns=study.max_turns,
+            label_each_turn=study.labelling_moment == LabellingMoment.EACH_TURN,
+            turns=len(conversation.texts),
+            bot_turns=len(judged),
+        )
+
+    def _version(self, conversation: Checked, position: int) -> BotVersion | None:
+        """What said the turn at `position`; None for a person, and for a scripted opening."""
+        if position < self.opening_turns:
+            return None
+        return self.versions.get(conversation.speakers[position % 2])
+
+    def _participants(self, dialogue: Dialogue, conversation: Checked) -> Iterator[Participant]:
+        for seat, speaker in enumerate(conversation.speakers):
+            version = self.versions.get(speaker)
+            yield Participant(
+                dialogue=dialogue,
+                seat=seat,
+                bot_id=version.bot_id if version else None,
+                name="" if version else speaker,
+            )
+
+    def _turns(self, dialogue: Dialogue, conversation: Checked) -> Iterator[Turn]:
+        for position, text in enumerate(conversation.texts):
+            yield Turn(
+                dialogue=dialogue,
+                position=position,
+                text=text,
+                created_at=self.now,
+                bot_version=self._version(conversation, position),
+            )
+
+
+@transaction.atomic
+def undo(record_id: int) -> None:
+    """Delete an import with its dialogues, or an upload that was not imported.
+
+    Raises:
+        ImportRefusedError: somebody has labelled one of its turns.
+    """
+    record = (
+        TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=record_id)
+    )
+    refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
+    was_imported = record.imported_at is not None
+    record.delete()
+    if was_imported:
+        forget_unheard_systems(record.study)
+        results_changed(record.study_id)
+
+
+def refuse_labelled(dialogues: Iterable[int]) -> None:
+    """Lock the turns of these dialogues, so that nobody labels them any more, and see that nobody has.
+
+    Raises:
+        ImportRefusedError: somebody has.
+    """
+    turns = Turn.objects.filter(dialogue__in=dialogues)
+    list(turns.select_for_update(of=("self",)).values_list("pk", flat=True))
+    if turns.filter(labels__isnull=False).exists():
+        raise ImportRefusedError(
+            "Some of these turns have labels, and labels are never thrown away. The conversations stay."
+        )
+
+
+def forget_unheard_systems(study: Study) -> None:
+    """Take systems outside off the study that have no conversation in it any more."""
+    unheard = study.study_bots.filter(bot__adapter=OUTSIDE).exclude(bot__seats__dialogue__study=study)
+    unheard.delete()
