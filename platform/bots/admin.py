@@ -10,5 +10,5 @@ class BotAdmin(admin.ModelAdmin[Bot]):
 
 @admin.register(BotVersion)
 class BotVersionAdmin(admin.ModelAdmin[BotVersion]):
-    list_display = ("bot", "fingerprint", "first_seen_at")
-    readonly_fields = ("bot", "fingerprint", "details", "first_seen_at")
+    list_display = ("bot", "fingerprint", "first_seen_at", "perplexity")
+    readonly_fields = ("bot", "fingerprint", "details", "first_seen_at", "perplexity_entered_by")
