@@ -3,6 +3,9 @@ from django.db import models
 from django.db.models import Q
 
 
+LONGEST_NOTE = 300
+
+
 class Bot(models.Model):
     """A chatbot that studies may use: an adapter of `chatbots` with its configuration."""
 
@@ -36,10 +39,10 @@ class BotVersion(models.Model):
         null=True, blank=True, help_text="Per token of held-out responses; at least 1. Empty: not measured."
     )
     perplexity_data = models.CharField(
-        max_length=300, blank=True, help_text="The held-out data that it was measured on."
+        max_length=LONGEST_NOTE, blank=True, help_text="The held-out data that it was measured on."
     )
     perplexity_tokenizer = models.CharField(
-        max_length=300, blank=True, help_text="What counted as a token. Empty: not known."
+        max_length=LONGEST_NOTE, blank=True, help_text="What counted as a token. Empty: not known."
     )
     perplexity_entered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from accounts.models import User
-from bots.models import Bot, BotVersion
+from bots.models import LONGEST_NOTE, Bot, BotVersion
 from chatbots.registry import REGISTRY
 
 log = logging.getLogger(__name__)
@@ -82,8 +82,7 @@ def _perplexity_fields(perplexity: float, data: str, tokenizer: str) -> dict[str
     notes = {"perplexity_data": " ".join(data.split()), "perplexity_tokenizer": " ".join(tokenizer.split())}
     if not notes["perplexity_data"]:
         raise ValidationError("Say on which held-out data the perplexity was measured.")
-    for name, note in notes.items():
-        longest = BotVersion._meta.get_field(name).max_length
-        if len(note) > longest:
-            raise ValidationError(f"A note has {len(note)} characters. Shorten it to {longest}.")
+    for note in notes.values():
+        if len(note) > LONGEST_NOTE:
+            raise ValidationError(f"A note has {len(note)} characters. Shorten it to {LONGEST_NOTE}.")
     return {"perplexity": perplexity, **notes}
