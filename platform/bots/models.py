@@ -2,7 +2,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-
 LONGEST_NOTE = 300
 
 

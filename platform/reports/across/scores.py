@@ -94,26 +94,30 @@ _YES = ", sum(((l.answers->>%s)::boolean)::int)"
 
 
 def conversations(
-    studies: Collection[int], asked: Asked, *, bot: int | None = None, most: int = MOST_CONVERSATIONS
+    studies: Collection[int],
+    asked: Asked,
+    *,
+    bot: int | None = None,
+    most: int = MOST_CONVERSATIONS,
+    seconds: int = LONGEST_SECONDS,
 ) -> list[Conversation]:
     """The finished conversations of these studies, of one bot or of all, in the order of their beginning.
 
     Raises:
-        TooMuchError: there are more than `most`, or reading them takes too long.
+        TooMuchError: there are more than `most`, or reading them takes more than `seconds`.
     """
     statement = _SUMS.format(sums=_YES * len(asked.keys))
     parameters = [*asked.keys, list(studies), asked.question_set, bot, bot, most + 1]
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = '{LONGEST_SECONDS}s'")
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{seconds}s"])
             cursor.execute(statement, parameters)
             rows = cursor.fetchall()
     except OperationalError as error:
         if "statement timeout" not in str(error):
             raise
         raise TooMuchError(
-            f"Reading the labels took more than {LONGEST_SECONDS} seconds and was given up. "
-            f"Choose fewer studies."
+            f"Reading the labels took more than {seconds} seconds and was given up. Choose fewer studies."
         ) from error
     if len(rows) > most:
         raise TooMuchError(
