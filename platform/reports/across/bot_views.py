@@ -92,6 +92,11 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
         "most_versions": history.MOST_VERSIONS,
         "most_studies": MOST_STUDIES,
         "rows": rows,
+        "reasons": [
+            f"Row {row.number}: {row.scored.cells['ssa']['undefined']}"
+            for row in rows
+            if "undefined" in row.scored.cells["ssa"]
+        ],
         "most_drawn": sheets.MOST_ROWS,
         "chart": drawn.get("history"),
         "differences": differences(protocols.protocols(list(in_rows.values()))),

@@ -63,22 +63,22 @@ def _shares(table: Data) -> list[tuple[int, str]]:
 def _side_by_side(table: Data, palette: Palette) -> Figure:
     """A line for each bot under the name of its study; a mark and an interval for each score."""
     lines = list(_lines(table["rows"]))
-    figure = Figure(figsize=(7.4, 1.3 + 0.42 * len(lines)), layout="constrained")
+    figure = Figure(figsize=(6.4, 1.2 + 0.5 * len(lines)), layout="constrained")
     axes = figure.add_subplot()
     shares = _shares(table)
     for nth, (index, title) in enumerate(shares):
-        offset = 0.22 * (nth - (len(shares) - 1) / 2)
-        places = [place + offset for place, (_, row) in enumerate(lines) if row]
+        places = [place + 0.13 * (nth - (len(shares) - 1) / 2) for place, (_, row) in enumerate(lines) if row]
         cells = [row["cells"][index] for _, row in lines if row]
         _marks(axes, cells, places, palette.series[nth % 3], _MARKERS[nth % 3], title)
-    axes.set(xlim=(0, 100), ylim=(len(lines) - 0.4, -0.6), xlabel="percent of labels")
-    axes.set_yticks(range(len(lines)), [label for label, _ in lines])
-    for tick, (_, row) in zip(axes.get_yticklabels(), lines, strict=True):
-        tick.set_fontweight("normal" if row else "bold")
-    axes.tick_params(axis="y", length=0)
+    for place, (label, row) in enumerate(lines):
+        # Above its marks, at the left end: a phone shows that end first.
+        weight = "normal" if row else "bold"
+        axes.text(0, place - 0.3 if row else place + 0.2, label, va="bottom", fontsize=9, weight=weight)
+    axes.set(xlim=(0, 100), ylim=(len(lines) - 0.5, -0.5), xlabel="percent of labels")
+    axes.set_yticks([])
     axes.grid(axis="x", alpha=0.35, linewidth=0.6)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    figure.legend(loc="outside upper left", ncols=3, frameon=False)
     return figure
 
 
@@ -97,7 +97,7 @@ def _marks(
 ) -> None:
     known = [(cell, place) for cell, place in zip(cells, places, strict=True) if cell["value"] is not None]
     for cell, place in known:
-        axes.errorbar([cell["value"]], [place], xerr=ends(cell), color=colour, linewidth=1.3)
+        axes.errorbar([cell["value"]], [place], xerr=ends(cell), color=colour, linewidth=1.3, clip_on=False)
     axes.plot(
         [cell["value"] for cell, _ in known],
         [place for _, place in known],
@@ -105,6 +105,7 @@ def _marks(
         color=colour,
         markersize=6,
         label=title,
+        clip_on=False,
     )
 
 
@@ -127,14 +128,25 @@ def _over_time(course: Data, palette: Palette) -> Figure:
         places = [place + 0.14 * (nth - 1) for place in range(len(rows))]
         for place, row in zip(places, rows, strict=True):
             cell = row["cells"][key]
-            axes.errorbar([place], [cell["value"]], yerr=ends(cell), color=colour, linewidth=1.3)
+            axes.errorbar(
+                [place], [cell["value"]], yerr=ends(cell), color=colour, linewidth=1.3, clip_on=False
+            )
         values = [row["cells"][key]["value"] for row in rows]
-        axes.plot(places, values, f"{marker}:", color=colour, markersize=6, linewidth=0.9, label=title)
+        axes.plot(
+            places,
+            values,
+            f"{marker}:",
+            color=colour,
+            markersize=6,
+            linewidth=0.9,
+            label=title,
+            clip_on=False,
+        )
     axes.set(ylim=(0, 100), xlim=(-0.5, len(rows) - 0.5), ylabel="percent of labels")
     axes.set_xticks(range(len(rows)), [f"{row['number']}\n{row['version']}" for row in rows])
     axes.set_xlabel("row of the table, version of the bot")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    figure.legend(loc="outside upper left", ncols=3, frameon=False)
     return figure
 
 
@@ -180,10 +192,16 @@ def _draw_line(axes: Axes, line: Data, palette: Palette) -> None:
 def _draw_point(axes: Axes, point: Data, palette: Palette) -> None:
     x, y = point["x"], point["y"]
     axes.errorbar(
-        [x["value"]], [y["value"]], xerr=ends(x), yerr=ends(y), color=palette.series[0], linewidth=1
+        [x["value"]],
+        [y["value"]],
+        xerr=ends(x),
+        yerr=ends(y),
+        color=palette.series[0],
+        linewidth=1,
+        clip_on=False,
     )
     label = f"{point['number']}  {short(point['name'])}"
-    axes.plot(x["value"], y["value"], "o", markersize=7, color=palette.series[0], label=label)
+    axes.plot(x["value"], y["value"], "o", markersize=7, color=palette.series[0], label=label, clip_on=False)
     where = (x["value"], y["value"])
     axes.annotate(str(point["number"]), where, (5, 5), textcoords="offset points", fontsize=10, weight="bold")
 

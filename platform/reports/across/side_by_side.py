@@ -44,6 +44,16 @@ def tables(reports: Sequence[Reported]) -> list[dict[str, Any]]:
     return [table | {"name": f"studies-{n}"} for n, table in enumerate(found.values(), 1)]
 
 
+def without_interval(table: Mapping[str, Any]) -> list[str]:
+    """Why scores of this table have no interval, each reason in a sentence."""
+    return [
+        f"{column['title']} of {row['bot']} in {row['study']}: {cell['undefined']}"
+        for row in table["rows"]
+        for column, cell in zip(table["columns"], row["cells"], strict=True)
+        if "undefined" in cell
+    ]
+
+
 CSV_COLUMNS = (
     "study", "study_code", "bot", "score", "title", "percent", "value", "low", "high", "no_interval_because",
     "conversations", "labelled_replies", "labels", "workers",

@@ -1,6 +1,6 @@
 """Studies side by side, and SSA against perplexity and human-likeness."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -20,11 +20,12 @@ from reports.across.drawing import Sheet
 from reports.across.forms import MOST_STUDIES, StudiesForm
 from reports.across.published import R_SQUARED
 from reports.across.scores import TooMuchError
-from reports.across.side_by_side import CSV_COLUMNS, Reported, csv_rows, tables
+from reports.across.side_by_side import CSV_COLUMNS, Reported, csv_rows, tables, without_interval
 from reports.models import Report
 from studies.models import Study
 
 MOST_BOTS = 200
+_UNKNOWN = {"value": None}
 
 View = Callable[..., HttpResponse]
 
@@ -58,7 +59,9 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
         "query": _query(chosen),
         "reports": reports,
         "without": [study for study in chosen if study.code not in with_report],
-        "tables": [table | {"chart": drawn.get(table["name"])} for table in found],
+        "tables": [
+            table | {"chart": drawn.get(table["name"]), "reasons": without_interval(table)} for table in found
+        ],
         "differences": differences(protocols.protocols(chosen)),
         "bots": history.bots_of(request.user)[:MOST_BOTS],
         "trouble": trouble,
@@ -106,7 +109,18 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
             }
             for each in relations
         ],
-        "differences": differences(protocols.protocols(related.studies)),
+        "coefficients": _coefficients(relations),
+        "reasons": _reasons(relations),
+        "point_reasons": [
+            f"{point['name']}: {point['scores']['ssa']['undefined']}"
+            for point in (found.figures["points"] if found else [])
+            if "undefined" in point["scores"]["ssa"]
+        ],
+        "differences": [
+            each
+            for each in differences(protocols.protocols(related.studies))
+            if len(QUESTION_SETS[page]) == 1 or each.aspect != "Questions"
+        ],
         "trouble": related.trouble or trouble,
     }
     return render(request, "reports/across/relation.html", context, status=_status(related.form))
@@ -147,6 +161,29 @@ def _related(request: HttpRequest, page: str) -> _Related:
         return _Related(form, studies, None, [], str(error))
     drawn = sheets.of_relation(found.figures, marks=_marks(request, page), percent=page == "human-likeness")
     return _Related(form, studies, found, drawn, "")
+
+
+def _coefficients(relations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of one table for all scores: what was fitted, with a cell for each."""
+    lines = [each["line"] for each in relations]
+    if all("undefined" in line for line in lines):
+        return []
+    named = {"R² of the line": "r_squared", "Slope of the line": "slope", "The line at 0": "intercept"}
+    fits = [
+        {"name": name, "cells": [line.get(key, _UNKNOWN) for line in lines]} for name, key in named.items()
+    ]
+    correlations = zip(*(each["correlations"] for each in relations), strict=True)
+    return [*fits, *({"name": cells[0]["name"], "cells": cells} for cells in correlations)]
+
+
+def _reasons(relations: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why numbers of that table have no interval; every reason once."""
+    found: dict[str, None] = {}
+    for each in relations:
+        for cell in each["correlations"]:
+            if cell["value"] is not None and "undefined" in cell:
+                found[f"{cell['name']} has no interval: {cell['undefined']}"] = None
+    return list(found)
 
 
 def _by(request: HttpRequest) -> str:
