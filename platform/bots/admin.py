@@ -11,4 +11,6 @@ class BotAdmin(admin.ModelAdmin[Bot]):
 @admin.register(BotVersion)
 class BotVersionAdmin(admin.ModelAdmin[BotVersion]):
     list_display = ("bot", "fingerprint", "first_seen_at", "perplexity")
-    readonly_fields = ("bot", "fingerprint", "details", "first_seen_at", "perplexity_entered_by")
+    # Perplexities are entered on the bot's page, which notes by whom.
+    readonly_fields = ("bot", "fingerprint", "details", "first_seen_at", "perplexity", "perplexity_data",
+                       "perplexity_tokenizer", "perplexity_entered_by")  # fmt: skip

@@ -49,7 +49,7 @@ class BotVersion(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="Empty: the bot reports it itself.",
+        help_text="Empty: nobody; the bot reports it itself, or their account is gone.",
     )
 
     class Meta:

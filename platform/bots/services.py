@@ -55,6 +55,11 @@ def _reported_perplexity(details: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
+def reports_perplexity(version: BotVersion) -> bool:
+    """Whether the perplexity of this version is what the bot tells, and so nobody else's to enter."""
+    return bool(_reported_perplexity(version.details))
+
+
 def record_perplexity(
     version: BotVersion, *, perplexity: float | None, data: str, tokenizer: str, by: User
 ) -> None:
@@ -64,7 +69,7 @@ def record_perplexity(
         ValidationError: a value that no perplexity has, no word on the data, or a version whose bot reports
             its perplexity itself.
     """
-    if _reported_perplexity(version.details):
+    if reports_perplexity(version):
         raise ValidationError(
             "The bot reports the perplexity of this version itself, with its fingerprint. To change it, "
             "correct what the bot reports; that makes a new version."

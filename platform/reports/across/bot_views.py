@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from bots.models import Bot, BotVersion
-from bots.services import record_perplexity
+from bots.services import record_perplexity, reports_perplexity
 from reports.across import history, protocols, sheets, shown
 from reports.across.differences import differences
 from reports.across.forms import MOST_STUDIES, PerplexityForm
@@ -30,7 +29,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@bounded
 def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Note the perplexity of a version."""
     found = get_object_or_404(history.bots_of(request.user), name=name)
@@ -106,7 +105,12 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
 
 def _version(version: BotVersion, refused: PerplexityForm | None) -> dict[str, Any]:
     details = json.dumps(version.details, indent=1, sort_keys=True, ensure_ascii=False)
-    return {"version": version, "form": _form(version, refused), "details": details}
+    return {
+        "version": version,
+        "form": _form(version, refused),
+        "details": details,
+        "is_reported": reports_perplexity(version),
+    }
 
 
 def _form(version: BotVersion, refused: PerplexityForm | None) -> PerplexityForm:

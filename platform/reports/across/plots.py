@@ -172,7 +172,7 @@ def _relation(data: Data, palette: Palette) -> Figure:
         _draw_point(axes, point, palette)
     for mark in data["marks"]:
         axes.plot(mark["x"], mark["y"], "D", markersize=6, markerfacecolor="none", color=palette.reference)
-        axes.annotate(mark["name"], (mark["x"], mark["y"]), (7, 7), textcoords="offset points", fontsize=8)
+        axes.annotate(mark["name"], (mark["x"], mark["y"]), (7, -12), textcoords="offset points", fontsize=8)
     axes.set(ylim=(0, 100), xlabel=data["x"], ylabel=f"{data['relation']['title']}, percent")
     if data["x_limits"]:
         axes.set_xlim(*data["x_limits"])

@@ -25,7 +25,8 @@ def of_course(rows: Sequence[Mapping[str, Any]]) -> list[Sheet]:
     """The newest scores of a bot in order of time."""
     if not rows:
         return []
-    return [Sheet("over-time", "history", {"rows": list(rows[-MOST_ROWS:]), "scores": dict(SCORES)})]
+    scores = {key: SCORES[key] for key in ("sensible", "specific", "ssa")}
+    return [Sheet("over-time", "history", {"rows": list(rows[-MOST_ROWS:]), "scores": scores})]
 
 
 def of_relation(figures: Mapping[str, Any], *, marks: bool, percent: bool) -> list[Sheet]:

@@ -11,7 +11,7 @@ from django.test import Client
 
 from accounts.models import User
 from bots.models import Bot, BotVersion
-from bots.services import record_perplexity
+from bots.services import record_perplexity, version_of
 from reports.palettes import DARK
 from studies.models import Study
 from tests.conftest import MakeStudy
@@ -271,6 +271,34 @@ class TestOverTime:
         assert why in response.content.decode()
         version.refresh_from_db()
         assert version.perplexity is None
+
+    def test_a_reported_perplexity_is_shown_as_such_and_stays(
+        self, first: Study, rex: User, sign_in: SignIn
+    ) -> None:
+        told = {"perplexity": 31.77, "data": "held-out pairs", "tokenizer": "BPE"}
+        version = version_of(Bot.objects.get(name="ann"), {"perplexity": told})
+        given = {f"{version.pk}-perplexity": "20", f"{version.pk}-measured_on": "set"}
+        client = sign_in(rex)
+
+        page = page_of(client, "/bots/ann/history/")
+        refused = client.post(f"/bots/ann/versions/{version.pk}/perplexity/", given)
+
+        assert "<strong>31.77</strong> on held-out pairs; tokenizer: BPE." in page
+        assert "Reported by the bot." in page
+        assert page.count("Enter its perplexity") == 1  # that of the other version
+        assert "reports the perplexity of this version itself" in refused.content.decode()
+
+    def test_a_perplexity_outlives_the_account_that_entered_it(
+        self, first: Study, ada: User, rex: User, sign_in: SignIn
+    ) -> None:
+        version = BotVersion.objects.get(bot__name="ann")
+        record_perplexity(version, perplexity=20, data="set", tokenizer="", by=ada)
+        ada.delete()
+
+        page = page_of(sign_in(rex), "/bots/ann/history/")
+
+        assert "Entered by somebody whose account is gone." in page
+        assert "Change its perplexity" in page
 
     def test_a_perplexity_is_no_business_of_others(
         self, first: Study, mallory: User, rex: User, sign_in: SignIn
