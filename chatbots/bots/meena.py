@@ -1,6 +1,7 @@
 """Meena (base) and Meena (full): one model, two ways of choosing a reply."""
 
 import hashlib
+import json
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,9 @@ from chatbots.registry import register
 CODE = Path(__file__).parents[1] / "meena"
 SHIPPED = CODE / "pretrained"
 """Where the model of this repository is, if it has one."""
+
+HELD_OUT = "held_out.json"
+"""A file beside the weights with their perplexity, and the data and tokenizer that it belongs to."""
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +71,7 @@ class MeenaBaseBot(Bot):
         if not (self._folder / "config.json").exists():
             cure = "no model is there. Train one (docs/meena.md) and name its folder."
             raise ConfigurationError(self.name, [Problem("checkpoint", configuration.checkpoint, cure)])
+        self._held_out = held_out(self._folder, self.name)
         self._responder = load_responder(self._folder, configuration)
 
     @property
@@ -81,7 +86,7 @@ class MeenaBaseBot(Bot):
         return [_response(reply) for reply in replies]
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and the hashes of the model's code, weights and tokenizer."""
+        """As of every bot, the hashes of the model's code, weights and tokenizer, its perplexity if told."""
         files = {
             name: self._folder / name for name in ("config.json", "model.safetensors", "tokenizer.model")
         }
@@ -89,6 +94,7 @@ class MeenaBaseBot(Bot):
             **super().fingerprint(),
             "model_code": hash_of(sorted(CODE.glob("*.py"))),
             "model": {name: hash_of([path]) for name, path in files.items()},
+            **({"perplexity": self._held_out} if self._held_out else {}),
         }
 
 
@@ -112,6 +118,27 @@ class MeenaFullBot(MeenaBaseBot):
         )
 
     libraries = ("torch", "sentencepiece", "alt-profanity-check")
+
+
+def held_out(folder: Path, bot: str) -> dict[str, object] | None:
+    """What `held_out.json` in a model's folder tells: `perplexity`, `data`, `tokenizer`; None without it.
+
+    Raises:
+        ConfigurationError: the file does not hold these three.
+    """
+    path = folder / HELD_OUT
+    if not path.exists():
+        return None
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            "perplexity": float(told["perplexity"]),
+            "data": str(told["data"]),
+            "tokenizer": str(told["tokenizer"]),
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        cure = f"{HELD_OUT} there needs “perplexity”, “data” and “tokenizer” ({error!r}). Mend or remove it."
+        raise ConfigurationError(bot, [Problem("checkpoint", str(folder), cure)]) from error
 
 
 def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:

@@ -26,8 +26,10 @@ class BotRevisionAdmin(admin.ModelAdmin[BotRevision]):
 
 @admin.register(BotVersion)
 class BotVersionAdmin(admin.ModelAdmin[BotVersion]):
-    list_display = ("bot", "fingerprint", "first_seen_at")
-    readonly_fields = ("bot", "fingerprint", "details", "first_seen_at")
+    list_display = ("bot", "fingerprint", "first_seen_at", "perplexity")
+    # Perplexities are entered on the bot's page, which notes by whom.
+    readonly_fields = ("bot", "fingerprint", "details", "first_seen_at", "perplexity", "perplexity_data",
+                       "perplexity_tokenizer", "perplexity_entered_by")  # fmt: skip
 
 
 @admin.register(BotCopy)

@@ -1,9 +1,11 @@
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.urls import reverse
 
 # Not in the registry: what such a bot said comes in as transcripts.
 OUTSIDE = "transcript"
+LONGEST_NOTE = 300
 
 
 class Bot(models.Model):
@@ -79,9 +81,38 @@ class BotVersion(models.Model):
     details = models.JSONField(help_text="Adapter, code version, configuration, libraries.")
     first_seen_at = models.DateTimeField(auto_now_add=True)
 
+    perplexity = models.FloatField(
+        null=True, blank=True, help_text="Per token of held-out responses; at least 1. Empty: not measured."
+    )
+    perplexity_data = models.CharField(
+        max_length=LONGEST_NOTE, blank=True, help_text="The held-out data that it was measured on."
+    )
+    perplexity_tokenizer = models.CharField(
+        max_length=LONGEST_NOTE, blank=True, help_text="What counted as a token. Empty: not known."
+    )
+    perplexity_entered_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Empty: nobody; the bot reports it itself, or their account is gone.",
+    )
+
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=("bot", "fingerprint"), name="bot_version_stored_once"),
+            models.CheckConstraint(
+                name="bot_version_perplexity_says_on_what",
+                # Below a bound, because PostgreSQL sorts infinity and NaN above every number.
+                condition=Q(perplexity=None, perplexity_data="", perplexity_tokenizer="")
+                | (
+                    Q(perplexity__isnull=False, perplexity__gte=1, perplexity__lt=1e12)
+                    & ~Q(perplexity_data="")
+                ),
+                violation_error_message="A perplexity is a number of at least 1, and needs a note of the "
+                "data that it was measured on.",
+            ),
         )
 
     def __str__(self) -> str:

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,7 @@ from django.db.models.functions import Now
 from accounts.access import visible_to
 from accounts.models import User
 from bots import presence
-from bots.models import Bot
+from bots.models import OUTSIDE, Bot
 from chatbots.errors import ChatbotError
 from chatbots.health import LATENCY_BOUNDS
 from chatbots.registry import REGISTRY
@@ -23,6 +24,7 @@ WORDS = {
     "failed": "Cannot be loaded",
     "not hosted": "Not hosted anywhere",
     "off": "Switched off",
+    "elsewhere": "Not run here",
 }
 
 
@@ -70,11 +72,15 @@ class CopyHealth:
 def standings() -> list[Standing]:
     """Every bot of the installation. All who sign in may use all of them in their studies."""
     states = presence.states()
-    return [Standing(bot, states.get(bot.name, "off")) for bot in Bot.objects.select_related("owner")]
+    return [_standing(bot, states) for bot in Bot.objects.select_related("owner")]
 
 
 def standing(bot: Bot) -> Standing:
-    return Standing(bot, presence.states().get(bot.name, "off"))
+    return _standing(bot, presence.states())
+
+
+def _standing(bot: Bot, states: Mapping[str, str]) -> Standing:
+    return Standing(bot, "elsewhere" if bot.is_outside else states.get(bot.name, "off"))
 
 
 def copies(bot: Bot) -> list[CopyHealth]:
@@ -85,8 +91,8 @@ def copies(bot: Bot) -> list[CopyHealth]:
 
 
 def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
-    """The bots that this person may change: their own; admins may change all."""
-    return visible_to(user, Bot.objects.all(), owner="owner")
+    """The bots that this person may change: their own; admins may change all that can run."""
+    return visible_to(user, Bot.objects.exclude(adapter=OUTSIDE), owner="owner")
 
 
 def readable(settings: dict[str, Any]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.access import visible_to
 from accounts.limits import too_often
 from accounts.models import User
 from bots import drift, queries, services, tasks, trial
@@ -36,6 +37,9 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         "revisions": found.revisions.select_related("made_by"),
         "versions": found.versions.order_by("-first_seen_at")[:20],
         "studies": found.study_bots.count(),
+        "has_history": visible_to(request.user, Bot.objects.all(), owner="study_bots__study__owner")
+        .filter(pk=found.pk)
+        .exists(),
         "drift": found.canary_runs.first(),
         "alarm": drift.alarms(Bot.objects.filter(pk=found.pk)).first(),
         "may_change": queries.changeable_by(request.user).filter(pk=found.pk).exists(),

@@ -16,9 +16,9 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def csv_lines(study: Study) -> Generator[str]:
-    yield _csv([LabelledTurn._fields])
+    yield csv_text([LabelledTurn._fields])
     for batch in labelled_turns(study):
-        yield _csv([[_harmless(value) for value in row] for row in batch])
+        yield csv_text(batch)
 
 
 def jsonl_lines(study: Study) -> Generator[str]:
@@ -26,9 +26,10 @@ def jsonl_lines(study: Study) -> Generator[str]:
         yield "".join(_json_line(row) for row in batch)
 
 
-def _csv(rows: Iterable[Sequence[object]]) -> str:
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Rows as CSV without live formulas."""
     buffer = io.StringIO()
-    csv.writer(buffer).writerows(rows)
+    csv.writer(buffer).writerows([_harmless(value) for value in row] for row in rows)
     return buffer.getvalue()
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,21 @@ def drawn(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
     Raises:
         subprocess.SubprocessError: it cannot be drawn, or not in time.
     """
+    return run("reports.pdf", [name, scheme], result)
+
+
+def run(module: str, arguments: Sequence[str], data: Any) -> bytes:
+    """What a module of ours prints as a process of its own that is given data as JSON.
+
+    Raises:
+        subprocess.SubprocessError: it fails, or is not ready in time.
+    """
     # Inside a server that embeds Python, sys.executable is that server.
     python = Path(sys.prefix, "bin", "python")
-    command = [str(python) if python.exists() else sys.executable, "-m", "reports.pdf", name, scheme]
+    command = [str(python) if python.exists() else sys.executable, "-m", module, *arguments]
     done = subprocess.run(
         command,
-        input=json.dumps(result).encode(),
+        input=json.dumps(data).encode(),
         stdout=subprocess.PIPE,
         timeout=PATIENCE_SECONDS,
         check=True,

@@ -1,6 +1,8 @@
-from django.urls import path
+from django.urls import path, re_path
 
 from reports import views
+from reports.across import bot_views
+from reports.across import views as across
 
 app_name = "reports"
 urlpatterns = [
@@ -13,4 +15,20 @@ urlpatterns = [
     path("studies/<int:pk>/report/<slug:name>.pdf", views.chart, {"kind": "pdf"}, name="chart_pdf"),
     path("studies/<int:pk>/turns.csv", views.export_csv, name="export_csv"),
     path("studies/<int:pk>/turns.jsonl", views.export_jsonl, name="export_jsonl"),
+    path("compare/", across.side_by_side, name="compare"),
+    path("compare/studies.csv", across.side_by_side_csv, name="compare_csv"),
+    path("compare/perplexity/", across.relation, {"page": "perplexity"}, name="perplexity"),
+    path("compare/human-likeness/", across.relation, {"page": "human-likeness"}, name="human_likeness"),
+    re_path(
+        r"^compare/(?P<page>studies|perplexity|human-likeness)/(?P<name>[\w-]+)\.(?P<ending>svg|pdf)$",
+        across.chart,
+        name="compare_chart",
+    ),
+    path("bots/<slug:name>/history/", bot_views.bot, name="bot"),
+    path("bots/<slug:name>/versions/<int:pk>/perplexity/", bot_views.perplexity, name="bot_perplexity"),
+    re_path(
+        r"^bots/(?P<name>[\w-]+)/history/(?P<chart>[\w-]+)\.(?P<ending>svg|pdf)$",
+        bot_views.chart,
+        name="bot_chart",
+    ),
 ]

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from chatbots.bots.meena import MeenaBaseBot, MeenaConfiguration, held_out
+from chatbots.errors import ConfigurationError
 from chatbots.meena.checkpoint import load_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import count_parameters
@@ -60,3 +62,20 @@ def test_it_answers_in_words_and_comes_to_an_end(shipped):
     candidates = [candidate for reply in replies for candidate in reply.candidates]
     assert sum(bool(re.search(r"\b[a-z]{2,} [a-z]{2,}", one.text)) for one in candidates) > 20  # of 40
     assert sum(one.tokens < 64 for one in candidates) > 36
+
+
+def test_the_bot_reports_the_perplexity_of_the_card():
+    told = MeenaBaseBot(MeenaConfiguration()).fingerprint()["perplexity"]
+
+    assert f"| **{told['perplexity']}** |" in CARD
+    assert "4,096 tokens" in told["tokenizer"]
+
+
+@pytest.mark.parametrize(
+    "text", ["31.77", "{", '{"perplexity": 31.77, "data": "x"}', '{"perplexity": "low"}']
+)
+def test_a_perplexity_file_that_tells_too_little_is_refused(tmp_path, text):
+    (tmp_path / "held_out.json").write_text(text)
+
+    with pytest.raises(ConfigurationError, match="Mend or remove it"):
+        held_out(tmp_path, "meena-base")

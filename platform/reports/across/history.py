@@ -1,0 +1,88 @@
+"""One bot over time: its versions, and their scores in the studies that this person may see."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from accounts.access import visible_to
+from accounts.models import User
+from bots.models import Bot, BotVersion
+from dialogues.models import Dialogue
+from reports.across import protocols
+from reports.across.scores import ASKED_SSA, Scored, conversations, scored_by
+from studies.models import Study
+
+MOST_VERSIONS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The scores of a version in a study."""
+
+    number: int
+    study: Study
+    name: str
+    version: BotVersion
+    scored: Scored
+    transcripts: Sequence[UUID]
+
+
+def bots_of(user: User | AnonymousUser) -> QuerySet[Bot]:
+    """The bots whose history this person may see: those of their studies; admins see all."""
+    return visible_to(user, Bot.objects.all(), owner="study_bots__study__owner").distinct()
+
+
+def versions_of(bot: Bot) -> list[BotVersion]:
+    """The newest versions of the bot, oldest first."""
+    newest = bot.versions.select_related("perplexity_entered_by").order_by("-first_seen_at", "-pk")
+    return list(newest[:MOST_VERSIONS])[::-1]
+
+
+def rows(bot: Bot, versions: Sequence[BotVersion], studies: Sequence[Study]) -> list[Row]:
+    """A row for each version in each study where it has labels of SSA, in order of time.
+
+    Raises:
+        scores.TooMuchError: there are more conversations than a page may read.
+    """
+    by_pk = {version.pk: version for version in versions}
+    by_study, names = {study.pk: study for study in studies}, protocols.names(studies)
+    found = scored_by(
+        lambda conversation: (conversation.version, conversation.study),
+        (each for each in conversations(by_study, ASKED_SSA, bot=bot.pk) if each.version in by_pk),
+        ASKED_SSA,
+    )
+    transcripts = _public_ids(found)
+    in_time = sorted(found.items(), key=lambda item: (item[1].first_ended, item[0]))
+    return [
+        Row(
+            number,
+            by_study[study],
+            names[study],
+            by_pk[version],
+            scored,
+            [transcripts[pk] for pk in scored.newest_dialogues],
+        )
+        for number, ((version, study), scored) in enumerate(in_time, 1)
+    ]
+
+
+def _public_ids(found: Mapping[Any, Scored]) -> dict[int, UUID]:
+    newest = [pk for scored in found.values() for pk in scored.newest_dialogues]
+    return dict(Dialogue.objects.filter(pk__in=newest).values_list("pk", "public_id"))
+
+
+def drawn(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The rows as their chart takes them."""
+    return [
+        {
+            "number": row.number,
+            "study": row.name,
+            "version": row.version.fingerprint[:7],
+            "cells": dict(row.scored.cells),
+        }
+        for row in rows
+    ]

@@ -1,0 +1,142 @@
+"""The points of the comparisons: bot versions with their scores and perplexity or human-likeness."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bots.models import BotVersion
+from reports.across.relation import Point, relation_figures
+from reports.across.remembered import key_of, remembered
+from reports.across.scores import (
+    ASKED_HUMAN_LIKENESS,
+    ASKED_SSA,
+    SHAPE,
+    Asked,
+    Scored,
+    conversations,
+    scored_by,
+)
+from studies.models import Study
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A bot or version that has no point, and why."""
+
+    name: str
+    bot: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What a page of a relation shows."""
+
+    figures: dict[str, Any]
+    left_out: Sequence[LeftOut]
+    warnings: Sequence[str]
+
+
+def scores_of(studies: Sequence[Study], asked: Asked, by: str) -> dict[int, Scored]:
+    """By id of the bot or version (`by`), its scores over these studies; remembered until these change.
+
+    Raises:
+        scores.TooMuchError: see there.
+    """
+    seen = sorted((study.pk, study.results_version) for study in studies)
+    found: dict[int, Scored] = remembered(
+        key_of("scores", SHAPE, seen, asked.question_set, by),
+        lambda: scored_by(
+            lambda conversation: conversation.bot if by == "bot" else conversation.version,
+            conversations([pk for pk, _ in seen], asked),
+            asked,
+        ),
+    )
+    return found
+
+
+def against_perplexity(studies: Sequence[Study]) -> Pairs:
+    """SSA of each version with its perplexity. Raises `TooMuchError`."""
+    scores = scores_of(studies, ASKED_SSA, "version")
+    versions = _versions(scores)
+    names = version_names(versions)
+    known = [version for version in versions if version.perplexity is not None]
+    points = [
+        _point(names[each.pk], each.bot.name, {"value": each.perplexity}, scores[each.pk])
+        for each in sorted(known, key=lambda version: version.perplexity or 0)
+    ]
+    left_out = [
+        LeftOut(names[each.pk], each.bot.name, "no perplexity is noted") for each in versions
+        if each.perplexity is None
+    ]  # fmt: skip
+    figures = relation_figures("perplexity per token", points)
+    return Pairs(figures, left_out, incomparable(known, names))
+
+
+def against_human_likeness(studies: Sequence[Study], by: str) -> Pairs:
+    """SSA of each bot, or of each version, with its human-likeness. Raises `TooMuchError`."""
+    ssa = scores_of(studies, ASKED_SSA, by)
+    human = scores_of(studies, ASKED_HUMAN_LIKENESS, by)
+    names, slugs = _called({*ssa, *human}, by)
+    both = sorted(set(ssa) & set(human), key=lambda pk: names[pk])
+    points = [_point(names[pk], slugs[pk], human[pk].cells["human_like"], ssa[pk]) for pk in both]
+    left_out = [
+        LeftOut(names[pk], slugs[pk], "it has no labels of human-likeness in these studies" if pk in ssa
+                else "it has no labels of sensibleness and specificity in these studies")
+        for pk in sorted(set(ssa) ^ set(human), key=lambda pk: names[pk])
+    ]  # fmt: skip
+    return Pairs(relation_figures("human-likeness, percent", points), left_out, [])
+
+
+def _point(name: str, bot: str, x: Mapping[str, Any], scored: Scored) -> Point:
+    return Point(name, bot, x, scored.cells, scored.conversations, scored.labels)
+
+
+def _called(pks: set[int], by: str) -> tuple[dict[int, str], dict[int, str]]:
+    """By id, what bots or versions are called, and the names of the bots for addresses."""
+    versions = BotVersion.objects.select_related("bot")
+    if by == "version":
+        found = list(versions.filter(pk__in=pks))
+        return version_names(found), {version.pk: version.bot.name for version in found}
+    bots = {version.bot_id: version.bot for version in versions.filter(bot__in=pks)}
+    shared = Counter(bot.title for bot in bots.values())
+    names = {
+        pk: f"{bot.title} ({bot.name})" if shared[bot.title] > 1 else bot.title for pk, bot in bots.items()
+    }
+    return names, {pk: bot.name for pk, bot in bots.items()}
+
+
+def _versions(pks: Iterable[int]) -> list[BotVersion]:
+    return list(BotVersion.objects.filter(pk__in=list(pks)).select_related("bot").order_by("bot__name", "pk"))
+
+
+def version_names(versions: Sequence[BotVersion]) -> dict[int, str]:
+    """By id, titles of the bots; with the beginning of the fingerprint where a title stands for several."""
+    shared = Counter(version.bot.title for version in versions)
+    return {
+        version.pk: f"{version.bot.title} {version.fingerprint[:7]}"
+        if shared[version.bot.title] > 1
+        else version.bot.title
+        for version in versions
+    }
+
+
+def incomparable(versions: Sequence[BotVersion], names: Mapping[int, str]) -> list[str]:
+    """Why the perplexities of these versions should not be compared, each reason in a sentence."""
+    warnings = []
+    for what, notes in (
+        ("data", {each.pk: each.perplexity_data for each in versions}),
+        ("tokenizers", {each.pk: each.perplexity_tokenizer for each in versions}),
+    ):
+        of_note: dict[str, list[str]] = {}
+        for pk, note in notes.items():
+            of_note.setdefault(note, []).append(names[pk])
+        if len(of_note) > 1:
+            told = "; ".join(
+                f"{', '.join(who)}: {f'“{note}”' if note else 'not known'}" for note, who in of_note.items()
+            )
+            warnings.append(f"The perplexities belong to different {what}: {told}.")
+        elif "" in of_note:
+            warnings.append(f"It is not known to which {what} the perplexities belong.")
+    return warnings

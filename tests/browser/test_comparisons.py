@@ -1,0 +1,106 @@
+"""The comparison's pages as a researcher sees them, on a desk and on a phone."""
+
+import pytest
+from playwright.async_api import expect
+
+from accounts.models import User
+from bots.models import Bot, BotVersion
+from bots.services import record_perplexity
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.browser.test_staff_pages import sign_in
+from tests.conftest import MakeStudy
+from tests.reports.across.conftest import BOTH, NO, SENSIBLE, talk
+from tests.reports.conftest import computed
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+PLANTED = {"ann": [BOTH, BOTH, SENSIBLE], "bob": [BOTH, NO, NO], "cat": [SENSIBLE, NO, BOTH]}
+HUMAN = {"ann": [True, True, False], "bob": [True, False, False], "cat": [False, True, False]}
+PAGES = ("/compare/?study={0}&study={1}", "/compare/perplexity/?published=yes", "/compare/human-likeness/",
+         "/bots/ann/history/")  # fmt: skip
+
+
+@pytest.fixture
+def rex(rex: User) -> User:
+    rex.set_password("correct horse")
+    rex.save()
+    return rex
+
+
+@pytest.fixture
+def studies(rex: User, make_study: MakeStudy, transactional_db: None) -> list[Study]:
+    limits = {"min_turns": 2, "max_turns": 8}
+    ssa = make_study(dict.fromkeys(PLANTED, 9), title="Small talk " + "Donaudampfschifffahrt" * 3, **limits)
+    human = make_study(dict.fromkeys(PLANTED, 9), question_set="human-likeness", title="Human", **limits)
+    for n in range(9):
+        talk(ssa, {bot: labels[: 2 + n % 2] for bot, labels in PLANTED.items()})
+        talk(human, {bot: labels[: 2 + n % 2] for bot, labels in HUMAN.items()})
+    Bot.objects.filter(name="bob").update(title="Rindfleischetikettierungsüberwachungsaufgabe")
+    for value, version in enumerate(BotVersion.objects.exclude(bot__name="ann"), 1):
+        record_perplexity(version, perplexity=12.5 * value, data="test set", tokenizer="8K", by=rex)
+    for study in (ssa, human):
+        computed(study)
+    return [ssa, human]
+
+
+async def fits(visitor: Visitor) -> bool:
+    return bool(
+        await visitor.page.evaluate(
+            "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        )
+    )
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+async def test_the_pages_fit_and_can_be_read_aloud(visit: Visit, studies: list[Study], width: int) -> None:
+    visitor = await visit(viewport={"width": width, "height": 800})
+    await sign_in(visitor)
+
+    for path in PAGES:
+        await visitor.go(path.format(*(study.pk for study in studies)))
+        await expect(visitor.page.get_by_role("img").first).to_be_visible()
+        assert await visitor.flaws() == []
+        assert await fits(visitor), path
+
+
+async def test_from_a_perplexity_entered_to_the_line(visit: Visit, studies: list[Study]) -> None:
+    visitor = await visit()
+    page = visitor.page
+    await sign_in(visitor, "/compare/perplexity/")
+    await expect(page.get_by_text("No line and no correlation: Points: 2")).to_have_count(3)
+
+    await page.get_by_role("link", name="Ann", exact=True).click()
+    await page.get_by_text("Enter its perplexity").click()
+    await page.get_by_label("Perplexity").fill("8")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("alert")).to_contain_text("Say on which held-out data")
+    assert await visitor.flaws() == []
+    await page.get_by_label("Measured on").fill("test set")
+    await page.get_by_label("Tokenizer").fill("8K")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Entered by rex")).to_be_visible()
+
+    await visitor.go("/compare/perplexity/")
+    await expect(page.get_by_text("No line and no correlation")).to_have_count(0)
+    await expect(page.get_by_role("img", name="Scatter plot of SSA")).to_be_visible()
+
+
+async def test_studies_are_chosen_by_keyboard(visit: Visit, studies: list[Study]) -> None:
+    visitor = await visit()
+    page = visitor.page
+    await sign_in(visitor, "/compare/")
+    for name in ("Human", "Small talk"):
+        await page.get_by_role("checkbox", name=name).focus()
+        await page.keyboard.press("Space")
+
+    await page.keyboard.press("Enter")
+
+    await expect(page.get_by_role("heading", name="Differences between the studies")).to_be_visible()
+    await expect(page.get_by_role("img", name="Chart of the scores of each bot")).to_have_count(2)
+    assert "study=" in page.url
+    download = page.get_by_role("link", name="CSV", exact=True)
+    address = await download.get_attribute("href")
+    assert address
+    response = await page.request.get(visitor.site + address)
+    assert (await response.text()).startswith("study,study_code,bot,score")
