@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Self
 
-from chatbots.base import MAX_RESPONSE_CHARS, Bot, Context, Response, clean_response, is_blank
+from chatbots.base import MAX_RESPONSE_CHARS, Bot, Context, Failure, Response, clean_response, is_blank
 from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError, last_line
 from chatbots.health import Health, Outcome, State, Tally
 
@@ -116,7 +116,10 @@ class Resident:
             raise
         finally:
             timer.cancel()
-        return self._conclude(request, outcome)
+        response = self._conclude(request, outcome)
+        if (seconds := _held_for(request, response)) > 0:
+            await asyncio.sleep(seconds)
+        return response
 
     def respond_now(self, context: Context, *, deadline: float | None = None) -> Response:
         """`respond` for callers without an event loop: blocks the calling thread.
@@ -130,7 +133,9 @@ class Resident:
             outcome = answer.get(timeout=max(0.0, request.until - time.monotonic()))
         except Empty:
             outcome = self._late(request)
-        return self._conclude(request, outcome)
+        response = self._conclude(request, outcome)
+        time.sleep(_held_for(request, response))
+        return response
 
     def wait_loaded(self, timeout: float | None = None) -> State:
         """Block until the bot is loaded, failed or closed, or for `timeout` seconds; returns the state."""
@@ -324,6 +329,8 @@ class Resident:
         return [self._failure(why) for _ in range(asked)]
 
     def _outcome(self, response: object) -> Outcome:
+        if isinstance(response, Failure):
+            return self._failure(f"failed: {last_line(response.error)}")
         if not isinstance(response, Response):
             return self._failure(f"returned {_kind(response)} instead of a Response. Mend its respond().")
         try:
@@ -341,6 +348,11 @@ class Resident:
         with self._changed:
             self._tally.last_error = why
         return BotFailedError(f"Bot '{self.name}' {why}")
+
+
+def _held_for(request: _Request, response: Response) -> float:
+    """Seconds until the response may be handed over; never past the deadline of the request."""
+    return max(0.0, min(request.since + response.least_seconds, request.until) - time.monotonic())
 
 
 def _check(bot: object) -> None:

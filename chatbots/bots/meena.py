@@ -2,14 +2,13 @@
 
 import hashlib
 import logging
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response
+from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response, seed_of
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.registry import register
 
@@ -87,7 +86,7 @@ class MeenaBaseBot(Bot):
         }
         return {
             **super().fingerprint(),
-            "model_code": hash_of(sorted(CODE.glob("*.py"))),
+            "model_code": hash_of([*sorted(CODE.glob("*.py")), CODE.parent / "safety.py"]),
             "model": {name: hash_of([path]) for name, path in files.items()},
         }
 
@@ -120,8 +119,8 @@ def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:
 
     from chatbots.meena.checkpoint import load_checkpoint
     from chatbots.meena.responder import Responder
-    from chatbots.meena.safety import CLASSIFIERS
     from chatbots.meena.sampling import SamplingSettings
+    from chatbots.safety import CLASSIFIERS
 
     dtype = torch.bfloat16 if configuration.precision == "bf16" else torch.float32
     model, tokenizer = load_checkpoint(folder, device=torch.device(configuration.device), dtype=dtype)
@@ -140,14 +139,6 @@ def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:
         room=configuration.batch,
         fast=configuration.precision == "fast",
     )
-
-
-def seed_of(context: Context) -> int:
-    """The context's seed with the number of turns mixed in, so that one may serve a whole dialogue."""
-    if context.seed is None:
-        return secrets.randbits(64)
-    mixed = hashlib.blake2b(f"{context.seed} {len(context.turns)}".encode(), digest_size=8)
-    return int.from_bytes(mixed.digest(), "big")
 
 
 def _response(reply: Any) -> Response:
