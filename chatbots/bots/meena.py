@@ -1,6 +1,5 @@
 """Meena (base) and Meena (full): one model, two ways of choosing a reply."""
 
-import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from pydantic import Field
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response, seed_of
 from chatbots.errors import ConfigurationError, Problem
+from chatbots.hashing import hash_of
 from chatbots.registry import register
 
 CODE = Path(__file__).parents[1] / "meena"
@@ -153,12 +153,3 @@ def _response(reply: Any) -> Response:
         if candidate.removed == (reply.fallback or None)
     )
     return Response(reply.text, candidates, reply.tokens)
-
-
-def hash_of(paths: Sequence[Path]) -> str:
-    """SHA-256, in hexadecimal, of the files' contents in that order."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()

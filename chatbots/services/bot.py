@@ -149,6 +149,12 @@ def _outcome(outcome: Response | BaseException) -> Response | Failure:
     raise outcome
 
 
+_KINDS = {type(None): "nothing", bool: "a truth value", int: "a number", float: "a number"} | {
+    list: "a list",
+    dict: "an object",
+}
+
+
 def text_of(value: Any, request: Request, place: str) -> str:
     """The reply in what a service answered.
 
@@ -162,7 +168,7 @@ def text_of(value: Any, request: Request, place: str) -> str:
     """
     if isinstance(value, str):
         return value
-    kind = "nothing" if value is None else f"a {type(value).__name__}"
+    kind = _KINDS.get(type(value), "something else")
     raise ServiceError(
         f"{request.url} has {kind} in {place} instead of a text. Compare with its documentation."
     )
@@ -176,4 +182,4 @@ def object_of(value: Any, request: Request) -> Mapping[str, Any]:
     """
     if isinstance(value, dict):
         return value
-    raise ServiceError(f"{request.url} answered a JSON {type(value).__name__} instead of an object.")
+    raise ServiceError(f"{request.url} answered {_KINDS.get(type(value), 'a text')} instead of an object.")

@@ -53,7 +53,7 @@ def _nothing_is_allowed(monkeypatch):
 @pytest.mark.parametrize("address", FORBIDDEN)
 def test_an_address_that_is_not_public_is_refused(address):
     with pytest.raises(
-        ForbiddenAddressError, match="bot.example.*adds its network to TURNWISE_ALLOWED_NETWORKS"
+        ForbiddenAddressError, match=r"bot.example.*adds its network to TURNWISE_ALLOWED_NETWORKS"
     ):
         check_address("bot.example", address)
 
@@ -88,7 +88,7 @@ def test_an_allowed_network_opens_no_other(monkeypatch):
 def test_a_slip_in_the_setting_is_named_and_allows_nothing(monkeypatch):
     monkeypatch.setenv("TURNWISE_ALLOWED_NETWORKS", "10.0.0.0/8, localhost")
 
-    with pytest.raises(ForbiddenAddressError, match="'localhost'.*Write networks as 10.1.0.0/16"):
+    with pytest.raises(ForbiddenAddressError, match=r"'localhost'.*Write networks as 10.1.0.0/16"):
         check_address("bot.example", "10.0.0.1")
 
 
