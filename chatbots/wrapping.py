@@ -34,7 +34,7 @@ class InnerBot(BotConfiguration):
     )
     configuration: Annotated[
         SerializeAsAny[BotConfiguration], PlainValidator(_checked), WithJsonSchema({"type": "object"})
-    ] = Field({}, validate_default=True, description="Its settings.")  # type: ignore[assignment]
+    ] = Field({}, validate_default=True, description="Its settings.")
 
     @field_validator("adapter")
     @classmethod

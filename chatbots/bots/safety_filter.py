@@ -72,10 +72,8 @@ def load_classifier(bot: str, name: str) -> safety.SafetyClassifier:
     Raises:
         ConfigurationError: there is none of this name.
     """
-    if name in safety.CLASSIFIERS:
-        return safety.CLASSIFIERS[name]()
     try:
-        found: safety.SafetyClassifier = lab_object(name)()
+        found: safety.SafetyClassifier = (safety.CLASSIFIERS.get(name) or lab_object(name))()
     except ValueError as error:
         raise ConfigurationError(bot, [Problem("classifier", name, str(error))]) from None
     return found
