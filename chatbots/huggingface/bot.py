@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response, is_blank, seed_of
 from chatbots.errors import ConfigurationError, Problem
@@ -92,9 +93,13 @@ class ModelConfiguration(BotConfiguration):
     @model_validator(mode="after")
     def _files_are_usable(self) -> Self:
         """What can be told without fetching or loading, before anything is stored."""
-        check_name(self.source)
-        if is_local(self.source):
-            check_hash(Path(self.source).expanduser(), self.sha256)
+        try:
+            check_name(self.source)
+            if is_local(self.source):
+                check_hash(Path(self.source).expanduser(), self.sha256)
+        except ModelFilesError as error:
+            problems = (Problem("model", self.source, str(error)),)
+            raise PydanticCustomError("model_files", "has no usable model", {"problems": problems}) from None
         return self
 
 

@@ -207,30 +207,30 @@ class Decoder:
         Returns:
             One reply per prompt.
         """
-        longest = self.settings.most_tokens
-        randoms = np.concatenate([uniform_numbers(seed, count, longest) for seed in seeds])
         kind = RunningSeq2Seq if self.model.config.is_encoder_decoder else RunningCausal
-        drawing = _Drawing(len(prompts), longest)
-        self._run(kind(self.model, prompts, self.padding), torch.from_numpy(randoms), drawing)
-        return drawing.generated(self._ends)
+        return self.run(kind(self.model, prompts, self.padding), seeds, count)
 
-    def _run(self, running: Running, randoms: Tensor, drawing: _Drawing) -> None:
-        """Draw until every row has ended or is full: those that have leave the batch."""
-        randoms = randoms.to(running.scores.device)
+    def run(self, running: Running, seeds: Sequence[int], count: int = 1) -> list[Generated]:
+        """Draw until every row has ended or is full; those that have leave the batch."""
+        longest = self.settings.most_tokens
+        numbers = np.concatenate([uniform_numbers(seed, count, longest) for seed in seeds])
+        randoms = torch.from_numpy(numbers).to(running.scores.device)
+        drawing = _Drawing(len(randoms), longest)
         live = torch.arange(len(randoms), device=running.scores.device)
         seen = torch.zeros(len(randoms), dtype=torch.bool, device=running.scores.device)
-        for place in range(self.settings.most_tokens):
+        for place in range(longest):
             allowed = self._without_early_ends(running.scores, seen)
             tokens, log_probabilities = draw(allowed, randoms[live, place], running.scores, self.settings)
             drawing.add(live, place, tokens, log_probabilities)
             going = (~torch.isin(tokens, self._ending)).nonzero().squeeze(1)
-            if not len(going) or place + 1 == self.settings.most_tokens:
-                return
+            if not len(going) or place + 1 == longest:
+                break
             seen = (seen | self._shows[tokens])[going]
             if len(going) < len(live):
                 running.keep(going)
                 live = live[going]
             running.advance(tokens[going])
+        return drawing.generated(self._ends)
 
     def _without_early_ends(self, scores: Tensor, seen: Tensor) -> Tensor:
         if bool(seen.all()) or not len(self._ending):

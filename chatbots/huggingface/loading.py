@@ -53,25 +53,21 @@ def _check_device(torch: Any, device: str) -> None:
 
 
 def _why(folder: Path, kind: Kind, error: Exception) -> str:
-    text = " ".join(str(error).split())[:300]
+    text = " ".join(str(error).split())
     if "trust_remote_code" in text:
         return (
             f"{folder} can be run only with code that comes with it. If an admin has read and trusts it, "
             "TURNWISE_TRUST_REMOTE_CODE=yes allows it for every bot."
         )
-    return f"{folder} cannot be loaded as a {kind} model: {type(error).__name__}: {text}"
+    return f"{folder} cannot be loaded as a {kind} model: {type(error).__name__}: {text[:300]}"
 
 
 def _check_fit(folder: Path, model: Any, tokenizer: Any, report: Any) -> None:
     """Refuse weights that are random because the file lacks them, and a tokenizer with more tokens."""
-    missing = sorted(map(str, report["missing_keys"]))
-    mismatched = sorted(str(entry[0]) for entry in report["mismatched_keys"])
-    if missing or mismatched:
-        kind = "lack" if missing else "have another shape of"
-        first = (missing or mismatched)[0]
+    if missing := sorted(map(str, report["missing_keys"])):
         raise ModelFilesError(
-            f"{folder}: the weights {kind} {len(missing or mismatched)} tensors that config.json asks for, "
-            f"such as {first}. Give the config.json that was saved with them."
+            f"{folder}: the weights lack {len(missing)} tensors of config.json, such as {missing[0]}. "
+            "Give the config.json that was saved with them."
         )
     largest = max(tokenizer.get_vocab().values())
     rows = model.get_input_embeddings().weight.shape[0]

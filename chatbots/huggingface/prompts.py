@@ -64,10 +64,8 @@ def through_template(tokenizer: Any, turns: Sequence[Turn], room: int, *, system
     Raises:
         jinja2.TemplateError: the template refuses the dialogue in every form.
     """
-    special = re.compile(
-        "|".join(map(re.escape, sorted(tokenizer.all_special_tokens, key=len, reverse=True)))
-    )
-    harmless = [Turn(turn.speaker, special.sub("", turn.text)) for turn in turns]
+    special = re.compile("|".join(map(re.escape, tokenizer.all_special_tokens)))
+    harmless = [Turn(turn.speaker, _without(special, turn.text)) for turn in turns]
     return _fitting(lambda kept: _templated(tokenizer, kept, system), harmless, room)[-room:]
 
 
@@ -85,6 +83,13 @@ def _templated(tokenizer: Any, turns: Sequence[Turn], system: str) -> list[int]:
         else:
             return list(tokenizer(rendered, add_special_tokens=False)["input_ids"])
     raise AssertionError("the last form either returns or raises")
+
+
+def _without(special: re.Pattern[str], text: str) -> str:
+    """The text without any match, also without those that come about when others are taken out."""
+    while (shorter := special.sub("", text)) != text:
+        text = shorter
+    return text
 
 
 def _system_in_first(messages: Sequence[Message]) -> list[Message]:

@@ -1,4 +1,4 @@
-"""Small models with real files, made on the spot: weights drawn at random, tokenizers trained on a few lines."""
+"""Small models with real files, made on the spot: random weights, tokenizers trained on a few lines."""
 
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from transformers import (
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
 )
+
+torch.set_num_threads(1)  # threads only wait for each other in products this small
 
 LINES = [
     f"{a} {b} {c}{d}"
@@ -50,6 +52,9 @@ def save(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, folder: Pat
     for parameter in model.parameters():
         if parameter.dim() > 1:
             torch.nn.init.normal_(parameter, std=0.4)
+    rows = model.get_input_embeddings().weight.shape[0]
+    ends = range(rows - rows // 8, rows)  # many, so that replies have different lengths
+    model.generation_config.eos_token_id = [tokenizer.eos_token_id, *ends]
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
@@ -59,7 +64,8 @@ def save_gpt2(folder: Path, **options: int) -> str:
     """As DialoGPT: one special token, which ends turns."""
     tokenizer = byte_tokenizer(END, eos_token=END, bos_token=END)
     config = GPT2Config(
-        **{"vocab_size": len(tokenizer), "n_positions": 128, "n_embd": 32, "n_layer": 2, "n_head": 2} | options,
+        **{"vocab_size": len(tokenizer), "n_positions": 128, "n_embd": 32, "n_layer": 2, "n_head": 2}
+        | options,
         bos_token_id=tokenizer.eos_token_id,
         eos_token_id=tokenizer.eos_token_id,
     )
@@ -68,7 +74,9 @@ def save_gpt2(folder: Path, **options: int) -> str:
 
 def save_llama(folder: Path) -> str:
     """An instruction model with a strict chat template."""
-    tokenizer = byte_tokenizer("<|start|>", "<|stop|>", eos_token="<|stop|>", additional_special_tokens=["<|start|>"])
+    tokenizer = byte_tokenizer(
+        "<|start|>", "<|stop|>", eos_token="<|stop|>", additional_special_tokens=["<|start|>"]
+    )
     tokenizer.chat_template = TEMPLATE
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -87,9 +95,7 @@ def save_llama(folder: Path) -> str:
 
 def save_blenderbot(folder: Path) -> str:
     """An encoder and a decoder; texts end with the end token."""
-    tokenizer = byte_tokenizer(
-        "<pad>", "<s>", "</s>", pad_token="<pad>", bos_token="<s>", eos_token="</s>"
-    )
+    tokenizer = byte_tokenizer("<pad>", "<s>", "</s>", pad_token="<pad>", bos_token="<s>", eos_token="</s>")
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="$A </s>", special_tokens=[("</s>", tokenizer.eos_token_id)]
     )
