@@ -10,6 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
+from uuid import uuid4
 
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError, HostingError
@@ -83,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     _name(chat)
     for command in (reply, chat):
         command.add_argument(
-            "--config", default="{}", metavar="JSON", help="settings, or @FILE that holds them"
+            "--configuration", default="{}", metavar="JSON|FILE", help="settings, or a file that holds them"
         )
         command.add_argument("--seed", type=int, help="makes replies repeatable")
         command.add_argument("--verbose", action="store_true", help="show the bot's own traceback")
@@ -127,11 +128,12 @@ def _reply(options: argparse.Namespace) -> None:
 
 def _chat(options: argparse.Namespace) -> None:
     turns: list[Turn] = []
+    dialogue = uuid4().hex
     with _resident(options) as bot:
         for text in _typed_lines():
             turns.append(Turn(Speaker.HUMAN, text))
             try:
-                response = bot.respond_now(Context(tuple(turns), options.seed))
+                response = bot.respond_now(Context(tuple(turns), options.seed, dialogue))
             except HostingError as error:
                 turns.pop()
                 print(f"chatbots: {error}", file=sys.stderr)
@@ -151,7 +153,7 @@ def _typed_lines() -> Iterable[str]:
 
 def _resident(options: argparse.Namespace) -> Resident:
     """The bot, loaded: its deadline is for replies alone."""
-    settings = _settings(options.config)
+    settings = _settings(options.configuration)
     REGISTRY.configuration(options.name, settings)
     if options.deadline <= 0:
         raise UsageError(f"--deadline {options.deadline:g}: give more than 0 seconds.")
@@ -165,15 +167,15 @@ def _resident(options: argparse.Namespace) -> Resident:
 
 
 def _settings(argument: str) -> Mapping[str, Any]:
+    is_json = argument.lstrip().startswith(("{", "["))
     try:
-        text = Path(argument[1:]).read_text("utf-8") if argument.startswith("@") else argument
-        settings = json.loads(text)
+        settings = json.loads(argument if is_json else Path(argument).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"--config {argument}: {error}. Give a JSON object, or @FILE that holds one."
+            f"--configuration {argument}: {error}. Give a JSON object, or a file that holds one."
         ) from None
     if not isinstance(settings, dict):
-        raise UsageError(f'--config {argument}: not a JSON object. Write it as {{"setting": value}}.')
+        raise UsageError(f'--configuration {argument}: not a JSON object. Write it as {{"setting": value}}.')
     return settings
 
 

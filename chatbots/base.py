@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import math
 import re
+import secrets
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,10 +62,14 @@ class Context:
         seed: fixes the randomness of a reply. The same bot given the same context and seed gives the same
             response, if it can. None leaves the bot free. One seed may serve a whole dialogue: bots mix in
             the number of turns where it matters.
+        dialogue: names the dialogue that the turns are of, so that an adapter can find the session that a
+            service keeps for it; opaque, the same for all turns of one dialogue. None if the context stands
+            alone. It must not change what is answered: a bot that does not know it starts from the turns.
     """
 
     turns: tuple[Turn, ...]
     seed: int | None = None
+    dialogue: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a context with nothing to answer.
@@ -123,20 +128,40 @@ class Response:
             and cuts it after `MAX_RESPONSE_CHARS`.
         candidates: what it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot has none.
         tokens: how many tokens were generated for `text`; None if the bot does not count.
+        remarks: what a reader of the transcript should know of how it came about, as in "repetition-filter:
+            the first candidate repeats an earlier turn"; usually empty.
+        least_seconds: hosting hands the response over no sooner than this after the request, and at the
+            deadline at the latest; the caller waits, the bot does not. At least 0.
     """
 
     text: str
     candidates: tuple[Candidate, ...] = ()
     tokens: int | None = None
+    remarks: tuple[str, ...] = ()
+    least_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what is not text, where the mistake was made.
+        """Refuse what is not text or no time, where the mistake was made.
 
         Raises:
             TypeError: `text` is not a string.
+            ValueError: `least_seconds` is negative or not finite.
         """
         if not isinstance(self.text, str):
             raise TypeError(f"The text of a response is {self.text!r}, not a string. Convert it in the bot.")
+        if not 0 <= self.least_seconds < math.inf:
+            raise ValueError(f"least_seconds = {self.least_seconds}: give seconds from 0 up.")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What stands in the place of a response if one context of a batch failed and the others did not.
+
+    Attributes:
+        error: what went wrong; the caller sees its last line.
+    """
+
+    error: Exception
 
 
 class BotConfiguration(BaseModel):
@@ -190,14 +215,15 @@ class Bot(ABC):
         return 0.0
 
     @abstractmethod
-    def respond(self, contexts: Sequence[Context]) -> list[Response]:
+    def respond(self, contexts: Sequence[Context]) -> Sequence[Response | Failure]:
         """Answer each context.
 
         Args:
             contexts: between 1 and `max_batch`, of different dialogues, in no particular order.
 
         Returns:
-            One response per context, in the same order. A context gets what it would have got alone.
+            One response per context, in the same order, or a `Failure` for one that failed alone. A context
+            gets what it would have got alone.
 
         Raises:
             Exception: any. A batch that raises is asked again one context at a time, so that only the guilty
@@ -224,6 +250,18 @@ class Bot(ABC):
 
     def close(self) -> None:  # noqa: B027 - most bots hold nothing to release
         """Release memory, files and connections. Called once, on the thread that used the bot."""
+
+
+def seed_of(context: Context) -> int:
+    """The context's seed with the number of turns mixed in, so that one may serve a whole dialogue.
+
+    Returns:
+        A number in [0, 2**64); a random one if the context has no seed.
+    """
+    if context.seed is None:
+        return secrets.randbits(64)
+    mixed = hashlib.blake2b(f"{context.seed} {len(context.turns)}".encode(), digest_size=8)
+    return int.from_bytes(mixed.digest(), "big")
 
 
 def source_hash(bot: type[Bot]) -> str:
@@ -264,9 +302,10 @@ def is_blank(text: str) -> bool:
 
 
 def clean_response(response: Response) -> Response:
-    """The same response with `clean_text` applied to its text and to those of its first `MAX_CANDIDATES`."""
+    """The same response, its texts cleaned by `clean_text`, with at most `MAX_CANDIDATES` candidates."""
     candidates = tuple(
         replace(candidate, text=clean_text(candidate.text))
         for candidate in response.candidates[:MAX_CANDIDATES]
     )
-    return replace(response, text=clean_text(response.text), candidates=candidates)
+    remarks = tuple(map(clean_text, response.remarks))
+    return replace(response, text=clean_text(response.text), candidates=candidates, remarks=remarks)

@@ -1,8 +1,8 @@
 """Bots by name: `@register` puts a class in, `create_bot` loads one.
 
-Found without being listed anywhere: every module of `chatbots/bots/`, and every entry point of the group
-`turnwise.chatbots` of installed packages (its value is the module that registers the bot). They are imported
-when a name is first looked up.
+Found without being listed anywhere: every module of `chatbots/bots/`, every module of the folders in
+TURNWISE_BOT_PATH, and every entry point of the group `turnwise.chatbots` of installed packages (its value is
+the module that registers the bot). They are imported when a name is first looked up.
 """
 
 import difflib
@@ -10,16 +10,17 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import entry_points
 from threading import RLock
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
-from pydantic import SecretStr, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from chatbots import lab
 from chatbots.base import Bot, BotConfiguration
 from chatbots.errors import ConfigurationError, DuplicateBotError, Problem, UnknownBotError, last_line
 
@@ -131,8 +132,10 @@ class Registry:
         try:
             return model.model_validate(dict(settings))
         except ValidationError as error:
-            problems = [_problem(model, details) for details in error.errors(include_url=False)]
-            raise ConfigurationError(name, problems) from None
+            errors = error.errors(include_url=False)
+        raise ConfigurationError(
+            name, [problem for details in errors for problem in _problems(model, details)]
+        )
 
     def create_bot(self, name: str, settings: Mapping[str, Any] | None = None) -> Bot:
         """Load a bot; may take minutes and gigabytes.
@@ -162,7 +165,7 @@ class Registry:
         broken = "".join(f" {origin} could not be imported: {why}." for origin, why in self._broken_items())
         return (
             f"No bot is registered as '{name}'.{hint} Registered: {known}.{broken} "
-            "To add one, put a class with @register in chatbots/bots/."
+            "To add one, put a class with @register in chatbots/bots/ or in a folder of TURNWISE_BOT_PATH."
         )
 
     def _broken_items(self) -> list[tuple[str, str]]:
@@ -170,7 +173,7 @@ class Registry:
 
 
 def discover_bots() -> dict[str, str]:
-    """Import the modules of `chatbots/bots/` and the entry points of `turnwise.chatbots`.
+    """Import the modules of `chatbots/bots/`, those of the lab and the entry points of `turnwise.chatbots`.
 
     Returns:
         What could not be imported: origin → last line of the error. One broken file does not hide the others.
@@ -180,9 +183,11 @@ def discover_bots() -> dict[str, str]:
     sources: dict[str, Callable[[], object]] = {
         name: partial(importlib.import_module, name) for name in modules
     }
+    broken = lab.missing_folders()
+    sources |= {name: partial(importlib.import_module, name) for name in lab.module_names()}
     for point in entry_points(group=ENTRY_POINT_GROUP):
         sources[f"{point.value} (entry point '{point.name}')"] = point.load
-    return {origin: why for origin, load in sources.items() if (why := _error_of(load))}
+    return broken | {origin: why for origin, load in sources.items() if (why := _error_of(load))}
 
 
 def _error_of(load: Callable[[], object]) -> str:
@@ -197,22 +202,43 @@ def _origin(bot: type[Bot]) -> str:
     return f"{bot.__module__}.{bot.__qualname__}"
 
 
-def _problem(model: type[BotConfiguration], details: ErrorDetails) -> Problem:
-    field = ".".join(map(str, details["loc"])) or "configuration"
+def _problems(model: type[BaseModel], details: ErrorDetails) -> list[Problem]:
+    """What one error of pydantic says; several problems where a bot inside this bot has several."""
+    inner: Sequence[Problem] = details.get("ctx", {}).get("problems", ())
+    place = [*map(str, details["loc"])]
+    if inner:
+        return [replace(problem, field=".".join([*place, problem.field])) for problem in inner]
+    return [_problem(model, place, details)]
+
+
+def _problem(model: type[BaseModel], place: list[str], details: ErrorDetails) -> Problem:
+    field = ".".join(place) or "configuration"
     if details["type"] == "missing":
         return Problem(field, "(nothing)", "is required")
-    value = "(hidden)" if _is_secret(model, details) else _shortened(details["input"])
+    value = "(hidden)" if _is_secret(model, place) else _shortened(details["input"])
     if details["type"] == "extra_forbidden":
-        return Problem(field, value, _unknown_setting(model, field))
-    return Problem(field, value, details["msg"])
+        return Problem(field, value, _unknown_setting(_model_of(model, place), place[-1]))
+    return Problem(field, value, details["msg"].removeprefix("Value error, "))
 
 
-def _is_secret(model: type[BotConfiguration], details: ErrorDetails) -> bool:
-    field = model.model_fields.get(str(details["loc"][0])) if details["loc"] else None
-    return field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
+def _model_of(model: type[BaseModel], place: list[str]) -> type[BaseModel]:
+    """The model whose field is meant, one of those inside `model` where the path has several parts."""
+    for name in place[:-1]:
+        field = model.model_fields.get(name)
+        if field and isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            model = field.annotation
+    return model
 
 
-def _unknown_setting(model: type[BotConfiguration], field: str) -> str:
+def _is_secret(model: type[BaseModel], place: list[str]) -> bool:
+    """Whether the value is a secret, or a whole that may hold one."""
+    if not place:
+        return True
+    field = _model_of(model, place).model_fields.get(place[-1]) or model.model_fields.get(place[0])
+    return field is not None and "Secret" in str(field.annotation)
+
+
+def _unknown_setting(model: type[BaseModel], field: str) -> str:
     close = difflib.get_close_matches(field, model.model_fields, n=1)
     hint = f"did you mean '{close[0]}'? " if close else ""
     return f"unknown setting; {hint}known: {', '.join(sorted(model.model_fields)) or 'none'}"

@@ -10,34 +10,23 @@ process that uses them.
 
 import asyncio
 import logging
-import math
 import threading
 import time
-import traceback
-from collections.abc import Callable, Hashable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Self
 
-from chatbots.base import MAX_RESPONSE_CHARS, Bot, Context, Response, clean_response, is_blank
+from chatbots.base import MAX_RESPONSE_CHARS, Bot, Context, Response
 from chatbots.breaker import Breaker
+from chatbots.checks import check_bot, checked, checked_batch, last_lines
+from chatbots.continuous import ContinuousBot
 from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError, last_line
 from chatbots.health import Health, Outcome, State, Tally
 from chatbots.lines import Lines
+from chatbots.request import Request
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(slots=True, eq=False)
-class _Request:
-    context: Context
-    since: float
-    until: float
-    party: Hashable
-    deliver: Callable[[Outcome], None]
-    """Hands the outcome to the caller, who may be gone; must not raise or block."""
-    taken: bool = False
 
 
 class Resident:
@@ -72,7 +61,7 @@ class Resident:
         if min(self.queue_size, self.deadline, self.stuck_after) <= 0:
             raise ValueError(f"Bot '{name}': queue_size, deadline and stuck_after must be above 0.")
         self._load = load
-        self._queue: Lines[_Request] = Lines()
+        self._queue: Lines[Request] = Lines()
         self._changed = threading.Condition(threading.Lock())
         self._loaded = threading.Event()
         self._state = State.LOADING
@@ -122,7 +111,10 @@ class Resident:
             raise
         finally:
             timer.cancel()
-        return self._conclude(request, outcome)
+        response = self._conclude(request, outcome)
+        if (seconds := request.held_for(response)) > 0:
+            await asyncio.sleep(seconds)
+        return response
 
     def respond_now(self, context: Context, *, deadline: float | None = None) -> Response:
         """`respond` for callers without an event loop: blocks the calling thread.
@@ -136,7 +128,9 @@ class Resident:
             outcome = answer.get(timeout=max(0.0, request.until - time.monotonic()))
         except Empty:
             outcome = self._late(request)
-        return self._conclude(request, outcome)
+        response = self._conclude(request, outcome)
+        time.sleep(request.held_for(response))
+        return response
 
     def wait_loaded(self, timeout: float | None = None) -> State:
         """Block until the bot is loaded, failed or closed, or for `timeout` seconds; returns the state."""
@@ -191,10 +185,10 @@ class Resident:
         deadline: float | None,
         party: Hashable,
         deliver: Callable[[Outcome], None],
-    ) -> _Request:
+    ) -> Request:
         now = time.monotonic()
         until = now + (self.deadline if deadline is None else deadline)
-        request = _Request(context, now, until, party, deliver)
+        request = Request(context, now, until, party, deliver)
         with self._changed:
             refusal = self._refusal()
             if refusal is None:
@@ -228,17 +222,17 @@ class Resident:
             )
         return None
 
-    def _late(self, request: _Request) -> BotLateError:
+    def _late(self, request: Request) -> BotLateError:
         loading = " It was still loading." if self._state is State.LOADING else ""
         limit = request.until - request.since
         return BotLateError(f"Bot '{self.name}' did not answer within {limit:g} s.{loading} Try again.")
 
-    def _remove(self, request: _Request) -> None:
+    def _remove(self, request: Request) -> None:
         """Take a request that nobody waits for out of the queue. The caller holds the lock."""
         if not request.taken:
             self._queue.remove(request.party, request)
 
-    def _conclude(self, request: _Request, outcome: Outcome) -> Response:
+    def _conclude(self, request: Request, outcome: Outcome) -> Response:
         """Count the outcome of a request that its caller has received; return or raise it."""
         with self._changed:
             self._remove(request)
@@ -261,9 +255,12 @@ class Resident:
         bot = self._loaded_bot()
         if bot is None:
             return
-        max_batch, max_wait = bot.max_batch, bot.max_wait
-        while batch := self._next_batch(max_batch, max_wait):
-            self._serve(bot, batch)
+        if isinstance(bot, ContinuousBot):
+            while self._state is not State.CLOSED:
+                self._serve_continuously(bot)
+        else:
+            while batch := self._next_batch(bot.max_batch, bot.max_wait):
+                self._serve(bot, batch)
         try:
             bot.close()
         except Exception:
@@ -272,7 +269,7 @@ class Resident:
     def _loaded_bot(self) -> Bot | None:
         try:
             bot = self._load()
-            _check(bot)
+            check_bot(bot)
         except BaseException as error:  # a bot that calls sys.exit() must not leave its callers waiting
             self._leave_loading(State.FAILED, error)
             return None
@@ -284,21 +281,26 @@ class Resident:
             if self._state is State.LOADING:  # not closed in the meantime
                 self._state = state
             if error is not None:
-                self._load_error, self._tally.last_error = last_line(error), _last_lines(error)
+                self._load_error, self._tally.last_error = last_line(error), last_lines(error)
                 self._fail_waiting(f"Bot '{self.name}' could not be loaded: {self._load_error}")
         self._loaded.set()
 
-    def _next_batch(self, max_batch: int, max_wait: float) -> list[_Request]:
+    def _next_batch(self, max_batch: int, max_wait: float) -> list[Request]:
         """Wait for requests and take up to `max_batch` of them; empty once the resident is closed."""
         with self._changed:
-            batch: list[_Request] = []
+            batch: list[Request] = []
             while not batch and self._state is not State.CLOSED:
                 self._changed.wait_for(lambda: self._queue or self._state is State.CLOSED)
                 self._let_fill(max_batch, max_wait)  # whoever was there may have left meanwhile
-                batch = [self._queue.popleft() for _ in range(min(max_batch, len(self._queue)))]
-            for request in batch:
-                request.taken = True
+                batch = self._take(max_batch)
             return batch
+
+    def _take(self, most: int) -> list[Request]:
+        """Take what waits, up to so many. The caller holds the lock."""
+        batch = [self._queue.popleft() for _ in range(min(most, len(self._queue)))]
+        for request in batch:
+            request.taken = True
+        return batch
 
     def _let_fill(self, max_batch: int, max_wait: float) -> None:
         """Wait for a full batch, `max_wait` seconds at most. The caller holds the lock."""
@@ -306,7 +308,7 @@ class Resident:
         while 0 < len(self._queue) < max_batch and (left := until - time.monotonic()) > 0:
             self._changed.wait(left)
 
-    def _serve(self, bot: Bot, batch: list[_Request]) -> None:
+    def _serve(self, bot: Bot, batch: list[Request]) -> None:
         """Compute and deliver. A batch that fails is asked again one by one, to fail only the guilty."""
         batch = [request for request in batch if request.until > time.monotonic()]
         if not batch:
@@ -320,7 +322,7 @@ class Resident:
         for request, outcome in zip(batch, outcomes, strict=True):
             request.deliver(outcome)
 
-    def _judge(self, batch: list[_Request], outcomes: list[Outcome]) -> None:
+    def _judge(self, batch: list[Request], outcomes: list[Outcome]) -> None:
         """A call of the bot went well if it answered anybody in time."""
         now = time.monotonic()
         with self._changed:
@@ -333,65 +335,65 @@ class Resident:
     def _attempt(self, bot: Bot, contexts: list[Context]) -> list[Outcome] | None:
         """One outcome per context; None if several contexts failed together and one may be to blame."""
         try:
-            responses = self._call(bot, contexts)
+            with self._busy(len(contexts)):
+                returned = bot.respond(contexts)
         except BaseException as error:
             logger.warning("Bot '%s' failed; contexts: %d.", self.name, len(contexts), exc_info=True)
             return None if len(contexts) > 1 else [self._failure(f"failed: {last_line(error)}")]
-        return self._outcomes(responses, len(contexts))
+        return [self._outcome(each) for each in checked_batch(returned, len(contexts))]
 
-    def _call(self, bot: Bot, contexts: list[Context]) -> object:
+    def _serve_continuously(self, bot: ContinuousBot) -> None:
+        """Answer until the resident is closed or the bot fails; newcomers join between two steps."""
+        answering, under_way = bot.answering(), dict[int, Request]()
+        joining: list[Request] = []
+        try:
+            while under_way or self._state is not State.CLOSED:
+                joining = self._joining(answering.room) if under_way else self._next_batch(answering.room, 0)
+                with self._busy(len(under_way) + len(joining)):
+                    if joining:
+                        keys = answering.admit([request.context for request in joining])
+                        under_way |= dict(zip(keys, joining, strict=True))
+                        joining = []
+                    done = answering.step()
+                for key, returned in done.items():
+                    self._end(under_way.pop(key), self._outcome(returned))
+        except BaseException:
+            requests = [*under_way.values(), *joining]
+            logger.warning("Bot '%s' failed; contexts: %d.", self.name, len(requests), exc_info=True)
+            for request in requests:
+                self._serve(bot, [request])
+
+    def _joining(self, room: int) -> list[Request]:
+        """Who waits now, without waiting for anybody, and without those who have given up."""
         with self._changed:
-            self._tally.batches.append(len(contexts))
+            now = time.monotonic()
+            return [request for request in self._take(room) if request.until > now]
+
+    def _end(self, request: Request, outcome: Outcome) -> None:
+        self._judge([request], [outcome])
+        request.deliver(outcome)
+
+    @contextmanager
+    def _busy(self, contexts: int) -> Iterator[None]:
+        """The bot computes for so many contexts; it is stuck if that takes too long."""
+        with self._changed:
+            self._tally.batches.append(contexts)
         self._busy_since = time.monotonic()
         try:
-            return bot.respond(contexts)
+            yield
         finally:
             self._busy_since = None
 
-    def _outcomes(self, responses: object, asked: int) -> list[Outcome]:
-        """One outcome per context, whatever the bot returned."""
-        if not isinstance(responses, list | tuple):
-            why = f"returned {_kind(responses)} instead of a list of responses. Mend its respond()."
-        elif len(responses) != asked:
-            why = f"returned {len(responses)} responses for {asked} contexts. Mend its respond()."
-        else:
-            return [self._outcome(response) for response in responses]
-        return [self._failure(why) for _ in range(asked)]
-
-    def _outcome(self, response: object) -> Outcome:
-        if not isinstance(response, Response):
-            return self._failure(f"returned {_kind(response)} instead of a Response. Mend its respond().")
-        try:
-            clean = clean_response(response)
-        except Exception as error:
-            return self._failure(f"returned a malformed response: {last_line(error)}")
-        if is_blank(clean.text):
-            return self._failure("answered nothing: its text has no visible character.")
-        if len(response.text) > MAX_RESPONSE_CHARS:
+    def _outcome(self, returned: object) -> Outcome:
+        outcome = checked(returned)
+        if isinstance(outcome, str):
+            return self._failure(outcome)
+        if isinstance(returned, Response) and len(returned.text) > MAX_RESPONSE_CHARS:
             with self._changed:
                 self._tally.cut += 1
-        return clean
+        return outcome
 
     def _failure(self, why: str) -> BotFailedError:
         with self._changed:
             self._tally.last_error = why
         return BotFailedError(f"Bot '{self.name}' {why}")
-
-
-def _check(bot: object) -> None:
-    if not isinstance(bot, Bot):
-        raise TypeError(f"What was loaded is {_kind(bot)}, not a Bot. Return an instance of a Bot subclass.")
-    if bot.max_batch < 1 or not 0 <= bot.max_wait < math.inf:
-        raise ValueError(
-            f"The bot has max_batch = {bot.max_batch} and max_wait = {bot.max_wait}. "
-            "Give at least 1, and seconds from 0 up."
-        )
-
-
-def _last_lines(error: BaseException) -> str:
-    """The end of the traceback: the last place in the code and the error itself."""
-    return "".join(traceback.format_exception(error)[-2:]).strip()
-
-
-def _kind(value: object) -> str:
-    return f"a {type(value).__name__}"

@@ -1,17 +1,17 @@
 """Meena (base) and Meena (full): one model, two ways of choosing a reply."""
 
-import hashlib
 import json
 import logging
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response
+from chatbots.base import BotConfiguration, Candidate, Context, Failure, Response, seed_of
+from chatbots.continuous import Answering, ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
+from chatbots.hashing import hash_of
 from chatbots.registry import register
 
 CODE = Path(__file__).parents[1] / "meena"
@@ -47,8 +47,27 @@ class MeenaConfiguration(BotConfiguration):
     batch: int = Field(8, ge=1, description="Dialogues that are answered together, at most.")
 
 
+class _Answering(Answering):
+    """Translates between hosting and a `chatbots.meena.responder.ReplyStream`."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    @property
+    def room(self) -> int:
+        return int(self._stream.room)
+
+    def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
+        conversations = [[turn.text for turn in context.turns] for context in contexts]
+        keys: list[int] = self._stream.admit(conversations, [seed_of(context) for context in contexts])
+        return keys
+
+    def step(self) -> dict[int, Response | Failure]:
+        return {key: _response(reply) for key, reply in self._stream.step().items()}
+
+
 @register("meena-base")
-class MeenaBaseBot(Bot):
+class MeenaBaseBot(ContinuousBot):
     """Evolved Transformer that draws 20 replies and says the likeliest: Meena (base).
 
     Source: Adiwardana et al. 2020, arXiv:2001.09977, section 3.4.
@@ -79,11 +98,9 @@ class MeenaBaseBot(Bot):
         """As configured."""
         return self._batch
 
-    def respond(self, contexts: Sequence[Context]) -> list[Response]:
-        """The best of the samples drawn for each context; see `chatbots.meena.responder` for the fallback."""
-        conversations = [[turn.text for turn in context.turns] for context in contexts]
-        replies = self._responder.reply(conversations, [seed_of(context) for context in contexts])
-        return [_response(reply) for reply in replies]
+    def answering(self) -> Answering:
+        """Samples of several contexts drawn token by token; `chatbots.meena.responder` has the fallback."""
+        return _Answering(self._responder.stream())
 
     def fingerprint(self) -> Mapping[str, object]:
         """As of every bot, the hashes of the model's code, weights and tokenizer, its perplexity if told."""
@@ -92,7 +109,7 @@ class MeenaBaseBot(Bot):
         }
         return {
             **super().fingerprint(),
-            "model_code": hash_of(sorted(CODE.glob("*.py"))),
+            "model_code": hash_of([*sorted(CODE.glob("*.py")), CODE.parent / "safety.py"]),
             "model": {name: hash_of([path]) for name, path in files.items()},
             **({"perplexity": self._held_out} if self._held_out else {}),
         }
@@ -147,8 +164,8 @@ def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:
 
     from chatbots.meena.checkpoint import load_checkpoint
     from chatbots.meena.responder import Responder
-    from chatbots.meena.safety import CLASSIFIERS
     from chatbots.meena.sampling import SamplingSettings
+    from chatbots.safety import CLASSIFIERS
 
     dtype = torch.bfloat16 if configuration.precision == "bf16" else torch.float32
     model, tokenizer = load_checkpoint(folder, device=torch.device(configuration.device), dtype=dtype)
@@ -169,14 +186,6 @@ def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:
     )
 
 
-def seed_of(context: Context) -> int:
-    """The context's seed with the number of turns mixed in, so that one may serve a whole dialogue."""
-    if context.seed is None:
-        return secrets.randbits(64)
-    mixed = hashlib.blake2b(f"{context.seed} {len(context.turns)}".encode(), digest_size=8)
-    return int.from_bytes(mixed.digest(), "big")
-
-
 def _response(reply: Any) -> Response:
     """With the candidates that the reply was chosen from: those not removed, or those of the fallback."""
     if reply.fallback:
@@ -189,12 +198,3 @@ def _response(reply: Any) -> Response:
         if candidate.removed == (reply.fallback or None)
     )
     return Response(reply.text, candidates, reply.tokens)
-
-
-def hash_of(paths: Sequence[Path]) -> str:
-    """SHA-256, in hexadecimal, of the files' contents in that order."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()

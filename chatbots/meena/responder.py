@@ -8,15 +8,15 @@ only repetitive (repeating is a blemish, harm is not); else a fixed sentence. Wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, NamedTuple
 
 from chatbots.meena.model import Meena
 from chatbots.meena.precision import fast_products
 from chatbots.meena.repetition import repeats
-from chatbots.meena.safety import AllowEverything, SafetyClassifier
-from chatbots.meena.sampling import Sample, SamplingSettings, rank, sample_all
+from chatbots.meena.sampling import Sample, SampleStream, SamplingSettings, rank, sample_all
 from chatbots.meena.tokenizer import Tokenizer
+from chatbots.safety import AllowEverything, SafetyClassifier
 
 NOTHING_LEFT = "Let's talk about something else. What do you like to do?"
 
@@ -104,9 +104,17 @@ class Responder:
         with fast_products() if self.fast else nullcontext():
             samples = sample_all(self.model, contexts, seeds, self.settings, room=self.room)
         return [
-            choose(self._judge(drawn, turns), dropped_turns=fit.dropped)
+            self.judged(drawn, turns, fit.dropped)
             for drawn, turns, fit in zip(samples, conversations, fits, strict=True)
         ]
+
+    def stream(self) -> ReplyStream:
+        """Replies to conversations that join while others are being replied to."""
+        return ReplyStream(self)
+
+    def judged(self, samples: Sequence[Sample], turns: Sequence[str], dropped: int) -> Reply:
+        """The reply from what was drawn for a conversation, of which that many turns did not fit."""
+        return choose(self._judge(samples, turns), dropped_turns=dropped)
 
     def _judge(self, samples: Sequence[Sample], turns: Sequence[str]) -> list[Candidate]:
         ranked = rank(samples, self.settings.rank_by)
@@ -129,6 +137,47 @@ class Responder:
         if is_unsafe:
             return "unsafe"
         return "repetition" if self.avoid_repetition and repeats(text, turns) else None
+
+
+class ReplyStream:
+    """Conversations that are being replied to, each as far as its samples have come.
+
+    Args:
+        responder: whose model, decoding and `room` apply.
+    """
+
+    def __init__(self, responder: Responder) -> None:
+        self._responder = responder
+        self._samples = SampleStream(responder.model, responder.settings, room=responder.room)
+        self._open: dict[int, tuple[Sequence[str], int]] = {}
+
+    @property
+    def room(self) -> int:
+        """Conversations that can join now."""
+        return self._samples.room
+
+    def admit(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[int]:
+        """Let conversations join, at most `room`; arguments as of `Responder.reply`.
+
+        Returns:
+            A key for each, by which `step` returns its reply.
+        """
+        tokenizer, length = self._responder.tokenizer, self._responder.model.config.context_length
+        fits = [tokenizer.context(turns, length=length) for turns in conversations]
+        with self._products():
+            keys = self._samples.admit([fit.tokens for fit in fits], seeds)
+        for key, turns, fit in zip(keys, conversations, fits, strict=True):
+            self._open[key] = turns, fit.dropped
+        return keys
+
+    def step(self) -> dict[int, Reply]:
+        """Draw one more token of every sample; the replies that are done now, by key."""
+        with self._products():
+            done = self._samples.step()
+        return {key: self._responder.judged(drawn, *self._open.pop(key)) for key, drawn in done.items()}
+
+    def _products(self) -> AbstractContextManager[None]:
+        return fast_products() if self._responder.fast else nullcontext()
 
 
 def choose(candidates: Sequence[Candidate], *, dropped_turns: int = 0) -> Reply:

@@ -1,6 +1,7 @@
 """What every registered bot must do, whatever it is; a new bot is tested here without a line of test."""
 
 import json
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import given, settings
@@ -8,10 +9,69 @@ from hypothesis import strategies as st
 
 from chatbots.base import Context, Response, Speaker, Turn, is_blank
 from chatbots.registry import create_bot, describe, registered_names
+from tests.chatbots.local_service import Received, Sent, running
+from tests.chatbots.tiny_models import save_blenderbot, save_gpt2, save_llama
 
-# Bots that need more than their defaults to be made: name → settings.
-SETTINGS = {"meena-base": {"samples": 2}, "meena-full": {"samples": 2}}
-BOTS = {name: create_bot(name, SETTINGS.get(name)) for name in registered_names()}
+LAB = """
+class Repeater:
+    def handle_messages(self, messages):
+        return f"You said {messages[-1]!r}."
+
+class Classifier:
+    def asks(self, texts):
+        return ["robot" in text for text in texts]
+"""
+INNER = {"adapter": "eliza", "configuration": {}}
+
+
+def speak_every_protocol(received: Received) -> Sent:
+    """Answers as any of the services does; the same to the same request."""
+    said = received.query.get("input", "")
+    if received.json:
+        said = str(received.json.get("messages") or received.json.get("text"))
+    choices = [{"message": {"role": "assistant", "content": f"You said {said}."}}]
+    answer = f"You said {said}."
+    return Sent(
+        {"choices": choices, "model": "m", "reply": answer, "sys": answer, "output": answer, "cs": "c"}
+    )
+
+
+@pytest.fixture(scope="module")
+def needs(tmp_path_factory):
+    """Bots that need more than their defaults to be made: name → settings."""
+    folder = tmp_path_factory.mktemp("every_bot")
+    (folder / "repeater.py").write_text(LAB)
+    with ExitStack() as stack:
+        service = stack.enter_context(running(speak_every_protocol))
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setenv("TURNWISE_ALLOWED_NETWORKS", "127.0.0.0/8")
+        patch.setenv("TURNWISE_BOT_PATH", str(folder))
+        gpt2, small = save_gpt2(folder / "gpt2"), {"most_tokens": 8}
+        yield {
+            "meena-base": {"samples": 2},
+            "meena-full": {"samples": 2},
+            "openai-chat": {"base_url": service.url, "model": "m"},
+            "http": {"url": service.url},
+            "dialcrowd": {"base_url": service.url},
+            "cleverbot": {"address": service.url, "api_key": "k"},
+            "dialogpt": {"model": gpt2} | small,
+            "huggingface-causal": {"model": gpt2, "samples": 2} | small,
+            "huggingface-chat": {"model": save_llama(folder / "llama")} | small,
+            "huggingface-seq2seq": {"model": save_blenderbot(folder / "blenderbot")} | small,
+            "neural-chat": {"path": "repeater:Repeater"},
+            "identity-guard": {"bot": INNER, "classifier": "repeater:Classifier"},
+            "repetition-filter": {"bot": INNER},
+            "safety-filter": {"bot": INNER},
+            "latency-floor": {"bot": INNER},
+        }
+
+
+@pytest.fixture(scope="module", params=registered_names())
+def bot(request, needs):
+    bot = create_bot(request.param, needs.get(request.param))
+    yield bot
+    bot.close()
+
 
 texts = st.one_of(
     st.text(max_size=60), st.sampled_from(["", " ", "👍", "100%", "%1 %2", "I am", "Why?", "I need\n"])
@@ -19,10 +79,7 @@ texts = st.one_of(
 turns = st.builds(Turn, st.sampled_from(Speaker), texts)
 contexts = st.builds(Context, st.lists(turns, min_size=1, max_size=6).map(tuple), st.integers(0, 2**63))
 
-every_bot = pytest.mark.parametrize("bot", BOTS.values(), ids=BOTS.keys())
 
-
-@every_bot
 @given(context=contexts)
 @settings(deadline=None, max_examples=25)
 def test_answers_any_context_with_something_to_see(bot, context):
@@ -32,14 +89,12 @@ def test_answers_any_context_with_something_to_see(bot, context):
     assert not is_blank(response.text)
 
 
-@every_bot
 @given(context=contexts)
 @settings(deadline=None, max_examples=25)
 def test_gives_the_same_answer_to_the_same_context_and_seed(bot, context):
     assert bot.respond([context]) == bot.respond([context])
 
 
-@every_bot
 @given(batch=st.lists(contexts, min_size=1, max_size=5))
 @settings(deadline=None, max_examples=25)
 def test_answers_a_batch_as_it_answers_each_alone(bot, batch):
@@ -49,16 +104,16 @@ def test_answers_a_batch_as_it_answers_each_alone(bot, batch):
     assert together == [bot.respond([context])[0].text for context in batch]
 
 
-@every_bot
-def test_has_a_fingerprint_that_is_json_and_equal_for_an_equal_bot(bot):
+def test_has_a_fingerprint_that_is_json_and_equal_for_an_equal_bot(bot, needs):
     fingerprint = bot.fingerprint()
+    again = create_bot(bot.name, needs.get(bot.name))
 
     assert json.loads(json.dumps(fingerprint)) == fingerprint
     assert fingerprint["adapter"] == bot.name
-    assert fingerprint == create_bot(bot.name, SETTINGS.get(bot.name)).fingerprint()
+    assert fingerprint == again.fingerprint()
+    again.close()
 
 
-@every_bot
 def test_has_a_summary_and_a_description_of_every_setting(bot):
     description = describe(bot.name)
 

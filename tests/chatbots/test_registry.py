@@ -34,10 +34,10 @@ def registry():
     return registry
 
 
-def run_python(*arguments, path):
+def run_python(*arguments, path, **environment):
     return subprocess.run(
         [sys.executable, *arguments],
-        env={"PYTHONPATH": f"{ROOT}:{path}"},
+        env={"PYTHONPATH": f"{ROOT}:{path}", **environment},
         cwd=path,
         capture_output=True,
         text=True,
@@ -175,3 +175,39 @@ def test_listing_bots_imports_no_heavy_library(tmp_path):
     )
 
     assert done.stdout == "[]\n"
+
+
+LAB_BOT = """
+from chatbots.base import Bot, Response
+from chatbots.registry import register
+from .shared import ANSWER
+
+@register("labbot")
+class LabBot(Bot):
+    '''Works in a lab.'''
+
+    def respond(self, contexts):
+        return [Response(ANSWER) for _ in contexts]
+"""
+
+
+def test_bots_of_a_labs_own_folder_are_found_and_a_broken_one_hides_none(tmp_path):
+    lab = tmp_path / "lab"
+    lab.mkdir()
+    (lab / "random.py").write_text(LAB_BOT)  # hides no module of Python
+    (lab / "shared.py").write_text("ANSWER = 'from the lab'\n")
+    (lab / "torn.py").write_text("def (\n")
+    path = f"{lab}:{tmp_path / 'absent'}"
+
+    listed = run_python("-m", "chatbots", "list", path=tmp_path, TURNWISE_BOT_PATH=path)
+    said = run_python(
+        "-m", "chatbots", "reply", "labbot", "--context", "Hi", path=tmp_path, TURNWISE_BOT_PATH=path
+    )
+
+    assert "labbot Works in a lab." in " ".join(listed.stdout.split())
+    assert "turnwise_lab.torn could not be imported: " in listed.stderr
+    assert (
+        f"TURNWISE_BOT_PATH={tmp_path / 'absent'} could not be imported: there is no such folder"
+        in listed.stderr
+    )
+    assert said.stdout == "from the lab\n"

@@ -40,7 +40,7 @@ def test_reply_takes_settings_from_a_file(tmp_path, capsys):
     path = tmp_path / "settings.json"
     path.write_text('{"replies": ["from a file"]}')
 
-    assert main(["reply", "scripted", "--context", "Hi", "--config", f"@{path}"]) == 0
+    assert main(["reply", "scripted", "--context", "Hi", "--conf", str(path)]) == 0
 
     assert capsys.readouterr().out == "from a file\n"
 
@@ -56,7 +56,7 @@ def test_the_seed_makes_a_reply_repeatable(capsys):
 def test_chat_keeps_the_dialogue(capsys, type_lines):
     type_lines("Hi", "Well", "So")
 
-    assert main(["chat", "scripted", "--config", '{"replies": ["one", "two"]}']) == 0
+    assert main(["chat", "scripted", "--configuration", '{"replies": ["one", "two"]}']) == 0
 
     assert capsys.readouterr().out == "scripted: one\nscripted: two\nscripted: one\n"
 
@@ -65,7 +65,7 @@ def test_chat_goes_on_after_a_failure_with_the_same_turn(capsys, type_lines):
     type_lines("Hi", "Hi")
     settings = '{"replies": ["one"], "fail_on": [1], "fail_times": 1}'
 
-    assert main(["chat", "scripted", "--config", settings]) == 0
+    assert main(["chat", "scripted", "--configuration", settings]) == 0
 
     captured = capsys.readouterr()
     assert captured.out == "scripted: one\n"
@@ -76,14 +76,26 @@ def test_chat_goes_on_after_a_failure_with_the_same_turn(capsys, type_lines):
     ("arguments", "message"),
     [
         (["describe", "genric"], "Did you mean 'generic'?"),
-        (["reply", "generic", "--context", "Hi", "--config", "[1"], "--config [1: Expecting"),
-        (["reply", "generic", "--context", "Hi", "--config", "[1]"], "not a JSON object"),
-        (["reply", "generic", "--context", "Hi", "--config", "@/no/such"], "No such file"),
+        (["reply", "generic", "--context", "Hi", "--configuration", "[1"], "--configuration [1: Expecting"),
+        (["reply", "generic", "--context", "Hi", "--configuration", "[1]"], "not a JSON object"),
+        (["reply", "generic", "--context", "Hi", "--configuration", "/no/such"], "No such file"),
         (["reply", "generic", "--context", "Hi", "--deadline", "0"], "more than 0 seconds"),
-        (["reply", "scripted", "--context", "Hi", "--config", '{"seconds": -1}'], "seconds = -1"),
-        (["reply", "scripted", "--context", "Hi", "--config", '{"fail_on": [1]}'], "Turn 1 was configured"),
+        (["reply", "scripted", "--context", "Hi", "--conf", '{"seconds": -1}'], "seconds = -1"),
         (
-            ["reply", "scripted", "--context", "Hi", "--config", '{"seconds": 1}', "--deadline", "0.01"],
+            ["reply", "scripted", "--context", "Hi", "--conf", '{"fail_on": [1]}'],
+            "Turn 1 was configured",
+        ),
+        (
+            [
+                "reply",
+                "scripted",
+                "--context",
+                "Hi",
+                "--configuration",
+                '{"seconds": 1}',
+                "--deadline",
+                "0.01",
+            ],
             "did not answer",
         ),
     ],

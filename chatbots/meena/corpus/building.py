@@ -31,8 +31,8 @@ from chatbots.meena.corpus.filters import FILTERS, Candidate, reason_to_remove, 
 from chatbots.meena.corpus.reading import Message, ReadingReport, Tree, read_trees
 from chatbots.meena.corpus.shards import ShardWriter
 from chatbots.meena.corpus.sketch import CountSketch
-from chatbots.meena.safety import CLASSIFIERS, SafetyClassifier
 from chatbots.meena.tokenizer import Tokenizer
+from chatbots.safety import CLASSIFIERS, SafetyClassifier
 
 TREES_AT_ONCE = 256
 BELOW = "below a removed one"

@@ -3,8 +3,7 @@ import json
 import pytest
 import torch
 
-from chatbots.base import Context
-from chatbots.bots.meena import seed_of
+from chatbots.base import Context, seed_of
 from chatbots.errors import ConfigurationError
 from chatbots.meena.checkpoint import save_checkpoint
 from chatbots.meena.config import MeenaConfig

@@ -15,9 +15,9 @@ from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.repetition import longest_common_subsequence, repeats, words
 from chatbots.meena.responder import NOTHING_LEFT, Candidate, Responder, choose
-from chatbots.meena.safety import AllowEverything, ProfanityCheck
 from chatbots.meena.sampling import SamplingSettings
 from chatbots.meena.tokenizer import Tokenizer
+from chatbots.safety import AllowEverything, ProfanityCheck
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "meena.md"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "meena"

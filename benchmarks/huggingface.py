@@ -1,0 +1,137 @@
+"""How much decoding dialogues together gains: a causal model of about 30M parameters on the CPU.
+
+    python benchmarks/huggingface.py [--dialogues 16] [--tokens 32] [--repeats 5]
+
+Builds a GPT-2 with random weights, real files and the bot around them; answers the same contexts together,
+one after another, and with `transformers.generate` in one padded batch, in the same run. Greedy, so that the
+replies can be compared token for token. Prints JSON; times are medians in seconds.
+"""
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+from chatbots.base import Context
+from chatbots.registry import create_bot
+
+END = "<|endoftext|>"
+WORDS = ["I", "you", "we", "like", "hate", "the", "a", "red", "big", "old", "cat", "dog", "house", "."]
+
+
+def save_model(folder: Path) -> int:
+    """Write a GPT-2 of about 30M parameters and a byte-level tokenizer; returns the number of parameters."""
+    trained = Tokenizer(models.BPE())
+    trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trained.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trained.train_from_iterator(
+        [" ".join(WORDS)] * 10, trainers.BpeTrainer(special_tokens=[END], initial_alphabet=alphabet)
+    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=trained, eos_token=END)
+    torch.manual_seed(0)
+    config = GPT2Config(
+        vocab_size=20_000,
+        n_embd=512,
+        n_layer=6,
+        n_head=8,
+        bos_token_id=0,
+        eos_token_id=0,
+        initializer_range=0.2,
+    )
+    model = GPT2LMHeadModel(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def contexts_of(number: int) -> list[Context]:
+    """Dialogues of one to seven turns of different lengths."""
+    said = [" ".join(WORDS[(n + k) % len(WORDS)] for k in range(4 + n % 9)) for n in range(number + 7)]
+    return [Context.from_texts(said[n : n + 1 + n % 7], seed=n) for n in range(number)]
+
+
+def seconds_of(repeats: int, work: Callable[[], Any]) -> float:
+    """Median time of some work, after one run that is not counted."""
+    work()
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return float(np.median(times))
+
+
+def generate(bot: Any, prompts: list[list[int]], tokens: int) -> Any:
+    """The same with transformers' own decoding, one padded batch."""
+    longest = max(map(len, prompts))
+    ids = torch.tensor([[0] * (longest - len(prompt)) + prompt for prompt in prompts])
+    mask = torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
+    with torch.inference_mode():
+        return bot.model.generate(
+            ids,
+            attention_mask=mask,
+            do_sample=False,
+            max_new_tokens=tokens,
+            pad_token_id=0,
+            min_new_tokens=tokens,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dialogues", type=int, default=16)
+    parser.add_argument("--tokens", type=int, default=32)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        parameters = save_model(Path(folder))
+        bot: Any = create_bot(
+            "huggingface-causal",
+            {"model": folder, "greedy": True, "most_tokens": options.tokens, "batch": options.dialogues},
+        )
+    contexts = contexts_of(options.dialogues)
+    prompts = [bot.prompt(context, bot.room()) for context in contexts]
+    together = bot.respond(contexts)
+    alone = [bot.respond([context])[0] for context in contexts]
+    times = {
+        "together": seconds_of(options.repeats, lambda: bot.respond(contexts)),
+        "one_after_another": seconds_of(
+            options.repeats, lambda: [bot.respond([context]) for context in contexts]
+        ),
+        "transformers_generate_together": seconds_of(
+            options.repeats, lambda: generate(bot, prompts, options.tokens)
+        ),
+    }
+    print(
+        json.dumps(
+            {
+                "parameters": parameters,
+                "dialogues": options.dialogues,
+                "tokens_of_replies": [response.tokens for response in together],
+                "same_replies_as_alone": together == alone,
+                "seconds": {name: round(seconds, 3) for name, seconds in times.items()},
+                "gain": round(times["one_after_another"] / times["together"], 2),
+                "against_generate": round(times["transformers_generate_together"] / times["together"], 2),
+                "threads": torch.get_num_threads(),
+                "torch": torch.__version__,
+                "machine": platform.machine(),
+            },
+            indent=1,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Any service that answers JSON: what is sent is a template, where the reply stands is a JSON Pointer."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
+
+from chatbots.base import Context, Response, seed_of
+from chatbots.messages import messages_of
+from chatbots.registry import register
+from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, text_of
+from chatbots.services.client import Request, ServiceError
+from chatbots.services.pointer import at_pointer, check_pointer
+
+PLACEHOLDERS = ("text", "turns", "messages", "dialogue", "seed")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+_NOT_YOURS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "cookie"}
+)
+
+
+@register("http")
+class HTTPBot(ServiceBot):
+    """Any service that answers JSON over HTTP: a template says what is sent, a pointer where the reply is."""
+
+    class Configuration(ServiceConfiguration):
+        """What is sent, and where the reply stands."""
+
+        url: ServiceURL = Field(
+            title="URL", description="Where requests go.", examples=["https://bot.example.org/reply"]
+        )
+        method: Literal["POST", "GET"] = Field(
+            "POST", description="POST sends the template as JSON, GET as parameters of the URL."
+        )
+        template: dict[str, JsonValue] = Field(
+            {"text": "{{text}}"},
+            description="What is sent. {{text}} is the last turn, {{turns}} the list of all, {{messages}} "
+            "the same with roles, {{dialogue}} a name of the dialogue, {{seed}} a number.",
+            examples=[{"input": "{{text}}", "history": "{{turns}}"}],
+        )
+        reply: Annotated[str, AfterValidator(check_pointer)] = Field(
+            "/reply",
+            title="Place of the reply",
+            description="JSON Pointer to the reply in the answer; empty if the answer is the reply.",
+            examples=["/choices/0/text"],
+        )
+        headers: dict[str, str] = Field(
+            {}, description="Further headers; never a key.", examples=[{"X-Study": "small talk"}]
+        )
+        key_header: str = Field(
+            "Authorization",
+            pattern=f"^{_HEADER.pattern}$",
+            title="Header of the API key",
+            description="Where the API key goes, if there is one.",
+        )
+        key_prefix: str = Field(
+            "Bearer ", max_length=50, title="Before the API key", description="Written before the API key."
+        )
+
+        @field_validator("template")
+        @classmethod
+        def _known_placeholders(cls, template: dict[str, JsonValue]) -> dict[str, JsonValue]:
+            named = set(_PLACEHOLDER.findall(str(template)))
+            if unknown := sorted(named - set(PLACEHOLDERS)):
+                known = ", ".join(PLACEHOLDERS)
+                raise ValueError(f"{{{{{unknown[0]}}}}} is no placeholder. There are {known}")
+            return template
+
+        @field_validator("headers")
+        @classmethod
+        def _harmless(cls, headers: dict[str, str]) -> dict[str, str]:
+            for name, value in headers.items():
+                if not _HEADER.fullmatch(name) or not value.isascii() or not value.isprintable():
+                    raise ValueError(f"'{name}' or its value has characters that a header cannot have")
+                if name.lower() in _NOT_YOURS:
+                    raise ValueError(f"'{name}' is set by the connection. Leave it out")
+            return headers
+
+        @model_validator(mode="after")
+        def _flat_for_get(self) -> Self:
+            if self.method == "GET" and not all(isinstance(value, str) for value in self.template.values()):
+                raise ValueError("template: parameters of a URL are texts. Use POST, or texts only")
+            return self
+
+    configuration: Configuration
+
+    @property
+    def url(self) -> str:
+        """As configured."""
+        return self.configuration.url
+
+    async def reply(self, context: Context) -> Response:
+        """What stands at the place of the reply."""
+        request = self._request(context)
+        document = await self.client.exchange(request)
+        try:
+            found = at_pointer(document, self.configuration.reply)
+        except LookupError as error:
+            raise ServiceError(
+                f"{request.url} answered JSON in which {error}. Correct the setting 'reply'."
+            ) from None
+        return Response(text_of(found, request, self.configuration.reply or "its answer"))
+
+    def _request(self, context: Context) -> Request:
+        settings = self.configuration
+        headers = dict(settings.headers)
+        if self.key:
+            headers[settings.key_header] = settings.key_prefix + self.key
+        filled = filled_template(settings.template, values_of(context))
+        if settings.method == "GET":
+            return Request(
+                self.url, "GET", query={name: str(value) for name, value in filled.items()}, headers=headers
+            )
+        return Request(self.url, headers=headers, content=filled)
+
+
+def values_of(context: Context) -> Mapping[str, Any]:
+    """What each of `PLACEHOLDERS` stands for."""
+    return {
+        "text": context.turns[-1].text,
+        "turns": [turn.text for turn in context.turns],
+        "messages": messages_of(context.turns),
+        "dialogue": context.dialogue or "",
+        "seed": seed_of(context) >> 33,
+    }
+
+
+def filled_template(template: Any, values: Mapping[str, Any]) -> Any:
+    """The template with its placeholders filled in.
+
+    A text that is one placeholder becomes its value, a list for instance; inside a longer text it becomes
+    text. What was filled in is not looked at again, so a turn that holds a placeholder stays as it is.
+    """
+    match template:
+        case dict():
+            return {name: filled_template(part, values) for name, part in template.items()}
+        case list():
+            return [filled_template(part, values) for part in template]
+        case str():
+            whole = _PLACEHOLDER.fullmatch(template)
+            return values[whole[1]] if whole else _PLACEHOLDER.sub(lambda hit: str(values[hit[1]]), template)
+    return template

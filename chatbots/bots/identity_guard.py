@@ -1,0 +1,77 @@
+"""A wrapper for the question whether one talks to a machine."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import Field
+
+from chatbots.base import Context, Failure, Response
+from chatbots.errors import ConfigurationError, Problem
+from chatbots.hashing import hash_of
+from chatbots.lab import lab_object
+from chatbots.registry import register
+from chatbots.wrapping import WrapperBot, WrapperConfiguration
+
+
+class IdentityClassifier(Protocol):
+    """Tells turns that ask whether their reader is a machine; anything with this method will do."""
+
+    def asks(self, texts: Sequence[str]) -> list[bool]:
+        """For each text, whether it asks that."""
+        ...
+
+
+@register("identity-guard")
+class IdentityGuardBot(WrapperBot):
+    """Around a bot: says plainly that it is a machine where a classifier of the lab finds that it is asked.
+
+    Such a turn does not reach the bot inside.
+
+    Source of what a good answer has: Gros et al. 2021, The R-U-A-Robot Dataset, section 6.
+    """
+
+    class Configuration(WrapperConfiguration):
+        """Which bot, which classifier, and what is said."""
+
+        classifier: str = Field(
+            description="A class of the lab as module:Class with asks(texts).",
+            examples=["our_identity:Classifier"],
+        )
+        answer: str = Field(
+            "I am a chatbot, a computer program made for research on conversations. If I say something that "
+            "you want to report, write to the people who invited you to this study.",
+            min_length=1,
+            description="What is said: that it is a machine, who made it, what for, and how to report.",
+        )
+
+    configuration: Configuration
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Load the bot inside and the classifier.
+
+        Raises:
+            ConfigurationError: there is no such classifier.
+        """
+        super().__init__(configuration)
+        try:
+            self._classifier: IdentityClassifier = lab_object(configuration.classifier)()
+        except ValueError as error:
+            problem = Problem("classifier", configuration.classifier, str(error))
+            raise ConfigurationError(self.name, [problem]) from None
+
+    def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
+        """The fixed answer where it is asked for; what the bot inside says elsewhere."""
+        asked = self._classifier.asks([context.turns[-1].text for context in contexts])
+        others = [context for context, is_asked in zip(contexts, asked, strict=True) if not is_asked]
+        said = iter(super().respond(others) if others else [])
+        answer = Response(
+            self.configuration.answer, remarks=(self.remark("was asked whether it is a machine"),)
+        )
+        return [answer if is_asked else next(said) for is_asked in asked]
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """As of every wrapper, and the hash of the classifier's file."""
+        source = Path(inspect.getfile(type(self._classifier)))
+        return {**super().fingerprint(), "classifier_code": hash_of([source])}

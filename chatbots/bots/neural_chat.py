@@ -1,0 +1,73 @@
+"""Bots written for the neural.chat platform: `handle_messages(list of texts) -> text`.
+
+Source: github.com/asmadotgh/neural_chat_web, dialog/chatbots.py; Ghandeharioun et al. 2019, arXiv:1906.09308.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
+from chatbots.errors import ConfigurationError, Problem
+from chatbots.hashing import hash_of
+from chatbots.lab import lab_object
+from chatbots.registry import register
+
+
+@register("neural-chat")
+class NeuralChatBot(Bot):
+    """A bot of the neural.chat platform: a class or module of the lab with handle_messages(list of texts)."""
+
+    class Configuration(BotConfiguration):
+        """Which bot, and how much it is told."""
+
+        path: str = Field(
+            title="Class or module",
+            description="As module or module:Class, in a folder of TURNWISE_BOT_PATH.",
+            examples=["our_bot:HRED"],
+        )
+        history: int | None = Field(
+            5, ge=1, title="Turns told", description="The newest turns that it is given; empty for all."
+        )
+
+    configuration: Configuration
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Import the module and make the bot.
+
+        Raises:
+            ConfigurationError: there is nothing of that name with `handle_messages`.
+            Exception: whatever the bot raises while it is made.
+        """
+        super().__init__(configuration)
+        try:
+            found = lab_object(configuration.path)
+        except ValueError as error:
+            raise ConfigurationError(self.name, [Problem("path", configuration.path, str(error))]) from None
+        if not callable(getattr(found, "handle_messages", None)):
+            cure = "it has no handle_messages(list of texts). Name the class or module that has."
+            raise ConfigurationError(self.name, [Problem("path", configuration.path, cure)])
+        self._file = Path(inspect.getfile(found))
+        self._bot: Any = found() if inspect.isclass(found) else found
+
+    def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
+        """What it says to the newest turns of each context."""
+        return [self._reply(context) for context in contexts]
+
+    def _reply(self, context: Context) -> Response | Failure:
+        turns = (
+            context.turns
+            if self.configuration.history is None
+            else context.turns[-self.configuration.history :]
+        )
+        try:
+            return Response(self._bot.handle_messages([turn.text for turn in turns]))
+        except Exception as error:
+            return Failure(error)
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """As of every bot, and the hash of the file that defines it."""
+        return {**super().fingerprint(), "bot_code": hash_of([self._file])}

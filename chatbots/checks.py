@@ -1,0 +1,56 @@
+"""What hosting checks of bots and of what they return, before anybody else sees it."""
+
+import math
+import traceback
+
+from chatbots.base import Bot, Failure, Response, clean_response, is_blank
+from chatbots.errors import last_line
+
+
+def check_bot(bot: object) -> None:
+    """Refuse what cannot be hosted.
+
+    Raises:
+        TypeError: it is no bot.
+        ValueError: its batches are impossible.
+    """
+    if not isinstance(bot, Bot):
+        raise TypeError(f"What was loaded is {_kind(bot)}, not a Bot. Return an instance of a Bot subclass.")
+    if bot.max_batch < 1 or not 0 <= bot.max_wait < math.inf:
+        raise ValueError(
+            f"The bot has max_batch = {bot.max_batch} and max_wait = {bot.max_wait}. "
+            "Give at least 1, and seconds from 0 up."
+        )
+
+
+def checked(returned: object) -> Response | str:
+    """What a bot returned for one context, cleaned; or, in words, why it cannot be used."""
+    if isinstance(returned, Failure):
+        return f"failed: {last_line(returned.error)}"
+    if not isinstance(returned, Response):
+        return f"returned {_kind(returned)} instead of a Response. Mend its respond()."
+    try:
+        clean = clean_response(returned)
+    except Exception as error:
+        return f"returned a malformed response: {last_line(error)}"
+    return "answered nothing: its text has no visible character." if is_blank(clean.text) else clean
+
+
+def checked_batch(returned: object, asked: int) -> list[object]:
+    """What a bot returned for so many contexts, one by one; all failures if the whole is unusable."""
+    if not isinstance(returned, list | tuple):
+        why = f"it returned {_kind(returned)} instead of a list of responses. Mend its respond()."
+    elif len(returned) != asked:
+        why = f"it returned {len(returned)} responses for {asked} contexts. Mend its respond()."
+    else:
+        return list(returned)
+    return [Failure(TypeError(why))] * asked
+
+
+def last_lines(error: BaseException) -> str:
+    """The end of the traceback: the last place in the code and the error itself."""
+    return "".join(traceback.format_exception(error)[-2:]).strip()
+
+
+def _kind(value: object) -> str:
+    return f"a {type(value).__name__}"

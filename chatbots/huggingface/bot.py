@@ -1,0 +1,244 @@
+"""What all bots with a language model of Hugging Face have in common."""
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response, is_blank, seed_of
+from chatbots.errors import ConfigurationError, Problem
+from chatbots.hashing import hash_of
+from chatbots.huggingface.files import (
+    ModelFilesError,
+    bytes_of_weights,
+    check_hash,
+    check_name,
+    content_hash,
+    folder_of,
+    is_local,
+)
+from chatbots.huggingface.loading import Kind, Precision, load
+
+CODE = Path(__file__).parent
+
+
+class ModelConfiguration(BotConfiguration):
+    """Which model, where it computes, and how replies are drawn."""
+
+    model: str = Field(
+        min_length=1,
+        max_length=500,
+        description="Name on the hub, as owner/model, or a folder with weights, configuration and tokenizer.",
+        examples=["microsoft/DialoGPT-medium", "/srv/models/mine"],
+    )
+    revision: str = Field(
+        "main",
+        pattern=r"^[\w./-]{1,200}$",
+        description="Branch, tag or, best, commit of the hub, so that the model stays the same.",
+    )
+    local_files_only: bool = Field(
+        False, title="Offline", description="Use only what has been fetched to this machine before."
+    )
+    sha256: str | None = Field(
+        None,
+        pattern="^[0-9a-fA-F]{64}$",
+        title="Expected hash",
+        description="Refuse other files than those with this hash (model_hash of the fingerprint).",
+    )
+    device: str = Field("cpu", description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.")
+    precision: Precision = Field("float32", description="Type of the weights in memory.")
+    most_tokens: int = Field(
+        64, ge=1, le=2048, title="Longest reply", description="Tokens of a reply, at most."
+    )
+    context_tokens: int = Field(
+        1024,
+        ge=8,
+        le=1_000_000,
+        title="Longest context",
+        description="Tokens of the dialogue that the model sees, at most; the oldest turns are left out.",
+    )
+    greedy: bool = Field(
+        False, description="Always say the likeliest token; the rest is then without effect."
+    )
+    temperature: float = Field(1.0, gt=0, le=10, description="Divides the scores before sampling.")
+    top_k: int | None = Field(
+        None, ge=1, title="Top-k", description="Draw from this many likeliest tokens; empty for all."
+    )
+    top_p: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        title="Top-p",
+        description="Draw from the fewest tokens of this probability; empty for all.",
+    )
+    batch: int = Field(16, ge=1, le=256, description="Dialogues that are answered together, at most.")
+    wait: float = Field(
+        0.0, ge=0, le=1, title="Wait for a batch", description="Seconds that a request waits for others."
+    )
+
+    @property
+    def source(self) -> str:
+        """The folder, or the name on the hub."""
+        return self.model
+
+    @property
+    def replies(self) -> int:
+        """How many replies are drawn for a turn."""
+        return 1
+
+    @model_validator(mode="after")
+    def _files_are_usable(self) -> Self:
+        """What can be told without fetching or loading, before anything is stored."""
+        try:
+            check_name(self.source)
+            if is_local(self.source):
+                check_hash(Path(self.source).expanduser(), self.sha256)
+        except ModelFilesError as error:
+            problems = (Problem("model", self.source, str(error)),)
+            raise PydanticCustomError("model_files", "has no usable model", {"problems": problems}) from None
+        return self
+
+
+class SampledConfiguration(ModelConfiguration):
+    """The same for models whose replies may be ranked."""
+
+    samples: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description="Replies drawn per turn; the likeliest per token is said, all are candidates.",
+    )
+
+    @property
+    def replies(self) -> int:
+        """As configured."""
+        return 1 if self.greedy else self.samples
+
+
+class ModelBot(Bot):
+    """A bot with a language model that is decoded here. Subclasses say how a context becomes a prompt."""
+
+    Configuration: ClassVar[type[BotConfiguration]] = ModelConfiguration
+    configuration: ModelConfiguration
+    kind: ClassVar[Kind] = "causal"
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
+
+    def __init__(self, configuration: ModelConfiguration) -> None:
+        """Fetch and load the model.
+
+        Raises:
+            ConfigurationError: it cannot be had, or its files do not fit together.
+            ModuleNotFoundError: PyTorch or transformers is not installed.
+        """
+        super().__init__(configuration)
+        try:
+            self.folder = folder_of(
+                configuration.source, revision=configuration.revision, offline=configuration.local_files_only
+            )
+            check_hash(self.folder, configuration.sha256)
+            self.model, self.tokenizer = load(
+                self.folder, self.kind, device=configuration.device, precision=configuration.precision
+            )
+        except ModelFilesError as error:
+            problem = Problem("model", configuration.source, str(error))
+            raise ConfigurationError(self.name, [problem]) from error
+        self._decoder = self._made_decoder()
+
+    @classmethod
+    def memory_needed(cls, configuration: BotConfiguration) -> int | None:
+        """The size of the weights in memory; None for a model of the hub, which may not be here yet."""
+        assert isinstance(configuration, ModelConfiguration)
+        if not is_local(configuration.source):
+            return None
+        in_memory = 4 if configuration.precision == "float32" else 2
+        folder = Path(configuration.source).expanduser()
+        return round(bytes_of_weights(folder) * in_memory / _bytes_per_weight(folder))
+
+    @property
+    def max_batch(self) -> int:
+        """As configured."""
+        return self.configuration.batch
+
+    @property
+    def max_wait(self) -> float:
+        """As configured."""
+        return self.configuration.wait
+
+    @abstractmethod
+    def prompt(self, context: Context, room: int) -> list[int]:
+        """The tokens that the model is given for a context: at least one, at most `room`."""
+
+    def room(self) -> int:
+        """Tokens that a prompt may have."""
+        limit = self._positions()
+        own = limit if self.kind == "seq2seq" else limit - self.configuration.most_tokens
+        return max(2, min(self.configuration.context_tokens, own))
+
+    def respond(self, contexts: Sequence[Context]) -> list[Response]:
+        """A reply per context, drawn from its own seed; of several samples the likeliest per token."""
+        count, room = self.configuration.replies, self.room()
+        prompts = [prompt for context in contexts for prompt in [self.prompt(context, room)] * count]
+        drawn = self._decoder.decode(prompts, [seed_of(context) for context in contexts], count)
+        return [self._response(drawn[place : place + count]) for place in range(0, len(drawn), count)]
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """As of every bot, and the hashes of the model's files and of the code that decodes them."""
+        return {
+            **super().fingerprint(),
+            "model_code": hash_of(sorted(CODE.glob("*.py"))),
+            "model_hash": content_hash(self.folder),
+            "revision": None if is_local(self.configuration.source) else self.folder.name,
+        }
+
+    def _response(self, drawn: Sequence[Any]) -> Response:
+        ranked = sorted(drawn, key=lambda reply: -reply.per_token)
+        candidates = tuple(Candidate(self._text(reply), reply.per_token) for reply in ranked)
+        return Response(candidates[0].text, candidates if len(ranked) > 1 else (), ranked[0].length)
+
+    def _text(self, reply: Any) -> str:
+        return str(self.tokenizer.decode(reply.tokens, skip_special_tokens=True)).strip()
+
+    def _positions(self) -> int:
+        """Tokens that the model can tell the places of."""
+        config = self.model.config.get_text_config()
+        return int(getattr(config, "max_position_embeddings", None) or 1_000_000)
+
+    def _made_decoder(self) -> Any:
+        from chatbots.huggingface.decoding import Decoder, DecodingSettings
+
+        settings = self.configuration
+        return Decoder(
+            self.model,
+            DecodingSettings(
+                most_tokens=min(settings.most_tokens, self._positions()),
+                greedy=settings.greedy,
+                temperature=settings.temperature,
+                top_k=settings.top_k,
+                top_p=settings.top_p,
+            ),
+            ends=self._tokens_that_end(),
+            shown=self._tokens_that_show(),
+            padding=self.tokenizer.pad_token_id or 0,
+        )
+
+    def _tokens_that_end(self) -> frozenset[int]:
+        configured = self.model.generation_config.eos_token_id
+        several = configured if isinstance(configured, list) else [configured]
+        return frozenset(end for end in [*several, self.tokenizer.eos_token_id] if end is not None)
+
+    def _tokens_that_show(self) -> list[int]:
+        """The tokens that have something to see."""
+        known = sorted(set(self.tokenizer.get_vocab().values()))
+        texts = self.tokenizer.batch_decode([[token] for token in known], skip_special_tokens=True)
+        return [token for token, text in zip(known, texts, strict=True) if not is_blank(text)]
+
+
+def _bytes_per_weight(folder: Path) -> int:
+    """On disk, by config.json: 4 where it does not say."""
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    stored = str(config.get("dtype") or config.get("torch_dtype") or "float32")
+    return 2 if stored in ("float16", "bfloat16") else 4

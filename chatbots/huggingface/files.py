@@ -1,0 +1,216 @@
+"""The files of a model: where they are, whether they are whole and belong together, their hash.
+
+Weights are read from safetensors only. A pickle can run any program while it is read, so none is.
+"""
+
+import json
+import os
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from chatbots.hashing import hash_of
+
+PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
+"""Files of a repository that are fetched: no pickles, no code."""
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.ot")
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "vocab.json",
+    "vocab.txt",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)
+CONVERT = "Convert them once where you trust them (docs/bots.md, 'Weights that are pickles')."
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?")
+
+
+class ModelFilesError(ValueError):
+    """The files of a model are missing, damaged or do not belong together; says which and what to do."""
+
+
+def may_run_their_code() -> bool:
+    """Whether an admin allows the code that comes with some models: TURNWISE_TRUST_REMOTE_CODE is `yes`."""
+    return os.environ.get("TURNWISE_TRUST_REMOTE_CODE", "no") == "yes"
+
+
+def is_local(model: str) -> bool:
+    """Whether a model is a folder of this machine rather than a name of the hub."""
+    return model.startswith(("/", ".", "~")) or Path(model).is_dir()
+
+
+def check_name(model: str) -> None:
+    """Refuse what is neither a usable folder nor a name of the hub; fetches nothing.
+
+    Raises:
+        ModelFilesError: it is neither.
+    """
+    if is_local(model):
+        check_folder(Path(model).expanduser())
+    elif not _HUB_NAME.fullmatch(model) or ".." in model:
+        raise ModelFilesError("is neither a folder nor a name of the hub. Write owner/model or a path")
+
+
+def folder_of(model: str, *, revision: str, offline: bool) -> Path:
+    """The folder with the model's files, fetched from the hub if it is not a folder already.
+
+    Args:
+        model: a path, or a name of the hub.
+        revision: branch, tag or commit of the hub.
+        offline: whether only what is on this machine already may be used.
+
+    Raises:
+        ModelFilesError: it cannot be fetched, or its files are not whole or do not belong together.
+    """
+    folder = Path(model).expanduser() if is_local(model) else _fetched(model, revision, offline)
+    check_folder(folder)
+    return folder
+
+
+def _fetched(model: str, revision: str, offline: bool) -> Path:
+    from huggingface_hub import snapshot_download
+
+    patterns = [*PATTERNS, *(["*.py"] if may_run_their_code() else [])]
+    try:
+        path = snapshot_download(model, revision=revision, allow_patterns=patterns, local_files_only=offline)
+    except Exception as error:  # the hub's client raises what its HTTP library raises
+        first_line = str(error).strip().partition("\n")[0]
+        cure = (
+            "Fetch it once without local_files_only"
+            if offline
+            else "See that the name, revision and network are right"
+        )
+        raise ModelFilesError(
+            f"{model} at revision {revision} cannot be had: {first_line}. {cure}, or give a folder."
+        ) from None
+    return Path(path)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder whose files cannot make a model, as far as can be told without loading it.
+
+    Raises:
+        ModelFilesError: says which file is missing or damaged, or does not fit the others.
+    """
+    if not folder.is_dir():
+        raise ModelFilesError(
+            f"{folder} is not a folder. Give the one with config.json and model.safetensors"
+        )
+    config = _json_of(folder / "config.json")
+    for path in weight_files(folder):
+        _check_whole(path)
+    if not tokenizer_files(folder):
+        raise ModelFilesError(
+            f"{folder} has no tokenizer (tokenizer.json, vocab.json, spiece.model …). Save it there as well"
+        )
+    _check_tokenizer_fits(folder, config)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The safetensors files with the weights, sorted.
+
+    Raises:
+        ModelFilesError: there are none, or a part is missing.
+    """
+    index = folder / "model.safetensors.index.json"
+    if index.exists():
+        names = set(_json_of(index).get("weight_map", {}).values())
+        paths = sorted(folder / Path(str(name)).name for name in names)
+    else:
+        paths = [folder / "model.safetensors"]
+    missing = [path.name for path in paths if not path.is_file()]
+    if not missing and paths:
+        return paths
+    pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
+    if pickles:
+        raise ModelFilesError(f"{folder} has its weights as pickles only ({pickles[0]}). {CONVERT}")
+    raise ModelFilesError(f"{folder} has no {', '.join(missing)}. Pickles are not read. {CONVERT}")
+
+
+def tokenizer_files(folder: Path) -> list[Path]:
+    """Every file of the tokenizer, sorted; empty if there is none."""
+    more = ("merges.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+    templates = ("chat_template.jinja", "chat_template.json")
+    if not any((folder / name).is_file() for name in TOKENIZER_FILES):
+        return []
+    names = (*TOKENIZER_FILES, *more, *templates)
+    return sorted(folder / name for name in names if (folder / name).is_file())
+
+
+def content_hash(folder: Path) -> str:
+    """SHA-256 over configuration, weights and tokenizer: what decides what the model says."""
+    settings = [folder / name for name in ("config.json", "generation_config.json")]
+    return hash_of(
+        [*(path for path in settings if path.exists()), *weight_files(folder), *tokenizer_files(folder)]
+    )
+
+
+def check_hash(folder: Path, expected: str | None) -> None:
+    """Refuse files other than those that were meant.
+
+    Raises:
+        ModelFilesError: their `content_hash` is another.
+    """
+    if expected and (found := content_hash(folder)) != expected.lower():
+        raise ModelFilesError(
+            f"{folder} has the hash {found}, not {expected}. Give the files that were meant, or mend sha256"
+        )
+
+
+def bytes_of_weights(folder: Path) -> int:
+    """Size of the weights on disk."""
+    return sum(path.stat().st_size for path in weight_files(folder))
+
+
+def _json_of(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ModelFilesError(f"{path.parent} has no {path.name}. Give the folder that has it") from None
+    except (OSError, ValueError) as error:
+        raise ModelFilesError(f"{path} cannot be read: {error}. Fetch it again") from None
+    if not isinstance(found, dict):
+        raise ModelFilesError(f"{path} is not an object of JSON. Fetch it again")
+    return found
+
+
+def _check_whole(path: Path) -> None:
+    """Compare a safetensors file's length with what its own header says."""
+    size = path.stat().st_size
+    try:
+        with path.open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            if length > size:
+                raise ValueError("its header is longer than the file")
+            header = json.loads(file.read(length))
+        ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+    except (ValueError, struct.error, KeyError, TypeError, AttributeError) as error:
+        raise ModelFilesError(f"{path} is not a safetensors file: {error}. Fetch it again") from None
+    if 8 + length + max(ends, default=0) != size:
+        raise ModelFilesError(f"{path} has {size:,} bytes, other than its header says. Fetch it again")
+
+
+def _check_tokenizer_fits(folder: Path, config: Mapping[str, Any]) -> None:
+    inner = config.get("text_config")
+    rows = config.get("vocab_size", inner.get("vocab_size") if isinstance(inner, dict) else None)
+    largest = max(_token_ids(folder), default=-1)
+    if isinstance(rows, int) and largest >= rows:
+        raise ModelFilesError(
+            f"{folder}: the tokenizer has a token {largest}, but the weights only {rows} rows of embeddings. "
+            "Save the tokenizer that the model was trained with beside it"
+        )
+
+
+def _token_ids(folder: Path) -> Iterator[int]:
+    """The ids that the tokenizer's JSON files name; none where it is in another format."""
+    if (folder / "tokenizer.json").exists():
+        tokenizer = _json_of(folder / "tokenizer.json")
+        vocabulary = tokenizer.get("model", {}).get("vocab", {})
+        ids = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
+        yield from ids
+        yield from (token["id"] for token in tokenizer.get("added_tokens", ()))
+    elif (folder / "vocab.json").exists():
+        yield from _json_of(folder / "vocab.json").values()

@@ -1,0 +1,125 @@
+"""Which addresses a service may have: public ones, and the networks that an admin allows.
+
+Whoever registers a bot makes this machine send requests. Without a rule they could reach what only this
+machine may reach: databases, other people's services, a cloud's metadata. So an address is judged after its
+name has been resolved, in its binary form, whatever notation it was written in.
+"""
+
+import os
+import socket
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+from urllib.parse import urlsplit
+
+Network = IPv4Network | IPv6Network
+Address = IPv4Address | IPv6Address
+
+_NAT64 = ip_network("64:ff9b::/96")
+_NAT64_LOCAL = ip_network("64:ff9b:1::/48")
+
+
+class ForbiddenAddressError(Exception):
+    """A service has an address that nobody allowed; the message says which and what an admin can do."""
+
+
+def allowed_networks() -> list[Network]:
+    """The networks of TURNWISE_ALLOWED_NETWORKS, as in `127.0.0.0/8,10.1.0.0/16,::1/128`.
+
+    Raises:
+        ForbiddenAddressError: one is not a network, so that a slip allows nothing.
+    """
+    value = os.environ.get("TURNWISE_ALLOWED_NETWORKS", "")
+    try:
+        return [ip_network(part.strip()) for part in value.split(",") if part.strip()]
+    except ValueError as error:
+        raise ForbiddenAddressError(
+            f"TURNWISE_ALLOWED_NETWORKS={value}: {error}. Write networks as 10.1.0.0/16, separated by commas."
+        ) from None
+
+
+def check_address(host: str, address: str) -> None:
+    """Refuse an address that is neither public nor allowed.
+
+    Args:
+        host: as in the URL, for the message.
+        address: what it stands for, as the system's resolver writes it.
+
+    Raises:
+        ForbiddenAddressError: it is neither.
+    """
+    inner = _innermost(ip_address(address.partition("%")[0]))
+    if is_public(inner) or any(inner in network for network in allowed_networks()):
+        return
+    where = host if host == str(inner) else f"{host} ({inner})"
+    raise ForbiddenAddressError(
+        f"{where} is not an address of the public internet. If a bot may be reached there, an admin adds its "
+        "network to TURNWISE_ALLOWED_NETWORKS."
+    )
+
+
+def is_public(address: Address) -> bool:
+    """Whether any machine of the internet could have this address."""
+    special = address.is_multicast or address.is_reserved or address.is_unspecified
+    if isinstance(address, IPv6Address) and (address.is_site_local or address in _NAT64_LOCAL):
+        return False
+    return address.is_global and not special
+
+
+def _innermost(address: Address) -> Address:
+    """The IPv4 address that an IPv6 one carries inside, if it does: that is where packets end up."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    teredo = address.teredo[1] if address.teredo else None
+    return address.ipv4_mapped or address.sixtofour or teredo or address
+
+
+def check_url(url: str) -> str:
+    """Refuse a URL that cannot be a service's, as far as can be told without resolving its name.
+
+    Returns:
+        The URL, unchanged.
+
+    Raises:
+        ValueError: no http or https, no host, a password inside, a fragment, a control character, or an
+            address that is neither public nor allowed.
+    """
+    parts = urlsplit(url)
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("has spaces or characters outside of ASCII. Write them as %20 and the like")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("is not an address of a service. Write it as https://host/path")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("has a name or password inside. Leave them out and use the setting for the key")
+    if parts.fragment or parts.port == 0:
+        raise ValueError("has a fragment or port 0. Leave them out")
+    _check_literal(parts.hostname)
+    return url
+
+
+def _check_literal(host: str) -> None:
+    try:
+        address = _literal(host)
+        if address:
+            check_address(host, address)
+    except ForbiddenAddressError as error:
+        raise ValueError(str(error)) from None
+
+
+def _literal(host: str) -> str | None:
+    """The address that a host is, in any notation the system takes (127.1, 0x7f.1, 2130706433); or None."""
+    try:
+        return str(ip_address(host.partition("%")[0]))
+    except ValueError:
+        pass
+    try:
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return None

@@ -1,0 +1,40 @@
+"""API keys: written into a field that nothing shows again, or kept in the environment of the host."""
+
+import os
+from urllib.parse import urlsplit
+
+PREFIX = "TURNWISE_BOT_"
+"""How the names of variables begin that a configuration may refer to: other people's secrets do not."""
+
+
+class MissingKeyError(Exception):
+    """The variable of the environment holds no key that may be sent to this service."""
+
+
+def key_of_environment(variable: str, url: str) -> str:
+    """The key in a variable of this process's environment.
+
+    The variable holds the key, or the address that alone may get it and the key:
+    `https://api.example.org sk-123`. So nobody can have an admin's key sent to a server of their own.
+
+    Args:
+        variable: a name that begins with `TURNWISE_BOT_`.
+        url: of the service.
+
+    Raises:
+        MissingKeyError: it is not set here, or is kept for another address.
+    """
+    *origin, key = os.environ.get(variable, "").split() or [""]
+    if not key:
+        raise MissingKeyError(f"{variable} is not set where the bot is loaded. Set it there and restart.")
+    if origin and origin_of(origin[0]) != origin_of(url):
+        raise MissingKeyError(
+            f"{variable} is kept for {origin[0]} and is not sent to {url}. Use another variable."
+        )
+    return key
+
+
+def origin_of(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,0 +1,145 @@
+"""Newcomers join a bot that is still answering others."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from chatbots.base import BotConfiguration, Context, Failure, Response
+from chatbots.continuous import Answering, ContinuousBot
+from chatbots.errors import BotFailedError, BotLateError
+from chatbots.resident import Resident
+
+
+class Counting(Answering):
+    """A context whose text is a number is done after so many steps; other texts are errors."""
+
+    def __init__(self, bot: "CountingBot") -> None:
+        self.bot = bot
+        self.left: dict[int, int] = {}
+
+    @property
+    def room(self) -> int:
+        return 3 - len(self.left)
+
+    def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
+        keys = range(self.bot.admitted, self.bot.admitted + len(contexts))
+        self.bot.admitted += len(contexts)
+        assert len(contexts) <= self.room
+        for key, context in zip(keys, contexts, strict=True):
+            self.left[key] = int(context.turns[-1].text)
+        return keys
+
+    def step(self) -> dict[int, Response | Failure]:
+        time.sleep(self.bot.seconds)
+        self.bot.at_once.append(len(self.left))
+        self.left = {key: steps - 1 for key, steps in self.left.items()}
+        done = [key for key, steps in self.left.items() if steps <= 0]
+        for key in done:
+            del self.left[key]
+        return {key: Response(f"number {key}") for key in done}
+
+
+class CountingBot(ContinuousBot):
+    def __init__(self, seconds: float = 0.0) -> None:
+        super().__init__(BotConfiguration())
+        self.seconds = seconds
+        self.admitted = 0
+        self.at_once: list[int] = []
+
+    def answering(self) -> Counting:
+        return Counting(self)
+
+
+def steps(number: object) -> Context:
+    return Context.from_texts([str(number)])
+
+
+def test_asked_as_a_whole_it_answers_each_in_order() -> None:
+    bot = CountingBot()
+
+    responses = bot.respond([steps(5), steps(1), steps(1), steps(2), steps(1)])
+
+    # Numbers are given in the order of joining: three at first, the others as soon as there is room.
+    assert [response.text for response in responses if isinstance(response, Response)] == [
+        "number 0", "number 1", "number 2", "number 3", "number 4",
+    ]  # fmt: skip
+    assert bot.at_once == [3, 3, 2, 1, 1]
+
+
+async def test_a_short_request_overtakes_a_long_one_that_came_first() -> None:
+    bot = CountingBot(seconds=0.005)
+    ends: list[str] = []
+
+    async def ask(resident: Resident, name: str, number: int) -> None:
+        await resident.respond(steps(number))
+        ends.append(name)
+
+    with Resident("counting", lambda: bot) as resident:
+        long = asyncio.create_task(ask(resident, "long", 100))
+        while not bot.at_once:
+            await asyncio.sleep(0.001)
+        await ask(resident, "short", 2)
+        assert not long.done()
+        await long
+
+    assert ends == ["short", "long"]
+    assert bot.at_once.count(2) == 2  # the two steps that they took together
+
+
+async def test_everyone_gets_their_own_answer_whenever_they_join() -> None:
+    bot = CountingBot(seconds=0.0005)
+
+    async def ask(resident: Resident, number: int) -> str:
+        await asyncio.sleep(0.003 * (number % 7))
+        return (await resident.respond(steps(1 + number % 5))).text
+
+    with Resident("counting", lambda: bot) as resident:
+        said = await asyncio.gather(*[ask(resident, number) for number in range(60)])
+
+    assert len(set(said)) == 60
+    assert max(bot.at_once) == 3
+
+
+async def test_an_error_costs_only_the_guilty_their_answer() -> None:
+    bot = CountingBot(seconds=0.005)
+    with Resident("counting", lambda: bot) as resident:
+        good = asyncio.create_task(resident.respond(steps(40)))
+        while not bot.at_once:
+            await asyncio.sleep(0.001)
+        with pytest.raises(BotFailedError, match="invalid literal"):
+            await resident.respond(steps("seven"))
+
+        assert (await good).text.startswith("number")
+        assert (await resident.respond(steps(1))).text.startswith("number")
+
+
+async def test_who_has_given_up_takes_no_room() -> None:
+    bot = CountingBot(seconds=0.01)
+    with Resident("counting", lambda: bot) as resident:
+        long = [asyncio.create_task(resident.respond(steps(30))) for _ in range(3)]
+        while bot.admitted < 3:
+            await asyncio.sleep(0.001)
+        with pytest.raises(BotLateError):
+            await resident.respond(steps(1), deadline=0.02)
+        await asyncio.gather(*long)
+        await resident.respond(steps(1))
+
+    assert bot.admitted == 4
+
+
+def test_closing_waits_for_what_has_begun_and_for_nothing_else() -> None:
+    bot = CountingBot(seconds=0.001)
+    resident = Resident("counting", lambda: bot)
+    said: list[str] = []
+    asker = threading.Thread(target=lambda: said.append(resident.respond_now(steps(50)).text))
+    asker.start()
+    while not bot.at_once:
+        time.sleep(0.001)
+
+    resident.close(wait=10)
+    asker.join(10)
+
+    assert said == ["number 0"]
