@@ -120,7 +120,9 @@ def test_a_classifier_of_the_lab_judges(lab):
 
 
 def test_a_classifier_that_is_not_there_is_told(lab):
-    with pytest.raises(ConfigurationError, match=r"classifier = absent:No: absent: there is no absent\.py in"):
+    with pytest.raises(
+        ConfigurationError, match=r"classifier = absent:No: absent: there is no absent\.py in"
+    ):
         create_bot("safety-filter", {"bot": choosy("yes"), "classifier": "absent:No"})
 
 
