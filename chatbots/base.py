@@ -195,6 +195,15 @@ class Bot(ABC):
         """
         self.configuration = configuration
 
+    @classmethod
+    def memory_needed(cls, configuration: BotConfiguration) -> int | None:
+        """Memory in bytes that the bot will take once loaded with this configuration.
+
+        Hosting refuses to load a bot that does not fit. Override where it is known, as from the size of the
+        weights; None lets hosting go by what it measured the last time.
+        """
+        return None
+
     @property
     def max_batch(self) -> int:
         """Most contexts that `respond` takes at once, at least 1. Override with a number or a property."""
