@@ -130,8 +130,8 @@ class Response:
         tokens: how many tokens were generated for `text`; None if the bot does not count.
         remarks: what a reader of the transcript should know of how it came about, as in "repetition-filter:
             the first candidate repeats an earlier turn"; usually empty.
-        least_seconds: hosting hands the response over no sooner than this after the request, and at the
-            deadline at the latest; the caller waits, the bot does not. At least 0.
+        least_seconds: hosting hands the response over no sooner than this after the request, or after nine
+            tenths of its deadline if those are shorter; the caller waits, the bot does not. At least 0.
     """
 
     text: str

@@ -74,6 +74,13 @@ class WrapperBot(Bot):
         super().__init__(configuration)
         self.inner = REGISTRY.bot_class(configuration.bot.adapter)(configuration.bot.configuration)
 
+    @classmethod
+    def memory_needed(cls, configuration: BotConfiguration) -> int | None:
+        """Of the bot inside."""
+        assert isinstance(configuration, WrapperConfiguration)
+        inner = configuration.bot
+        return REGISTRY.bot_class(inner.adapter).memory_needed(inner.configuration)
+
     @property
     def max_batch(self) -> int:
         """Of the bot inside."""

@@ -77,7 +77,7 @@ def _fetched(model: str, revision: str, offline: bool) -> Path:
     try:
         path = snapshot_download(model, revision=revision, allow_patterns=patterns, local_files_only=offline)
     except Exception as error:  # the hub's client raises what its HTTP library raises
-        first_line = str(error).strip().partition("\n")[0]
+        first_line = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
         cure = (
             "Fetch it once without local_files_only"
             if offline

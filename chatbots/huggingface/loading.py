@@ -26,7 +26,7 @@ def load(folder: Path, kind: Kind, *, device: str, precision: Precision) -> tupl
     import torch
     import transformers
 
-    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     _check_device(torch, device)
     auto: Any = transformers.AutoModelForCausalLM if kind == "causal" else transformers.AutoModelForSeq2SeqLM
     code = {"local_files_only": True, "trust_remote_code": may_run_their_code()}

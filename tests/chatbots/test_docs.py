@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -18,6 +19,30 @@ def test_the_bots_page_names_exactly_the_settings_of_a_bot(name):
     section = re.search(rf"^## {name}$(.*?)(?=^## |\Z)", PAGE, flags=re.M | re.S)[1]
 
     assert re.findall(r"^\| `(\w+)`", section, flags=re.M) == list(describe(name).schema["properties"])
+
+
+def examples():
+    """What the page shows as configuration: bot, JSON."""
+    sections = re.findall(r"^## (\S+)$(.*?)(?=^## |\Z)", PAGE, flags=re.M | re.S)
+    for name, section in sections:
+        yield from ((name, block) for block in re.findall(r"```json\n(.*?)```", section, flags=re.S))
+    for name, block in re.findall(
+        r"chatbots (?:chat|reply) (\S+).* --configuration '(.*)'$", PAGE, flags=re.M
+    ):
+        yield name, block
+
+
+@pytest.mark.parametrize(("name", "configuration"), list(examples()))
+def test_every_configuration_on_the_bots_page_is_valid(name, configuration, monkeypatch):
+    monkeypatch.setenv("TURNWISE_ALLOWED_NETWORKS", "127.0.0.0/8")
+
+    REGISTRY.configuration(name, json.loads(configuration))
+
+
+def test_the_nested_example_on_the_bots_page_is_valid():
+    block = re.search(r"^# Bots around bots$.*?```json\n(.*?)```", PAGE, flags=re.M | re.S)[1]
+
+    REGISTRY.configuration("latency-floor", json.loads(block))
 
 
 def test_the_example_on_the_bots_page_works(monkeypatch):

@@ -1,5 +1,7 @@
 """Bots around bots: what they change, what they leave alone, and how their settings fail."""
 
+import asyncio
+
 import pytest
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Failure, Response
@@ -239,13 +241,32 @@ def test_a_secret_inside_is_neither_shown_nor_in_the_fingerprint(monkeypatch):
 # --- what hosting does with it -------------------------------------------------------------------
 
 
-def test_hosting_holds_a_reply_back_without_holding_the_bot():
-    holding = {"bot": scripted("x"), "seconds": 60, "most_seconds": 60}
-    with Resident("slow", lambda: create_bot("latency-floor", holding)) as resident:
+async def test_a_reply_that_is_held_back_holds_up_no_other():
+    class TwoSpeedsBot(ChoosyBot):
+        def respond(self, contexts):
+            return [
+                Response("x", least_seconds=30 if context.turns[0].text == "slow" else 0)
+                for context in contexts
+            ]
+
+    with Resident(
+        "slow", lambda: TwoSpeedsBot(TwoSpeedsBot.Configuration(texts=())), deadline=60
+    ) as resident:
+        held = asyncio.create_task(resident.respond(Context.from_texts(["slow"])))
+        while not resident.health().served:
+            await asyncio.sleep(0.01)
+
+        assert (await resident.respond(Context.from_texts(["fast"]))).text == "x"
+        assert not held.done()
+        held.cancel()
+
+
+def test_a_reply_is_never_held_back_past_its_deadline():
+    settings = {"bot": scripted("x"), "seconds": 60, "most_seconds": 60}
+    with Resident("slow", lambda: create_bot("latency-floor", settings)) as resident:
         resident.wait_loaded()
-        # Never past the deadline, and the second request is answered while the first one is held.
-        for _ in range(2):
-            assert resident.respond_now(Context.from_texts(["Hi"]), deadline=0.3).text == "x"
+
+        assert resident.respond_now(Context.from_texts(["Hi"]), deadline=0.3).text == "x"
         assert resident.health().late == 0
 
 

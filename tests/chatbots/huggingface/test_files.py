@@ -1,6 +1,7 @@
 """What is wrong with a model is told before it is stored or loaded, with the cure."""
 
 import json
+import pickle
 import re
 import shutil
 import struct
@@ -53,10 +54,17 @@ def test_pickles_are_refused_with_the_way_to_convert_them(folder):
     assert re.search(r"weights as pickles only \(pytorch_model\.bin\)\. Convert them once", refused(folder))
 
 
-def test_a_pickle_beside_safetensors_is_never_opened(folder):
-    (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'touch /tmp/never'\ntR.")
+def test_a_pickle_beside_safetensors_is_never_opened(folder, tmp_path):
+    mark = tmp_path / "it was run"
+    pickled = f"cos\nsystem\n(S'touch \"{mark}\"'\ntR.".encode()
+    for name in ("pytorch_model.bin", "model.pt", "tokenizer.bin"):
+        (folder / name).write_bytes(pickled)
 
-    assert create_bot("huggingface-causal", {"model": str(folder)}).respond([Context.from_texts(["Hi"])])
+    create_bot("huggingface-causal", {"model": str(folder)}).respond([Context.from_texts(["Hi"])])
+
+    assert not mark.exists()
+    pickle.loads(pickled)  # as a check that it would have shown
+    assert mark.exists()
 
 
 @pytest.mark.parametrize(
