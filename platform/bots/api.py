@@ -76,6 +76,7 @@ class ReplyOut(Schema):
     text: str
     candidates: list[CandidateOut]
     tokens: int | None
+    remarks: list[str]
     latency_ms: int
     seed: int | None
     version: int

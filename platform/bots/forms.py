@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from bots.models import Bot
+from bots.queries import shown_settings
 from chatbots.errors import ConfigurationError
 from chatbots.registry import REGISTRY
 
@@ -63,7 +64,7 @@ class BotForm(forms.Form):
         schema = self._schemas[key]
         if is_secret(schema):
             return ""
-        stored = self.bot.configuration if self.bot else {}
+        stored = shown_settings(self.bot) if self.bot else {}  # secrets inside a wrapped bot are masked
         return stored.get(key, schema.get("default"))
 
     def settings(self) -> dict[str, Any]:

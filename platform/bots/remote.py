@@ -140,11 +140,16 @@ async def _new_courier() -> Courier:
 
 
 def packed(context: Context) -> Item:
-    return {"turns": [[turn.speaker.value, turn.text] for turn in context.turns], "seed": context.seed}
+    return {
+        "turns": [[turn.speaker.value, turn.text] for turn in context.turns],
+        "seed": context.seed,
+        "dialogue": context.dialogue,
+    }
 
 
 def unpacked_context(item: Item) -> Context:
-    return Context(tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"]), item["seed"])
+    turns = tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"])
+    return Context(turns, item["seed"], item["dialogue"])
 
 
 def packed_response(response: Response) -> Item:
@@ -152,9 +157,10 @@ def packed_response(response: Response) -> Item:
         "text": response.text,
         "candidates": [[candidate.text, candidate.score] for candidate in response.candidates],
         "tokens": response.tokens,
+        "remarks": list(response.remarks),
     }
 
 
 def unpacked_response(item: Item) -> Response:
     candidates = tuple(Candidate(text, score) for text, score in item["candidates"])
-    return Response(item["text"], candidates, item["tokens"])
+    return Response(item["text"], candidates, item["tokens"], tuple(item["remarks"]))

@@ -8,11 +8,15 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
+from pydantic import SecretStr
 
 from accounts.models import User
 from bots.models import LONGEST_NOTE, OUTSIDE, Bot, BotRevision, BotVersion
 from chatbots.errors import DuplicateBotError
 from chatbots.registry import REGISTRY
+
+MASK = str(SecretStr("any"))
+"""What pydantic shows instead of a secret."""
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +59,7 @@ def change_bot(bot_id: int, *, title: str, configuration: Mapping[str, Any], by:
         chatbots.errors.ChatbotError: the adapter refuses the configuration; nothing is stored.
     """
     bot = Bot.objects.select_for_update().get(pk=bot_id)
-    settings = dict(configuration)
+    settings = {key: with_secrets(value, bot.configuration.get(key)) for key, value in configuration.items()}
     REGISTRY.configuration(bot.adapter, settings)
     if settings != bot.configuration:
         newest = bot.revisions.first()
@@ -64,6 +68,14 @@ def change_bot(bot_id: int, *, title: str, configuration: Mapping[str, Any], by:
     bot.title, bot.configuration = title, settings
     bot.save(update_fields=["title", "configuration"])
     return bot
+
+
+def with_secrets(sent: Any, stored: Any) -> Any:
+    """What was sent, with the stored secret wherever the mask stands that people see in its place."""
+    if isinstance(sent, Mapping):
+        inner = stored if isinstance(stored, Mapping) else {}
+        return {key: with_secrets(value, inner.get(key)) for key, value in sent.items()}
+    return stored if sent == MASK and isinstance(stored, str) else sent
 
 
 def set_active(bot_id: int, active: bool) -> None:

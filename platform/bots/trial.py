@@ -52,6 +52,7 @@ def shown(reply: client.Reply) -> dict[str, Any]:
             {"text": candidate.text, "score": candidate.score} for candidate in response.candidates
         ],
         "tokens": response.tokens,
+        "remarks": list(response.remarks),
         "latency_ms": reply.latency_ms,
         "seed": reply.seed,
         "version": reply.version_id,

@@ -3,7 +3,7 @@
 import { byId, make } from "./chat/dom.js";
 
 /**
- * @typedef {{text: string, candidates: {text: string, score: number}[], tokens: number | null, latency_ms: number, version: number}} Reply
+ * @typedef {{text: string, candidates: {text: string, score: number}[], tokens: number | null, remarks: string[], latency_ms: number, version: number}} Reply
  */
 
 const form = /** @type {HTMLFormElement} */ (byId("say"));
@@ -69,6 +69,7 @@ function show(who, text, ...more) {
 function about(reply) {
   const tokens = reply.tokens === null ? "" : `, ${reply.tokens} tokens`;
   const facts = make("p", { class: "small soft" }, `${reply.latency_ms} ms${tokens}, version ${reply.version}`);
+  for (const remark of reply.remarks) facts.append(make("br"), remark);
   if (!reply.candidates.length) return facts;
   const rows = reply.candidates.map(({ text, score }) =>
     make("tr", {}, make("td", {}, text), make("td", { class: "nowrap" }, score.toPrecision(4))),

@@ -126,6 +126,25 @@ def test_a_secret_is_shown_nowhere_and_stays_when_its_field_is_left_empty(
     assert (rexs_bot.configuration["needed"], rexs_bot.configuration["key"]) == ("y", "sesame")
 
 
+def test_a_secret_inside_a_wrapped_bot_is_masked_and_kept(rex: User, sign_in: SignIn) -> None:
+    inner = {"adapter": "everything", "configuration": {"needed": "x", "key": "sesame"}}
+    bot = register_bot(
+        name="wrapped", title="W", adapter="repetition-filter", configuration={"bot": inner}, owner=rex
+    )
+    client = sign_in(rex)
+    page = client.get("/bots/wrapped/edit/").content.decode()
+    assert "sesame" not in page
+    assert "**********" in page
+
+    changed = inner | {"configuration": {"needed": "y", "key": "**********"}}
+    client.post(
+        "/bots/wrapped/edit/", {"title": "W", "setting-bot": json.dumps(changed), "setting-fallbacks": "Hm."}
+    )
+
+    bot.refresh_from_db()
+    assert bot.configuration["bot"]["configuration"] == {"needed": "y", "key": "sesame"}
+
+
 def test_a_change_is_a_new_revision_and_a_mere_title_is_not(rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
     client.post("/bots/new/scripted/", FORM)
