@@ -17,13 +17,14 @@ import numpy as np
 from numpy.random import Generator
 
 from evaluation.agreement import Metric, alpha_interval, krippendorff_alpha
-from evaluation.bootstrap import SENSIBLENESS, SSA, cluster_interval, percentile, resampled_sums
+from evaluation.bootstrap import SENSIBLENESS, SSA, cluster_interval, percentile
 from evaluation.comparison import compare
 from evaluation.estimates import two_way_interval
 from evaluation.interval import Interval, Method, Undefined
 from evaluation.labels import FloatArray, Labels
 from evaluation.ratings import Ratings
 from evaluation.relation import pearson
+from evaluation.resampling import resampled_sums
 from evaluation.sequential import always_valid_mean
 
 SENSIBLE, SPECIFIC_IF_SENSIBLE = 0.8, 0.7
