@@ -325,7 +325,7 @@ def _paired(
     once = np.ones(len(table), np.int64)
     draws = np.empty((resamples, len(pairs)))
     for start, stop in blocks(resamples, len(table)):
-        weights = draw_counts(once, stop - start, rng)
+        weights = draw_counts(once, stop - start, rng).astype(np.float64)
         draws[start:stop] = _score(_times(weights, first)) - _score(_times(weights, second))
     p_values = paired_permutation(table, pairs, rng, _permutations(resamples, pairs))
     contexts = np.count_nonzero(first.imag, axis=0).tolist()

@@ -6,6 +6,7 @@ Random Variate Generation, sections III.2 (tables) and XI.1.4 (Poisson counts of
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -14,7 +15,10 @@ from scipy.special import gammaln
 
 from evaluation.labels import FloatArray, IntArray
 
+CountArray: TypeAlias = NDArray[np.signedinteger[Any]]
+
 _BLOCK = 1 << 16  # weights that stay in the cache
+_ROOM_FOR_COUNTS = 1 << 21  # more at once than that, for drawing has its costs per kind of row
 # NumPy's multinomial takes its time for each distinct row; above some ten of them tables are faster.
 _FEW = 16
 _CELLS = 1 << 16
@@ -38,7 +42,7 @@ def resampled_sums(rows: FloatArray, resamples: int, rng: Generator) -> FloatArr
 def sums_of_draws(distinct: FloatArray, counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
     """The same for k = Σ counts clusters of which `counts` (d,) are equal to each of `distinct` (d, m)."""
     sums = np.empty((resamples, distinct.shape[1]))
-    for start, stop in blocks(resamples, len(distinct)):
+    for start, stop in blocks(resamples, len(distinct), _ROOM_FOR_COUNTS):
         sums[start:stop] = draw_counts(counts, stop - start, rng) @ distinct
     return sums
 
@@ -61,7 +65,7 @@ def _ranks(column: FloatArray) -> IntArray:
     return np.unique(column, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
-def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
+def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> CountArray:
     """How often each distinct row is drawn when k = Σ counts clusters are drawn with replacement.
 
     Multinomial counts. Poisson counts whose sum happens to be t are multinomial counts of t draws, and
@@ -78,23 +82,23 @@ def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
     """
     clusters = int(counts.sum())
     if len(counts) <= _FEW:
-        return rng.multinomial(clusters, counts / clusters, size=resamples).astype(np.float64)
+        return rng.multinomial(clusters, counts / clusters, size=resamples)
     expected = max(0.0, clusters - 3 * clusters**0.5)
     drawn = _poisson_counts(counts, expected / clusters, resamples, rng)
-    missing = clusters - drawn.sum(axis=1).astype(np.int64)
+    missing = clusters - drawn.sum(axis=1)
     beyond = np.flatnonzero(missing < 0)
     drawn[beyond] = rng.multinomial(clusters, counts / clusters, size=len(beyond))
     missing[beyond] = 0
     row_of = np.repeat(np.arange(len(counts)), counts)
     place = np.repeat(np.arange(resamples) * len(counts), missing)
     place += row_of[rng.integers(0, clusters, len(place))]
-    np.add.at(drawn.reshape(-1), place, 1.0)
+    np.add.at(drawn.reshape(-1), place, drawn.dtype.type(1))
     return drawn
 
 
-def _poisson_counts(counts: IntArray, rate: float, resamples: int, rng: Generator) -> FloatArray:
+def _poisson_counts(counts: IntArray, rate: float, resamples: int, rng: Generator) -> CountArray:
     """(r, d) independent Poisson numbers with means rate · counts."""
-    numbers = np.zeros((resamples, len(counts)))
+    numbers = np.zeros((resamples, len(counts)), np.int32)
     if not rate:
         return numbers
     ends = [*(np.flatnonzero(np.diff(counts)) + 1).tolist(), len(counts)]
@@ -108,7 +112,7 @@ def _poisson_counts(counts: IntArray, rate: float, resamples: int, rng: Generato
 
 
 @lru_cache(maxsize=256)
-def _poisson_table(mean: float) -> tuple[NDArray[np.signedinteger], FloatArray]:
+def _poisson_table(mean: float) -> tuple[CountArray, FloatArray]:
     """A table whose cells, chosen evenly, hold Poisson numbers, and the steps to what it leaves over.
 
     2¹⁶ cells cannot hold every probability exactly; what the cells round off has the mark `_LEFT_OVER` and is

@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 
 from chatbots.meena.model import Meena
 from chatbots.meena.precision import fast_products
-from chatbots.meena.repetition import repeats
 from chatbots.meena.safety import AllowEverything, SafetyClassifier
 from chatbots.meena.sampling import Sample, SamplingSettings, rank, sample_all
 from chatbots.meena.tokenizer import Tokenizer
+from evaluation.repetition import repeats
 
 NOTHING_LEFT = "Let's talk about something else. What do you like to do?"
 
