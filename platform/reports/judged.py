@@ -94,7 +94,7 @@ class Judged:
             **{name: getattr(self, name)[keep] for name in columns},
             answers={key: values[keep] for key, values in self.answers.items()},
         )
-        chosen.__dict__ |= {name: narrowed(getattr(self, name), keep) for name in ("_bots", "_raters")}
+        chosen.__dict__.update({name: narrowed(getattr(self, name), keep) for name in ("_bots", "_raters")})
         if "labels" in self.__dict__:  # labels that have been checked need it no second time
             chosen.__dict__["labels"] = self.labels.where(keep)
         return chosen
