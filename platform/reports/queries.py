@@ -82,8 +82,7 @@ def newest_result(study: Study) -> Report | None:
 
 
 _JUDGED = """
-SELECT v.bot_id::float8, t.dialogue_id::float8, ((t.position - d.opening_turns) / 2 + 1)::float8,
-       l.rater_id::float8, coalesce(t.latency_ms::float8, 'NaN'){answers}
+SELECT v.bot_id, t.dialogue_id, (t.position - d.opening_turns) / 2 + 1, l.rater_id, t.latency_ms{answers}
   FROM labels_label AS l
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
@@ -91,9 +90,7 @@ SELECT v.bot_id::float8, t.dialogue_id::float8, ((t.position - d.opening_turns) 
  WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
 """
 # Booleans have no cast to numbers in one step; jsonb has.
-_ANSWER = """,
-       coalesce(CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0
-                     ELSE (l.answers->>%s)::float8 END, 'NaN')"""
+_ANSWER = ", CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE (l.answers->>%s)::float8 END"
 
 
 def judged(study: Study, questions: QuestionSet, keys: list[str]) -> Judged:
@@ -117,13 +114,16 @@ _VALUE = [("length", ">i4"), ("value", ">f8")]
 
 
 def _numbers(statement: str, parameters: list[Any], columns: int) -> FloatArray:
-    """(columns, n) the rows of a statement whose values are all float8, none NULL.
+    """(columns, n) the rows of a statement whose values are all numbers; NULL becomes NaN.
 
     Copied as bytes, a million rows take a second; as Python's numbers they take five.
     """
+    names = [f"c{index}" for index in range(columns)]
+    values = ", ".join(f"coalesce({name}::float8, 'NaN')" for name in names)
     copied = io.BytesIO()
     with connection.cursor() as cursor:
-        select = cursor.mogrify(statement, parameters).decode()
+        rows_of = cursor.mogrify(statement, parameters).decode()
+        select = f"SELECT {values} FROM ({rows_of}) AS found ({', '.join(names)})"
         cursor.copy_expert(f"COPY ({select}) TO STDOUT (FORMAT binary)", copied)
     row = np.dtype([("values", ">i2"), ("each", _VALUE, (columns,))])
     count = (copied.tell() - _HEAD_BYTES - _TAIL_BYTES) // row.itemsize
