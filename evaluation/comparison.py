@@ -208,8 +208,10 @@ def permutation(
 
 
 def _bundle(conversations: int) -> int:
-    """How many conversations are dealt together: a power of two, so that bots of like number share them."""
-    return 1 << max(0, (conversations // LEAST_BUNDLES).bit_length() - 1)
+    """How many conversations are dealt together: of two binary digits, so that bots of like number agree."""
+    most = max(1, conversations // LEAST_BUNDLES)
+    rest = max(0, most.bit_length() - 2)
+    return most >> rest << rest
 
 
 def _tied(rows: FloatArray, bundle: int, rng: Generator) -> tuple[ComplexArray, complex]:

@@ -19,6 +19,8 @@ CountArray: TypeAlias = NDArray[np.signedinteger[Any]]
 
 _BLOCK = 1 << 16  # weights that stay in the cache
 _ROOM_FOR_COUNTS = 1 << 21  # more at once than that, for drawing has its costs per kind of row
+# Larger products OpenBLAS spreads over threads, which for products as thin as these doubles the work.
+_ROOM_OF_ONE_THREAD = 1 << 18
 # NumPy's multinomial takes its time for each distinct row; above some ten of them tables are faster.
 _FEW = 16
 _CELLS = 1 << 16
@@ -43,7 +45,9 @@ def sums_of_draws(distinct: FloatArray, counts: IntArray, resamples: int, rng: G
     """The same for k = Σ counts clusters of which `counts` (d,) are equal to each of `distinct` (d, m)."""
     sums = np.empty((resamples, distinct.shape[1]))
     for start, stop in blocks(resamples, len(distinct), _ROOM_FOR_COUNTS):
-        sums[start:stop] = draw_counts(counts, stop - start, rng) @ distinct
+        drawn = draw_counts(counts, stop - start, rng)
+        for low, high in blocks(stop - start, distinct.size, _ROOM_OF_ONE_THREAD):
+            sums[start + low : start + high] = drawn[low:high] @ distinct
     return sums
 
 
