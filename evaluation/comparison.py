@@ -142,9 +142,8 @@ def _named(
     names: Sequence[Hashable], pairs: Sequence[Pair], tested: Sequence[Comparison]
 ) -> list[Comparison]:
     """The comparisons with the bots' names and Holm's correction over all of them."""
-    return with_holm(
-        [replace(found, first=names[a], second=names[b]) for (a, b), found in zip(pairs, tested, strict=True)]
-    )
+    both = zip(pairs, tested, strict=True)
+    return with_holm([replace(found, first=names[a], second=names[b]) for (a, b), found in both])
 
 
 def compare(
@@ -304,7 +303,8 @@ def _unpaired(
     """Comparisons of bots by (k, 2) value and size of their own conversations; one resampling per bot."""
     enough = [pair for pair in pairs if min(len(rows[pair[0]]), len(rows[pair[1]])) >= 2]
     draws = [_score(_pack(resampled_sums(r, resamples, rng))) if len(r) >= 2 else None for r in rows]
-    tested = permutation(rows, enough, rng, _permutations(resamples, pairs)).tolist() if enough else []
+    dealings = max(resamples, PERMUTATIONS_PER_PAIR * len(pairs))
+    tested = permutation(rows, enough, rng, dealings).tolist() if enough else []
     p_values = dict(zip(enough, tested, strict=True))
     found = []
     for a, b in pairs:
@@ -329,7 +329,7 @@ def _paired(
     for start, stop in blocks(resamples, len(table)):
         weights = draw_counts(once, stop - start, rng).astype(np.float64)
         draws[start:stop] = _score(_times(weights, first)) - _score(_times(weights, second))
-    p_values = paired_permutation(table, pairs, rng, _permutations(resamples, pairs))
+    p_values = paired_permutation(table, pairs, rng, max(resamples, PERMUTATIONS_PER_PAIR * len(pairs)))
     contexts = np.count_nonzero(first.imag, axis=0).tolist()
     return [
         _comparison(
@@ -341,10 +341,6 @@ def _paired(
         )
         for i in range(len(pairs))
     ]
-
-
-def _permutations(resamples: int, pairs: Sequence[Pair]) -> int:
-    return max(resamples, PERMUTATIONS_PER_PAIR * len(pairs))
 
 
 def _comparison(
