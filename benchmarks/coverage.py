@@ -17,13 +17,14 @@ import numpy as np
 from numpy.random import Generator
 
 from evaluation.agreement import Metric, alpha_interval, krippendorff_alpha
-from evaluation.bootstrap import SENSIBLENESS, SSA, cluster_interval, percentile, resampled_sums
+from evaluation.bootstrap import SENSIBLENESS, SSA, cluster_interval, percentile
 from evaluation.comparison import compare
 from evaluation.estimates import two_way_interval
 from evaluation.interval import Interval, Method, Undefined
 from evaluation.labels import FloatArray, Labels
 from evaluation.ratings import Ratings
 from evaluation.relation import pearson
+from evaluation.resampling import resampled_sums
 from evaluation.sequential import always_valid_mean
 
 SENSIBLE, SPECIFIC_IF_SENSIBLE = 0.8, 0.7
@@ -193,10 +194,13 @@ def planted_variance(studies: int, seed: int) -> dict[str, float]:
     }
 
 
-def false_alarms(studies: int, seed: int) -> float:
-    """Share of permutation tests with p ≤ 0.05 between two bots that are alike."""
+def false_alarms(studies: int, seed: int, k: int) -> float:
+    """Share of permutation tests with p ≤ 0.05 between two bots that are alike, k conversations each.
+
+    199 permutations give exactly 0.05 as a possible p-value, so an exact test has 5 %.
+    """
     p_values = [
-        compare(conversations(rng, 60), conversations(rng, 60), rng, resamples=RESAMPLES).p
+        compare(conversations(rng, k), conversations(rng, k), rng, resamples=199).p
         for rng in np.random.default_rng(seed).spawn(studies)
     ]
     return float(np.mean([isinstance(p, float) and p <= 0.05 for p in p_values]))
@@ -224,7 +228,8 @@ def main() -> None:
         "resamples": RESAMPLES,
         "designs": [run(design, options.studies, options.seed) for design in designs()],
         "planted_variance": planted_variance(options.studies, options.seed),
-        "permutation_false_alarms_at_5_percent": false_alarms(options.studies, options.seed),
+        "permutation_false_alarms_at_5_percent": false_alarms(5 * options.studies, options.seed, 60),
+        "the_same_with_bundles_of_four": false_alarms(5 * options.studies, options.seed, 600),
         "ordinary_interval_watched_37_times_misses": watched_alarms(options.studies, options.seed),
     }
     print(json.dumps(results, indent=2))

@@ -10,7 +10,7 @@ Sources: Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapters 13 
 Annals of Applied Statistics 1(2), arXiv:0712.1111 (two-way).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,7 +19,8 @@ from numpy.random import Generator
 from scipy.special import ndtr, ndtri
 
 from evaluation.interval import Interval, Method, Undefined
-from evaluation.labels import FloatArray, IntArray
+from evaluation.labels import FloatArray
+from evaluation.resampling import distinct_rows, resampled_sums, sums_of_draws
 
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 """Maps sums (r, m) to values (r,); NaN where a resample does not define the value."""
@@ -27,7 +28,6 @@ Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 RESAMPLES = 10_000
 LEVEL = 0.95
 LARGEST_UNDEFINED_SHARE = 0.05
-_BLOCK = 1 << 19  # weights that stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +54,6 @@ SENSIBLENESS, SPECIFICITY, SSA = (
     Ratio((0.5, 0.5, 0.0), 2),
 )
 """The three scores, on the rows of `ssa.dialogue_sums`."""
-
-
-def resampled_sums(rows: FloatArray, resamples: int, rng: Generator) -> FloatArray:
-    """Sums over k clusters drawn with replacement from the k rows, for each resample.
-
-    Args:
-        rows: (k, m) one row per cluster.
-        resamples: r.
-        rng: seeded generator.
-
-    Returns:
-        (r, m) sums.
-    """
-    distinct, counts = distinct_rows(rows)
-    sums = np.empty((resamples, rows.shape[1]))
-    for start, stop in blocks(resamples, len(distinct)):
-        sums[start:stop] = draw_counts(counts, stop - start, rng) @ distinct
-    return sums
 
 
 def cluster_interval(
@@ -128,7 +110,7 @@ def cluster_intervals(
         few = Undefined(f"Only {len(rows)} {cluster}; an interval needs at least 2 independent ones.")
         return [few] * len(statistics)
     if method == "studentised":
-        return [_studentised(rows, statistic, rng, resamples, level) for statistic in statistics]
+        return _studentised(rows, statistics, rng, resamples, level)
     sums = resampled_sums(rows, resamples, rng)
     if method == "bca":
         return [bca(statistic(sums), statistic, rows, level) for statistic in statistics]
@@ -174,14 +156,20 @@ def _acceleration(left_out: FloatArray) -> float:
 
 
 def _studentised(
-    rows: FloatArray, statistic: Statistic, rng: Generator, resamples: int, level: float
-) -> Interval | Undefined:
-    if not isinstance(statistic, Ratio):
-        raise ValueError("method='studentised' needs a Ratio, whose error is known; use 'bca' instead.")
-    extended = _with_squares(rows, statistic)
-    values, errors = _ratio_and_error(extended.sum(axis=0)[None])
+    rows: FloatArray, statistics: Sequence[Statistic], rng: Generator, resamples: int, level: float
+) -> list[Interval | Undefined]:
+    distinct, counts = distinct_rows(rows)
+    extended = np.hstack([_with_squares(distinct, statistic) for statistic in statistics])
+    totals, drawn = counts @ extended, sums_of_draws(extended, counts, resamples, rng)
+    each = range(0, extended.shape[1], _SQUARES)
+    return [_from_t(totals[i : i + _SQUARES], drawn[:, i : i + _SQUARES], level) for i in each]
+
+
+def _from_t(total: FloatArray, drawn: FloatArray, level: float) -> Interval | Undefined:
+    """The interval of one ratio from sums as of `_with_squares`, (5,) of all and (r, 5) of resamples."""
+    values, errors = _ratio_and_error(total[None])
     estimate, error = float(values[0]), float(errors[0])
-    draws, draw_errors = _ratio_and_error(resampled_sums(extended, resamples, rng))
+    draws, draw_errors = _ratio_and_error(drawn)
     # A resample that happens to hold no variation has no standard error; its t is not finite.
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (draws - estimate) / draw_errors
@@ -193,8 +181,13 @@ def _studentised(
     return Interval(low, high, level, "studentised", len(usable))
 
 
-def _with_squares(rows: FloatArray, ratio: Ratio) -> FloatArray:
+_SQUARES = 5
+
+
+def _with_squares(rows: FloatArray, ratio: Statistic) -> FloatArray:
     """(k, 5) columns y, n, y², yn, n² of numerator y and denominator n: their sums give the error."""
+    if not isinstance(ratio, Ratio):
+        raise ValueError("method='studentised' needs a Ratio, whose error is known; use 'bca' instead.")
     y, n = rows @ np.asarray(ratio.weights), rows[:, ratio.size]
     return np.column_stack([y, n, y * y, y * n, n * n])
 
@@ -232,41 +225,3 @@ def _check_arguments(resamples: int, level: float) -> None:
         )
     if not 0 < level < 1:
         raise ValueError(f"level={level} is not a coverage between 0 and 1, such as 0.95.")
-
-
-def distinct_rows(rows: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Distinct rows and how often each occurs, if that makes drawing cheaper; else all rows, once each.
-
-    Clusters with equal rows are exchangeable, so drawing how often each distinct row occurs (multinomial)
-    has the same distribution as drawing clusters, and 1,477 binary items with five raters have about 20
-    distinct rows.
-    """
-    code = np.zeros(len(rows), np.int64)
-    for column in rows.T:
-        _, code = np.unique(code * len(rows) + _ranks(column), return_inverse=True)
-    _, first, counts = np.unique(code, return_index=True, return_counts=True)
-    if len(first) * 8 > len(rows):
-        return rows, np.ones(len(rows), np.int64)
-    return rows[first], counts.astype(np.int64)
-
-
-def _ranks(column: FloatArray) -> IntArray:
-    return np.unique(column, return_inverse=True)[1].astype(np.int64, copy=False)
-
-
-def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
-    """(r, d) how often each distinct row is drawn when Σ counts clusters are drawn with replacement."""
-    clusters = int(counts.sum())
-    if len(counts) < clusters:
-        return rng.multinomial(clusters, counts / clusters, size=resamples).astype(np.float64)
-    drawn = rng.integers(0, clusters, size=(resamples, clusters), dtype=np.int32)
-    drawn += np.arange(resamples, dtype=np.int32)[:, None] * clusters
-    flat = np.bincount(drawn.ravel(), minlength=resamples * clusters)
-    return flat.reshape(resamples, clusters).astype(np.float64)
-
-
-def blocks(resamples: int, width: int) -> Iterator[tuple[int, int]]:
-    """Ranges of resamples whose weights fit into the cache."""
-    size = max(1, _BLOCK // max(width, 1))
-    for start in range(0, resamples, size):
-        yield start, min(start + size, resamples)

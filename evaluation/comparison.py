@@ -6,7 +6,7 @@ Holm 1979, Scandinavian Journal of Statistics 6(2).
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeAlias
@@ -15,19 +15,17 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from evaluation.bootstrap import (
-    LEVEL,
-    RESAMPLES,
-    SSA,
-    Ratio,
-    blocks,
-    draw_counts,
-    percentile,
-    resampled_sums,
-)
+from evaluation.bootstrap import LEVEL, RESAMPLES, SSA, Ratio, percentile
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray, IntArray, Labels
+from evaluation.resampling import blocks, draw_counts, resampled_sums
 from evaluation.ssa import Unit, dialogue_sums
+
+LEAST_BUNDLES = 128
+"""Fewest bundles of conversations of one bot: 2 · 128 leave a t test with 254 degrees of freedom."""
+PERMUTATIONS_PER_PAIR = 40
+"""Holm multiplies the smallest p-value by the number of pairs; so many leave it at 1 / 40 at most."""
+_ROOM_FOR_ORDERS = 1 << 20
 
 Pair: TypeAlias = tuple[int, int]
 ComplexArray: TypeAlias = NDArray[np.complex128]
@@ -99,25 +97,53 @@ def compare_all(
         unit: what counts once, see `ssa.Unit`.
         paired: true if all bots answered the same contexts (static evaluation): then only the contexts that
             both have count, and pairs stay together. False: conversations of the two are independent.
-        resamples: number of resamples, and of permutations.
+        resamples: number of resamples, and of permutations; with many pairs `PERMUTATIONS_PER_PAIR` for each.
         level: nominal coverage of each interval.
 
     Returns:
         One comparison per pair, in the order of the names; none for fewer than two bots.
     """
     names = labels.bots[0].tolist()
-    pairs = list(combinations(range(len(names)), 2))
     sums, bots = dialogue_sums(labels, unit)
-    columns = _value_and_size(sums, ratio)
-    if paired:
-        tested = _paired(_by_context(labels, columns, bots), pairs, rng, resamples, level)
-    else:
-        of_bot = [columns[bots == b] for b in range(len(names))]
-        tested = _unpaired(of_bot, pairs, rng, resamples, level)
-    found = [
-        replace(result, first=names[a], second=names[b]) for (a, b), result in zip(pairs, tested, strict=True)
-    ]
-    return with_holm(found)
+    if not paired:
+        of_bot = {name: sums[bots == code] for code, name in enumerate(names)}
+        return compare_each(of_bot, rng, ratio=ratio, resamples=resamples, level=level)
+    table = _by_context(labels, _value_and_size(sums, ratio), bots)
+    pairs = list(combinations(range(len(names)), 2))
+    return _named(names, pairs, _paired(table, pairs, rng, resamples, level))
+
+
+def compare_each(
+    sums: Mapping[Hashable, FloatArray],
+    rng: Generator,
+    *,
+    ratio: Ratio,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> list[Comparison]:
+    """Compare every two bots, unpaired, by their sums per conversation; else as `compare_all`.
+
+    Args:
+        sums: by bot, (k, m) one row for each of its conversations.
+        rng: seeded generator.
+        ratio: which score the rows give.
+        resamples: number of resamples, and of permutations.
+        level: nominal coverage of each interval.
+
+    Returns:
+        One comparison per pair, in the order of the bots; none for fewer than two.
+    """
+    pairs = list(combinations(range(len(sums)), 2))
+    columns = [_value_and_size(rows, ratio) for rows in sums.values()]
+    return _named(list(sums), pairs, _unpaired(columns, pairs, rng, resamples, level))
+
+
+def _named(
+    names: Sequence[Hashable], pairs: Sequence[Pair], tested: Sequence[Comparison]
+) -> list[Comparison]:
+    """The comparisons with the bots' names and Holm's correction over all of them."""
+    both = zip(pairs, tested, strict=True)
+    return with_holm([replace(found, first=names[a], second=names[b]) for (a, b), found in both])
 
 
 def compare(
@@ -156,9 +182,9 @@ def permutation(
     """Two-sided p-values: conversations are dealt to the two bots of each pair at random.
 
     Assumes under the null hypothesis that conversations are exchangeable between the bots; a label-level
-    test would ignore that turns of a conversation belong together. One random order of each bot's
-    conversations serves all its pairs: how many of the first bot's stay with it is hypergeometric, and which
-    ones, the first of that order.
+    test would ignore that turns of a conversation belong together. Where both bots have many conversations,
+    they are tied into bundles of equal number at random and whole bundles are dealt, which is exact under
+    the same hypothesis; the bundles left are so many (`LEAST_BUNDLES`) that the test loses next to nothing.
 
     Args:
         rows: for each bot, (k, 2) value and size of each conversation; its score is Σ value / Σ size.
@@ -169,24 +195,58 @@ def permutation(
     Returns:
         (p,) p-values, never 0.
     """
-    left, right = np.asarray(pairs).T
-    lengths = np.array([len(r) for r in rows])
-    starts = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1]
+    by_bundle: dict[int, list[int]] = {}
+    for index, (a, b) in enumerate(pairs):
+        by_bundle.setdefault(_bundle(min(len(rows[a]), len(rows[b]))), []).append(index)
+    p_values = np.empty(len(pairs))
+    for bundle, indices in sorted(by_bundle.items()):
+        bots, place = np.unique([pairs[index] for index in indices], return_inverse=True)
+        tied = [_tied(rows[bot], bundle, rng) for bot in bots.tolist()]
+        p_values[indices] = _dealt(tied, place.reshape(-1, 2), rng, permutations)
+    return p_values
+
+
+def _bundle(conversations: int) -> int:
+    """How many conversations are dealt together: of two binary digits, so that bots of like number agree."""
+    most = max(1, conversations // LEAST_BUNDLES)
+    rest = max(0, most.bit_length() - 2)
+    return most >> rest << rest
+
+
+def _tied(rows: FloatArray, bundle: int, rng: Generator) -> tuple[ComplexArray, complex]:
+    """Sums of random bundles of a bot's conversations, and of the few that are left over and stay with it."""
+    packed, rest = rng.permutation(_pack(rows)), len(rows) % bundle
+    return packed[rest:].reshape(-1, bundle).sum(axis=1), complex(packed[:rest].sum())
+
+
+def _dealt(
+    tied: Sequence[tuple[ComplexArray, complex]], pairs: IntArray, rng: Generator, permutations: int
+) -> FloatArray:
+    """(p,) p-values of pairs (p, 2) of bots by their bundles.
+
+    One random order of each bot's bundles serves all its pairs: how many of the first bot's stay with it is
+    hypergeometric, and which ones, the first of that order.
+    """
+    left, right = pairs.T
     # Single precision is exact for counts and shuffles twice as fast; sums are in double precision.
-    packed = [_pack(r).astype(np.complex64) for r in rows]
-    totals = np.array([p.sum(dtype=np.complex128) for p in packed])
+    packed = [bundles.astype(np.complex64) for bundles, _ in tied]
+    lengths = np.array([len(bundles) for bundles in packed])
+    starts = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1]
+    kept = np.array([rest for _, rest in tied])
+    totals = kept + np.array([bundles.sum(dtype=np.complex128) for bundles in packed])
     observed, both = _score(totals[left]) - _score(totals[right]), totals[left] + totals[right]
-    ranges = list(blocks(permutations, int(lengths.sum())))
+    numbers, kind = np.unique(lengths[pairs], axis=0, return_inverse=True)
+    own, others = numbers.T
+    ranges = list(blocks(permutations, int(lengths.sum()), _ROOM_FOR_ORDERS))
     prefix = np.zeros((ranges[0][1], int((lengths + 1).sum())), dtype=np.complex128)
     extreme = np.zeros(len(pairs))
     for start, stop in ranges:
         for begin, values in zip(starts, packed, strict=True):
             shuffled = rng.permuted(np.broadcast_to(values, (stop - start, len(values))), axis=1)
             np.cumsum(shuffled, axis=1, out=prefix[: stop - start, begin + 1 : begin + 1 + len(values)])
-        stay = rng.hypergeometric(
-            lengths[left], lengths[right], lengths[left], size=(stop - start, len(pairs))
-        )
-        dealt = np.take_along_axis(prefix[: stop - start], starts[left] + stay, axis=1)
+        drawn = rng.hypergeometric(own, others, own, size=(stop - start, len(numbers)))
+        stay = drawn[:, kind.ravel()]
+        dealt = kept[left] + np.take_along_axis(prefix[: stop - start], starts[left] + stay, axis=1)
         dealt += np.take_along_axis(prefix[: stop - start], starts[right] + lengths[left] - stay, axis=1)
         extreme += _as_extreme(_score(dealt) - _score(both - dealt), observed)
     return (1 + extreme) / (1 + permutations)
@@ -243,7 +303,8 @@ def _unpaired(
     """Comparisons of bots by (k, 2) value and size of their own conversations; one resampling per bot."""
     enough = [pair for pair in pairs if min(len(rows[pair[0]]), len(rows[pair[1]])) >= 2]
     draws = [_score(_pack(resampled_sums(r, resamples, rng))) if len(r) >= 2 else None for r in rows]
-    tested = permutation(rows, enough, rng, resamples).tolist() if enough else []
+    dealings = max(resamples, PERMUTATIONS_PER_PAIR * len(pairs))
+    tested = permutation(rows, enough, rng, dealings).tolist() if enough else []
     p_values = dict(zip(enough, tested, strict=True))
     found = []
     for a, b in pairs:
@@ -266,9 +327,9 @@ def _paired(
     once = np.ones(len(table), np.int64)
     draws = np.empty((resamples, len(pairs)))
     for start, stop in blocks(resamples, len(table)):
-        weights = draw_counts(once, stop - start, rng)
+        weights = draw_counts(once, stop - start, rng).astype(np.float64)
         draws[start:stop] = _score(_times(weights, first)) - _score(_times(weights, second))
-    p_values = paired_permutation(table, pairs, rng, resamples)
+    p_values = paired_permutation(table, pairs, rng, max(resamples, PERMUTATIONS_PER_PAIR * len(pairs)))
     contexts = np.count_nonzero(first.imag, axis=0).tolist()
     return [
         _comparison(

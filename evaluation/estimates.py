@@ -16,14 +16,13 @@ from evaluation.bootstrap import (
     SPECIFICITY,
     SSA,
     Ratio,
-    blocks,
     cluster_interval,
     cluster_intervals,
-    draw_counts,
     percentile,
 )
 from evaluation.interval import Interval, Method, Undefined
 from evaluation.labels import FloatArray, IntArray, Labels
+from evaluation.resampling import blocks, draw_counts
 from evaluation.ssa import Score, Unit, dialogue_sums, ssa
 
 SCORES = (SENSIBLENESS, SPECIFICITY, SSA)

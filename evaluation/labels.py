@@ -74,6 +74,13 @@ def _coded_numbers(array: AnyArray) -> tuple[AnyArray, IntArray]:
     return names, codes.astype(np.int64, copy=False)
 
 
+def narrowed(column: tuple[AnyArray, IntArray], keep: BoolArray | IntArray) -> tuple[AnyArray, IntArray]:
+    """What `coded` gives for the rows at `keep` of a column that is coded already, without hashing anew."""
+    names, codes = column
+    left, codes_left = coded(codes[keep])
+    return names[left], codes_left
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """One row per label: a rater's judgment of one bot turn.
@@ -106,8 +113,8 @@ class Labels:
         for field in fields(self):
             object.__setattr__(self, field.name, np.asarray(getattr(self, field.name)))
         self._check_lengths()
-        for name in ("bot", "dialogue", "rater"):
-            _refuse_missing(getattr(self, name), name)
+        for name, (names, codes) in (("bot", self.bots), ("dialogue", self.contexts), ("rater", self.raters)):
+            _refuse_missing(names, codes, name)
         object.__setattr__(self, "turn", _as_integers(self.turn, "turn"))
         for name in ("sensible", "specific"):
             object.__setattr__(self, name, _as_booleans(getattr(self, name), name))
@@ -163,9 +170,14 @@ class Labels:
         items, codes = coded(self.dialogues[1] * width + turn)
         return items // width, codes
 
-    def where(self, keep: BoolArray) -> "Labels":
-        """The labels at which `keep` (n,) is true."""
-        return Labels(*(getattr(self, field.name)[keep] for field in fields(self)))
+    def where(self, keep: BoolArray | IntArray) -> "Labels":
+        """The labels at which `keep` (n,) is true, or those at distinct indices; checked as all of them."""
+        chosen = object.__new__(Labels)
+        for field in fields(self):
+            object.__setattr__(chosen, field.name, getattr(self, field.name)[keep])
+        for name in ("bots", "raters", "contexts"):
+            chosen.__dict__[name] = narrowed(getattr(self, name), keep)
+        return chosen
 
     def of_bot(self, bot: Hashable) -> "Labels":
         """The labels of one bot."""
@@ -228,17 +240,13 @@ def _column(values: tuple[Any, ...]) -> AnyArray:
     return np.asarray(values)
 
 
-def _refuse_missing(column: AnyArray, name: str) -> None:
-    if column.dtype.kind == "O":
-        missing = np.fromiter((v is None or v == "" for v in column.tolist()), np.bool_, len(column))
-    elif column.dtype.kind == "U":
-        missing = column == ""
-    elif column.dtype.kind == "f":
-        missing = np.isnan(column)
-    else:
-        return
-    if missing.any():
-        raise LabelsError("empty; every label needs it.", name, int(np.argmax(missing)))
+def _refuse_missing(names: AnyArray, codes: IntArray, column: str) -> None:
+    """Refuse a column with these distinct values, whose rows have these codes, if a value is missing."""
+    missing = [
+        name is None or name == "" or name != name for name in names.tolist()
+    ]  # NaN is no equal of itself
+    if any(missing):
+        raise LabelsError("empty; every label needs it.", column, int(np.argmax(np.asarray(missing)[codes])))
 
 
 def _as_integers(column: AnyArray, name: str) -> IntArray:

@@ -13,17 +13,10 @@ import numpy as np
 from numpy.random import Generator
 from scipy.sparse.csgraph import connected_components
 
-from evaluation.bootstrap import (
-    LEVEL,
-    RESAMPLES,
-    Ratio,
-    blocks,
-    cluster_interval,
-    percentile,
-    resampled_sums,
-)
+from evaluation.bootstrap import LEVEL, RESAMPLES, Ratio, cluster_interval, percentile
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import AnyArray, FloatArray, IntArray, LabelsError, coded
+from evaluation.resampling import blocks, resampled_sums
 
 Outcome: TypeAlias = Literal["first", "second", "tie"]
 OUTCOMES: tuple[Outcome, ...] = ("first", "second", "tie")

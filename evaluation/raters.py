@@ -10,7 +10,7 @@ from evaluation.bootstrap import LEVEL, RESAMPLES, SSA
 from evaluation.comparison import Comparison, compare
 from evaluation.interval import Undefined
 from evaluation.kappa import Kappa, cohen_kappa
-from evaluation.labels import BoolArray, FloatArray, IntArray, Labels
+from evaluation.labels import BoolArray, FloatArray, IntArray, Labels, coded
 from evaluation.ssa import Unit, item_values, score_of_sums
 
 
@@ -33,7 +33,7 @@ class Influence:
     shift: float | Undefined
 
 
-def influence(labels: Labels, unit: Unit = Unit.LABEL) -> list[Influence]:
+def influence(labels: Labels, unit: Unit = Unit.LABEL, *, largest: int | None = None) -> list[Influence]:
     """Leave one rater out: how far each rater moves the SSA of each bot.
 
     Exact for every unit, without recomputing the study once per rater: taking a rater away changes only the
@@ -42,25 +42,25 @@ def influence(labels: Labels, unit: Unit = Unit.LABEL) -> list[Influence]:
     Args:
         labels: labels of any number of bots.
         unit: what counts once, see `ssa.Unit`.
+        largest: how many of the entries that have a number are wanted; None for all.
 
     Returns:
         One entry per rater and bot with labels in common, largest shift in either direction first;
-        those without a number last.
+        those without a number last, all of them.
     """
-    bots, raters = labels.bots[0].tolist(), labels.raters[0].tolist()
-    bot, rater = labels.bots[1], labels.raters[1]
-    pair = rater * max(len(bots), 1) + bot
-    pairs = len(raters) * len(bots)
-    gone = np.column_stack([np.bincount(pair, column, pairs) for column in _lost(labels, unit).T])
-    everything = _bot_sums(labels, unit)
-    of_pair = np.tile(everything, (len(raters), 1))
-    with_all, without = score_of_sums(of_pair)[:, 2], score_of_sums(of_pair - gone)[:, 2]
-    found = [
-        _influence(raters[p // len(bots)], bots[p % len(bots)], count, without[p], with_all[p])
-        for p, count in enumerate(np.bincount(pair, minlength=pairs).tolist())
-        if count
-    ]
-    return sorted(found, key=lambda i: -1.0 if isinstance(i.shift, Undefined) else abs(i.shift), reverse=True)
+    (bots, bot), (raters, rater) = labels.bots, labels.raters
+    pairs, pair = coded(rater * max(len(bots), 1) + bot)
+    rater_of, bot_of = np.divmod(pairs, max(len(bots), 1))
+    counts = np.bincount(pair, minlength=len(pairs))
+    gone = np.column_stack([np.bincount(pair, column, len(pairs)) for column in _lost(labels, unit).T])
+    everything = _bot_sums(labels, unit)[bot_of]
+    with_all, without = score_of_sums(everything)[:, 2], score_of_sums(everything - gone)[:, 2]
+    order = np.argsort(-np.abs(with_all - without), kind="stable")  # puts NaN last
+    known = int(np.count_nonzero(~np.isnan(without)))
+    wanted = np.concatenate([order[:known][:largest], order[known:]])
+    named = zip(raters[rater_of[wanted]].tolist(), bots[bot_of[wanted]].tolist(), strict=True)
+    numbers = zip(counts[wanted].tolist(), without[wanted].tolist(), with_all[wanted].tolist(), strict=True)
+    return [_influence(*names, *values) for names, values in zip(named, numbers, strict=True)]
 
 
 def without_raters(labels: Labels, raters: set[Hashable]) -> Labels:

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from chatbots.base import Context, Response
 from chatbots.hashing import hash_of
-from chatbots.meena import repetition
 from chatbots.registry import register
 from chatbots.wrapping import CandidateFilter, WrapperConfiguration
+from evaluation import repetition
 
 
 @register("repetition-filter")

@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 
 from chatbots.meena.model import Meena
 from chatbots.meena.precision import fast_products
-from chatbots.meena.repetition import repeats
 from chatbots.meena.sampling import Sample, SampleStream, SamplingSettings, rank, sample_all
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.safety import AllowEverything, SafetyClassifier
+from evaluation.repetition import repeats
 
 NOTHING_LEFT = "Let's talk about something else. What do you like to do?"
 

@@ -1,8 +1,10 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from accounts.view_only import ViewOnly
 from crowd import services
 from crowd.models import Assignment, Participation, Worker
 
@@ -11,6 +13,17 @@ from crowd.models import Assignment, Participation, Worker
 class WorkerAdmin(admin.ModelAdmin[Worker]):
     list_display = ("pseudonym", "panel", "created_at")
     search_fields = ("pseudonym", "panel_id")
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What goes with a worker: all that is theirs, though most of it cannot be deleted by itself."""
+        listed, counted, _, protected = super().get_deleted_objects(objs, request)
+        return listed, counted, set(), protected
+
+    def delete_model(self, request: HttpRequest, obj: Worker) -> None:
+        services.delete_workers([obj.pk])
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Worker]) -> None:
+        services.delete_workers(queryset.values_list("pk", flat=True))
 
 
 @admin.register(Participation)
@@ -30,6 +43,6 @@ class ParticipationAdmin(admin.ModelAdmin[Participation]):
 
 
 @admin.register(Assignment)
-class AssignmentAdmin(admin.ModelAdmin[Assignment]):
+class AssignmentAdmin(ViewOnly, admin.ModelAdmin[Assignment]):
     list_display = ("participation", "study_bot", "outcome", "assigned_at", "ended_at")
     list_filter = ("outcome",)

@@ -154,3 +154,14 @@ def set_aside(participation_id: int, *, reason: str, by: User, now: datetime | N
     participation.save(update_fields=["set_aside_reason", "set_aside_at", "set_aside_by"])
     results_changed(participation.study_id)
     return participation
+
+
+@transaction.atomic
+def delete_workers(worker_ids: Iterable[int]) -> None:
+    """Delete workers with their conversations and labels; the reports of their studies follow."""
+    workers = Worker.objects.filter(pk__in=list(worker_ids))
+    studies = Participation.objects.filter(worker__in=workers).values_list("study_id", flat=True)
+    touched = sorted(set(studies))
+    workers.delete()
+    for study_id in touched:
+        results_changed(study_id)

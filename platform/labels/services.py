@@ -3,12 +3,19 @@
 import json
 from collections.abc import Mapping
 
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
 from dialogues.database import Prepared
+from dialogues.models import Dialogue
 from dialogues.place import Place
 from dialogues.progress import Progress
 from dialogues.queries import progress_of
 from dialogues.refusals import RefusedError
 from evaluation.questions import Answer, AnswersError, question_set
+from labels.models import Label
+from studies.services import results_changed
 
 # The join leaves the dialogue alone if the turn was committed only while this waited for its row.
 RECORD = Prepared(
@@ -80,3 +87,36 @@ def _why_not(place: Place, position: int) -> RefusedError:
         return RefusedError("ended")
     is_another = 0 <= position < progress.turns and not progress.is_labelled_turn(position)
     return RefusedError("not_to_label" if is_another else "unknown_turn")
+
+
+@transaction.atomic
+def amend(label_id: int, *, answers: Mapping[str, object]) -> None:
+    """Put other answers in a label's place, as an admin may; the study's report follows.
+
+    Raises:
+        AnswersError: the answers do not fit the label's question set; nothing was saved.
+    """
+    label = Label.objects.select_for_update(of=("self",)).select_related("turn__dialogue").get(pk=label_id)
+    label.answers = question_set(label.question_set).check(answers)
+    label.changed_at, label.changes = timezone.now(), F("changes") + 1
+    label.save(update_fields=["answers", "changed_at", "changes"])
+    results_changed(label.turn.dialogue.study_id)
+
+
+@transaction.atomic
+def delete(labels: QuerySet[Label]) -> None:
+    """Delete labels; the studies' reports follow. In conversations under way the turns wait for one again."""
+    gone = list(labels.select_related("turn"))
+    dialogues = Dialogue.objects.select_for_update().order_by("pk")
+    positions: dict[int, set[int]] = {}
+    for label in gone:
+        positions.setdefault(label.turn.dialogue_id, set()).add(label.turn.position)
+    studies = set()
+    for dialogue in dialogues.filter(pk__in=positions):
+        studies.add(dialogue.study_id)
+        if dialogue.ended_at is None:
+            dialogue.unlabelled = sorted({*dialogue.unlabelled, *positions[dialogue.pk]})
+            dialogue.save(update_fields=["unlabelled"])
+    Label.objects.filter(pk__in=[label.pk for label in gone]).delete()
+    for study_id in sorted(studies):
+        results_changed(study_id)

@@ -1,14 +1,13 @@
 """Differences between the bots of a study, in words. Pure."""
 
-from dataclasses import replace
-from itertools import combinations
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from evaluation.bootstrap import Ratio
-from evaluation.comparison import Comparison, compare, compare_all, with_holm
+from evaluation.comparison import Comparison, compare_all, compare_each
 from evaluation.interval import Undefined
 from evaluation.labels import FloatArray
 from evaluation.questions import Level, QuestionSet
@@ -32,13 +31,8 @@ def comparisons(questions: QuestionSet, judged: Judged, rng: Generator) -> list[
 
 def _of_question(judged: Judged, key: str, rng: Generator) -> list[Comparison]:
     answered = judged.where(~np.isnan(judged.answers[key]))
-    sums = {bot: _sums(answered.of_bot(bot), key) for bot in answered.bots}
-    share = Ratio((1.0, 0.0), 1)
-    found = [
-        replace(compare(sums[first], sums[second], rng, ratio=share), first=first, second=second)
-        for first, second in combinations(sums, 2)
-    ]
-    return with_holm(found)
+    sums: dict[Hashable, FloatArray] = {bot: _sums(answered.of_bot(bot), key) for bot in answered.bots}
+    return compare_each(sums, rng, ratio=Ratio((1.0, 0.0), 1))
 
 
 def _sums(judged: Judged, key: str) -> FloatArray:

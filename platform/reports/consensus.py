@@ -19,7 +19,8 @@ def agreement(questions: Sequence[Question], judged: Judged, rng: Generator) -> 
 
 
 def _of_question(question: Question, judged: Judged, rng: Generator) -> dict[str, Any]:
-    answered = judged.where(~np.isnan(judged.answers[question.key]))
+    known = ~np.isnan(judged.answers[question.key])
+    answered = judged if known.all() else judged.where(known)
     several = answered.where(answered.shared)
     found: dict[str, Any] = {"question": question.wording, "replies": several.replies, "labels": len(several)}
     if not several.replies:

@@ -8,7 +8,8 @@ import numpy as np
 
 from evaluation.bootstrap import LEVEL
 from evaluation.interval import Undefined
-from evaluation.repetition import MIN_SHARE, MIN_WORDS, Repetition, repetition
+from evaluation.repetition import MIN_SHARE, MIN_WORDS
+from evaluation.repetition_rate import Repetition, repetition
 from reports.judged import Judged
 
 # Comparing every turn with all before it takes time; the paper's number of conversations is enough.
@@ -65,11 +66,11 @@ def latency(judged: Judged) -> dict[str, int] | None:
 
     A reply with several labels counts once.
     """
-    known = ~np.isnan(judged.latency_ms)
-    replies = np.column_stack([judged.dialogue[known], judged.reply[known], judged.latency_ms[known]])
-    if not len(replies):
+    _, first = np.unique(judged.reply_code, return_index=True)
+    times = judged.latency_ms[first]
+    times = times[~np.isnan(times)]
+    if not len(times):
         return None
-    times = np.unique(replies, axis=0)[:, 2]
     median, slow = np.quantile(times, [0.5, 0.95])
     return {"median_ms": round(float(median)), "p95_ms": round(float(slow)), "replies": len(times)}
 

@@ -97,9 +97,9 @@ def study_figures(
     }
 
 
-def bot_scores(questions: QuestionSet, judged: Judged, *, resamples: int = RESAMPLES) -> list[dict[str, Any]]:
+def bot_scores(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
     """The scores of each bot, in the order of their names, and what they rest on."""
-    cells = _cells(questions, judged, resamples)
+    cells = _cells(questions, judged, RESAMPLES)
     return [_what_it_rests_on(bot, judged.of_bot(bot)) | {"cells": cells[bot]} for bot in judged.bots]
 
 
@@ -109,7 +109,7 @@ def _what_it_rests_on(bot: str, judged: Judged) -> dict[str, Any]:
         "conversations": len(np.unique(judged.dialogue)),
         "turns": judged.replies,
         "labels": len(judged),
-        "workers": len(set(judged.rater.tolist())),
+        "workers": len(judged.labels_of_raters),
     }
 
 
@@ -144,8 +144,9 @@ def scores_by_reply(questions: QuestionSet, judged: Judged) -> list[dict[str, An
     by_bot: dict[str, list[dict[str, Any]]] = {bot: [] for bot in judged.bots}
     for reply in np.unique(judged.reply).tolist():
         there = judged.where(judged.reply == reply)
-        for row in bot_scores(questions, there, resamples=RESAMPLES_BY_REPLY):
-            by_bot[row["bot"]].append({"reply": reply, "labels": row["labels"], "cells": row["cells"]})
+        for bot, cells in _cells(questions, there, RESAMPLES_BY_REPLY).items():
+            labels = there.labels_of_bots[bot]
+            by_bot[bot].append({"reply": reply, "labels": labels, "cells": cells})
     return [{"bot": bot, "replies": replies} for bot, replies in by_bot.items()]
 
 
@@ -155,7 +156,7 @@ def scores_without(
     """The scores without the workers who were set aside, and who that is; None if nobody was."""
     if not set_aside:
         return None
-    counts = {worker: int((judged.rater == worker).sum()) for worker in sorted(set_aside)}
+    counts = {worker: judged.labels_of_raters.get(worker, 0) for worker in sorted(set_aside)}
     kept = judged.where(~np.isin(judged.rater, list(set_aside)))
     return {
         "workers": [

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray, Labels
+from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray, Labels, coded, narrowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,28 @@ class Judged:
     def __len__(self) -> int:
         return len(self.bot)
 
+    @cached_property
+    def _bots(self) -> tuple[AnyArray, IntArray]:
+        return coded(self.bot)
+
+    @cached_property
+    def _raters(self) -> tuple[AnyArray, IntArray]:
+        return coded(self.rater)
+
     @property
     def bots(self) -> list[str]:
-        return sorted(set(self.bot.tolist()))
+        names: list[str] = self._bots[0].tolist()
+        return names
+
+    @property
+    def labels_of_bots(self) -> dict[str, int]:
+        """By bot, the number of labels."""
+        return dict(zip(self.bots, np.bincount(self._bots[1]).tolist(), strict=True))
+
+    @property
+    def labels_of_raters(self) -> dict[str, int]:
+        """By pseudonym, the number of labels."""
+        return dict(zip(self._raters[0].tolist(), np.bincount(self._raters[1]).tolist(), strict=True))
 
     @cached_property
     def _of_reply(self) -> tuple[IntArray, IntArray]:
@@ -67,17 +86,27 @@ class Judged:
         several: BoolArray = (labels > 1)[code]
         return several
 
-    def where(self, keep: BoolArray) -> "Judged":
-        """The rows at which `keep` (n,) is true."""
+    def where(self, keep: BoolArray | IntArray) -> "Judged":
+        """The rows at which `keep` (n,) is true, or the rows at these indices."""
         columns = ("bot", "dialogue", "reply", "rater", "latency_ms")
-        return replace(
+        chosen = replace(
             self,
             **{name: getattr(self, name)[keep] for name in columns},
             answers={key: values[keep] for key, values in self.answers.items()},
         )
+        chosen.__dict__.update({name: narrowed(getattr(self, name), keep) for name in ("_bots", "_raters")})
+        if "labels" in self.__dict__:  # labels that have been checked need it no second time
+            chosen.__dict__["labels"] = self.labels.where(keep)
+        return chosen
+
+    @cached_property
+    def _rows_of_bots(self) -> dict[str, IntArray]:
+        order = np.argsort(self._bots[1], kind="stable")
+        ends = np.cumsum(np.bincount(self._bots[1])).tolist()
+        return {bot: order[a:b] for bot, a, b in zip(self.bots, [0, *ends], ends, strict=False)}
 
     def of_bot(self, bot: str) -> "Judged":
-        return self.where(self.bot == bot)
+        return self.where(self._rows_of_bots.get(bot, np.empty(0, np.int64)))
 
     @cached_property
     def labels(self) -> Labels:

@@ -18,6 +18,7 @@ class Report(models.Model):
     results_version = models.PositiveBigIntegerField(help_text="The study's results_version that it covers.")
     requested_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="How often its computation was begun.")
     finished_at = models.DateTimeField(null=True, blank=True)
     result = models.JSONField(null=True, blank=True)
     reason = models.TextField(blank=True, help_text="Why it failed.")

@@ -16,13 +16,13 @@ SHOWN = 10
 
 def rater_figures(questions: QuestionSet, judged: Judged) -> dict[str, Any]:
     """How the labels are spread over workers, and whose absence would move a bot's SSA most."""
-    _, counts = np.unique(judged.rater.astype(str), return_counts=True)
+    counts = list(judged.labels_of_raters.values())
     known: dict[str, Any] = {"workers": len(counts), "labels": len(judged), "influence": [], "alone": []}
-    if not len(counts):
+    if not counts:
         return known
-    known |= {"median_labels": float(np.median(counts)), "most_labels": int(counts.max())}
+    known |= {"median_labels": float(np.median(counts)), "most_labels": max(counts)}
     if questions.key == "ssa":
-        found = influence(judged.labels)
+        found = influence(judged.labels, largest=SHOWN)
         known |= {"influence": _largest(found), "alone": _alone(found)}
     return known
 
@@ -36,7 +36,7 @@ def _largest(found: Sequence[Influence]) -> list[dict[str, Any]]:
             "without": 100 * each.without,
             "shift": 100 * each.shift,
         }
-        for each in found[:SHOWN]
+        for each in found
         if not isinstance(each.shift, Undefined) and not isinstance(each.without, Undefined)
     ]
 

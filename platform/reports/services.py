@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from evaluation.questions import question_set
@@ -25,6 +26,13 @@ AT_WORK = (Report.State.QUEUED, Report.State.RUNNING)
 PAUSE_BETWEEN_REPORTS = timedelta(seconds=10)
 # The message that starts a queued report can be lost with Redis; then it is sent again.
 RESEND_AFTER = timedelta(seconds=60)
+# A computation that fails says why; one whose process dies each time would be begun for ever.
+MOST_ATTEMPTS = 3
+DIED = (
+    f"The process that computed it ended {MOST_ATTEMPTS} times before it was done, most likely for want of "
+    f"memory. Give the Celery worker more (its log and the system's say how much it had), then compute the "
+    f"report anew."
+)
 _LOCKS_OF_REPORTS = 7301
 
 
@@ -70,8 +78,12 @@ def _only_here(report_id: int) -> Iterator[bool]:
 
 
 def _begin(report_id: int) -> bool:
-    waiting = Report.objects.filter(pk=report_id, state__in=AT_WORK)
-    return bool(waiting.update(state=Report.State.RUNNING, started_at=timezone.now()))
+    waiting, now = Report.objects.filter(pk=report_id, state__in=AT_WORK), timezone.now()
+    waiting.filter(attempts__gte=MOST_ATTEMPTS).update(
+        state=Report.State.FAILED, reason=DIED, finished_at=now
+    )
+    begun = waiting.update(state=Report.State.RUNNING, started_at=now, attempts=F("attempts") + 1)
+    return bool(begun)
 
 
 def _store(report_id: int, **values: Any) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation.bootstrap import SENSIBLENESS, SSA, Ratio, cluster_interval, resampled_sums
+from evaluation.bootstrap import SENSIBLENESS, SSA, Ratio, cluster_interval
 from evaluation.interval import Interval, Undefined
+from evaluation.resampling import resampled_sums
 
 MEAN = Ratio((1.0, 0.0), 1)
 

@@ -178,3 +178,51 @@ def test_unpaired_interval_of_ssa_is_centred_on_the_difference():
 
     middle = (comparison.interval.low + comparison.interval.high) / 2
     assert middle == pytest.approx(comparison.difference, abs=0.005)
+
+
+def scattered(conversations: int, *, mean: float, seed: int) -> np.ndarray:
+    return np.column_stack([rng(seed).normal(mean, 1, conversations), np.ones(conversations)])
+
+
+def test_bundles_of_conversations_tell_what_single_ones_tell():
+    # 640 conversations each are dealt in bundles of four; the t test of single conversations is the peer.
+    first, second = scattered(640, mean=0.1, seed=1), scattered(643, mean=0, seed=2)
+    exact = stats.ttest_ind(first[:, 0], second[:, 0]).pvalue
+
+    found = [permutation([first, second], [(0, 1)], rng(seed), 2_000)[0] for seed in range(30)]
+
+    # one random bundling moves the p-value; their median is that of single conversations
+    assert 0.005 < exact < 0.05
+    assert np.median(found) == pytest.approx(exact, rel=0.35)
+
+
+def test_bundles_keep_the_error_rate():
+    p_values = [
+        permutation(
+            [scattered(260, mean=0, seed=2 * n), scattered(300, mean=0, seed=2 * n + 1)],
+            [(0, 1)],
+            rng(n),
+            200,
+        )[0]
+        for n in range(400)
+    ]
+
+    # 5 % of 400 are 20; the binomial's 99.9 % range is 8 to 36
+    assert 8 <= np.count_nonzero(np.asarray(p_values) <= 0.05) <= 36
+
+
+def test_small_and_large_studies_are_compared_in_one_go():
+    rows = [scattered(n, mean=mean, seed=n) for n, mean in ((20, 3.0), (300, 0.0), (900, 0.0))]
+
+    p_values = permutation(rows, [(0, 1), (0, 2), (1, 2)], rng(), 999)
+
+    assert p_values[:2] == pytest.approx([0.001, 0.001])
+    assert p_values[2] > 0.02
+
+
+def test_many_pairs_get_so_many_permutations_that_holm_can_tell():
+    # 45 pairs: with 1,000 permutations the smallest corrected p-value would be 45 / 1001 = 0.045.
+    comparisons = compare_all(planted({f"b{n}": n / 9 for n in range(10)}, 12), rng(), resamples=1_000)
+
+    assert len(comparisons) == 45
+    assert min(c.p_holm for c in comparisons) == pytest.approx(45 / (1 + 40 * 45))

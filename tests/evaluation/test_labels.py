@@ -100,3 +100,18 @@ def test_codes_are_ranks_of_the_distinct_values(values):
 
     assert [names[c] for c in codes] == list(values)
     assert list(map(str, names)) == sorted(map(str, names))
+
+
+def test_a_part_of_labels_is_coded_as_labels_made_from_its_rows():
+    rows = [
+        ("b", "d1", 1, "r2", True, False),
+        ("a", "d1", 1, "r1", True, True),
+        ("a", "d2", 4, "r3", False, False),
+    ]
+    labels = Labels.from_rows(rows)
+
+    for kept in ([0, 2], [1], []):
+        part, made = labels.where(np.isin(np.arange(3), kept)), Labels.from_rows([rows[i] for i in kept])
+        for name in ("bots", "raters", "contexts", "dialogues", "items"):
+            for found, expected in zip(getattr(part, name), getattr(made, name), strict=True):
+                assert found.tolist() == expected.tolist()

@@ -127,3 +127,12 @@ def test_a_bot_without_common_turns_is_named():
 
     assert isinstance(answer, Undefined)
     assert "No turn of a" in answer.reason
+
+
+def test_the_largest_influences_are_the_first_of_all():
+    labels = random_labels(3)
+    everything = influence(labels)
+    known = [found for found in everything if not isinstance(found.shift, Undefined)]
+    untold = everything[len(known) :]
+
+    assert influence(labels, largest=2) == [*known[:2], *untold]

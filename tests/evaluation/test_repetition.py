@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.interval import Interval, Undefined
-from evaluation.repetition import common_subsequence, repeated_turns, repeats, repetition, words
+from evaluation.repetition import MIN_SHARE, MIN_WORDS, common_subsequence, repeated_turns, repeats, words
+from evaluation.repetition_rate import repetition
+
+PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+FIELD = "Because he was outstanding in his field!"
+WHY = "Yes! I am! Do you know why? Because he was outstanding in his field!"
+MALL = "I was at the mall and I heard it in the food court. How was your day?"
 
 sequences = st.lists(st.sampled_from("abcd"), max_size=12)
 
@@ -35,8 +43,43 @@ def test_the_bit_parallel_length_equals_the_textbook_recursion(first, second):
 
 
 @given(sequences, sequences)
-def test_the_rule_is_symmetric(first, second):
-    assert repeats(first, second) == repeats(second, first)
+def test_the_rule_is_what_its_statement_says(first, second):
+    shorter, common = min(len(first), len(second)), literal(first, second)
+    expected = common >= MIN_WORDS and common >= MIN_SHARE * shorter
+
+    assert repeats(" ".join(first), [" ".join(second)]) is expected
+    assert repeats(" ".join(second), ["Hi!", " ".join(first)]) is expected
+
+
+@pytest.mark.parametrize(
+    ("candidate", "earlier"),
+    [
+        # tables 5 and 6 of the paper
+        ("I'd love to go to Paris too.", "I'd love to go to Japan too."),
+        ("I'd love to go to Japan.", "I'd love to go to Japan, too!"),
+        ("Why did the chicken cross the road? He was outstanding in his field!", FIELD),
+        ("Do you know why he was outstanding in his field? Because he was a chicken!", FIELD),
+        ("Why was the mouse trapped in the bag? Because he was outstanding in his field!", FIELD),
+        ("Do you know why I broke you? Because you were outstanding in your field!", WHY),
+        ("I was in the food court and I heard it in the field!", MALL),
+        ("I\N{RIGHT SINGLE QUOTATION MARK}D LOVE TO GO TO JAPAN", "i'd love to go to japan"),
+    ],
+)
+def test_the_papers_repetitions_are_found(candidate, earlier):
+    assert repeats(candidate, ["Hi!", earlier, "how about Paris?"])
+
+
+@pytest.mark.parametrize(
+    ("candidate", "earlier"),
+    [
+        ("Yes, I do.", "Yes, I do."),  # four words or fewer may recur
+        ("I'd love to go to Japan too.", "how about Japan?"),
+        ("Paris is a beautiful city, and Barcelona is too.", "Paris, Barcelona, Amsterdam, Prague"),
+        ("", "Hi!"),
+    ],
+)
+def test_ordinary_turns_are_no_repetitions(candidate, earlier):
+    assert not repeats(candidate, [earlier])
 
 
 def test_words_ignore_case_punctuation_and_the_shape_of_apostrophes():
@@ -55,10 +98,10 @@ def test_near_copies_with_one_word_changed_are_repetitions():
 
 
 def test_a_phrase_repeated_inside_a_longer_turn_is_a_repetition():
-    first = words("Because he was the best in his class!")
-    second = words("Do you know why? Because, I tell you, he was the best in his whole class, and he knew.")
+    first = "Because he was the best in his class!"
+    second = "Do you know why? Because, I tell you, he was the best in his whole class, and he knew."
 
-    assert repeats(second, first)
+    assert repeats(second, [first])
 
 
 def test_short_and_everyday_turns_are_not_repetitions():
@@ -69,10 +112,10 @@ def test_short_and_everyday_turns_are_not_repetitions():
 
 
 def test_sharing_only_function_words_is_no_repetition():
-    first = words("I went to the market and I bought a kilo of apples for my mother")
-    second = words("The weather in my town is lovely and I am off to a walk in the park")
+    first = "I went to the market and I bought a kilo of apples for my mother"
+    second = "The weather in my town is lovely and I am off to a walk in the park"
 
-    assert not repeats(first, second)
+    assert not repeats(first, [second])
 
 
 def test_repetition_per_bot_counts_bot_turns_only():
@@ -90,12 +133,20 @@ def test_repetition_per_bot_counts_bot_turns_only():
 
 
 @pytest.mark.shared_data
-def test_published_human_conversations_hardly_repeat_and_chatbots_do(shared_folder):
-    shares = {}
-    for system in ("human", "mitsuku"):
+def test_the_published_conversations_repeat_as_the_page_says(shared_folder):
+    flagged = {}
+    for system in ("meena", "mitsuku", "human"):
         with gzip.open(shared_folder / "meena" / f"{system}.jsonl.gz", "rt") as file:
-            flags = [f for row in file for f in repeated_turns([t["text"] for t in json.loads(row)["turns"]])]
-        shares[system] = np.mean(flags)
+            conversations = [json.loads(row)["turns"] for row in file]
+        flagged[system] = [
+            repeated
+            for turns in conversations
+            for turn, repeated in zip(turns, repeated_turns([t["text"] for t in turns]), strict=True)
+            if turn["speaker"] != "Human"
+        ]
 
-    assert shares["human"] < 0.005
-    assert shares["mitsuku"] > 0.03
+    start = f"| **{MIN_WORDS}** | **{MIN_SHARE}** |"
+    row = next(line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(start))
+    shown = re.findall(r"\*\*(\d+)\*\*", row.removeprefix(start))
+    assert shown == [str(sum(flags)) for flags in flagged.values()]
+    assert np.mean(flagged["human"]) < 0.005 < 0.03 < np.mean(flagged["meena"]) < np.mean(flagged["mitsuku"])

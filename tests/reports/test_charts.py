@@ -65,6 +65,15 @@ class TestOfAStudy:
             ElementTree.fromstring(svg).itertext()
         )
 
+    def test_the_marks_of_bots_on_the_plane_are_whole_at_its_edges(self, reported: Study) -> None:
+        root = ElementTree.fromstring(Chart.objects.get(report__study=reported, name="plane").svg)
+        clipped = [group for group in root.iter("{http://www.w3.org/2000/svg}g") if group.get("clip-path")]
+        colours = {each.get("fill") for group in clipped for each in group.iter()}
+        colours |= {each.get("stroke") for group in clipped for each in group.iter()}
+
+        assert "var(--chart-reference)" in colours
+        assert "var(--chart-1)" not in colours
+
     def test_what_a_chart_refers_to_is_in_it_and_in_no_other(self, reported: Study) -> None:
         ids: list[str] = []
         for chart in Chart.objects.filter(report__study=reported):

@@ -285,3 +285,32 @@ def test_the_transcript_has_the_labels_in_place(short: Study, rex: User, sign_in
 
     assert "&lt;b&gt;bold&lt;/b&gt;" in page
     assert "<b>bold</b>" not in page
+
+
+def test_a_report_whose_process_dies_again_and_again_fails_and_says_what_to_do(
+    short: Study, rex: User, sign_in: SignIn
+) -> None:
+    talked(short, [(True, True)])
+    short.refresh_from_db()
+    report = services.queue_report(short)
+    # as killed processes leave it: begun three times, nobody holds its lock
+    Report.objects.filter(pk=report.pk).update(state=Report.State.RUNNING, attempts=3)
+    assert services.lost_reports(timezone.now()) == [report.pk]
+
+    services.build_report(report.pk)
+
+    report.refresh_from_db()
+    assert report.state == Report.State.FAILED
+    assert services.lost_reports(timezone.now()) == []
+    assert "Give the Celery worker more" in sign_in(rex).get(f"/studies/{short.pk}/report/").content.decode()
+
+
+def test_a_report_is_begun_a_third_time(short: Study) -> None:
+    talked(short, [(True, True)])
+    report = services.queue_report(short)
+    Report.objects.filter(pk=report.pk).update(state=Report.State.RUNNING, attempts=2)
+
+    services.build_report(report.pk)
+
+    report.refresh_from_db()
+    assert (report.state, report.attempts) == (Report.State.READY, 3)
