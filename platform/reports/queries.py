@@ -13,8 +13,8 @@ from crowd.queries import progress
 from dialogues.models import Dialogue, Fault
 from evaluation.labels import AnyArray, FloatArray
 from evaluation.questions import QuestionSet
-from reports.course import READ_FOR_REPETITION, Course
-from reports.judged import Judged
+from evaluation.report.course import READ_FOR_REPETITION, Course
+from evaluation.report.judged import Judged
 from reports.models import Report
 from studies.models import Study
 

@@ -9,11 +9,11 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from evaluation.questions import question_set
+from evaluation.report.conformance import Conduct, deviations
+from evaluation.report.course import Course, course_figures
+from evaluation.report.figures import SEED, scored, study_figures
+from evaluation.report.judged import Judged
 from reports import queries
-from reports.conformance import Conduct, deviations
-from reports.course import Course, course_figures
-from reports.figures import SEED, scored, study_figures
-from reports.judged import Judged
 from reports.models import Chart, Report
 from reports.plots import svgs
 from studies.models import Speaker, Study
