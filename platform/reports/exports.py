@@ -4,12 +4,14 @@ import csv
 import io
 import json
 from collections.abc import Generator, Iterable, Sequence
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from asgiref.sync import sync_to_async
 
 from reports.queries import LabelledTurn, labelled_turns
 from studies.models import Study
+
+T = TypeVar("T", str, bytes)
 
 # A spreadsheet takes a cell that begins so for a formula. Worker and bot texts are untrusted.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -18,7 +20,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 def csv_lines(study: Study) -> Generator[str]:
     yield _csv([LabelledTurn._fields])
     for batch in labelled_turns(study):
-        yield _csv([[_harmless(value) for value in row] for row in batch])
+        yield _csv([[harmless(value) for value in row] for row in batch])
 
 
 def jsonl_lines(study: Study) -> Generator[str]:
@@ -32,7 +34,7 @@ def _csv(rows: Iterable[Sequence[object]]) -> str:
     return buffer.getvalue()
 
 
-def _harmless(value: object) -> object:
+def harmless(value: object) -> object:
     """Text that a spreadsheet would run is quoted with an apostrophe; everything else stays as it is."""
     if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
         return "'" + value
@@ -46,26 +48,26 @@ def _json_line(row: LabelledTurn) -> str:
     return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
-class InThreads:
+class InThreads(Generic[T]):
     """The chunks for an ASGI response, which would otherwise collect all of them before sending the first.
 
     Django closes it in the thread of the request, where the transaction of an export that was broken off
     can be ended.
     """
 
-    def __init__(self, chunks: Generator[str]) -> None:
-        self._chunks = chunks
+    def __init__(self, chunks: Generator[T]) -> None:
+        self._chunks: Generator[T] = chunks
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> T:
         chunk = await sync_to_async(self._next)()
         if chunk is None:
             raise StopAsyncIteration
         return chunk
 
-    def _next(self) -> str | None:
+    def _next(self) -> T | None:
         return next(self._chunks, None)
 
     def close(self) -> None:

@@ -1,15 +1,12 @@
-"""A chart as PDF, drawn by a process of its own when somebody asks for it.
-
-Matplotlib is heavy and holds the interpreter, and the process that serves pages serves workers, too.
-"""
+"""A chart as PDF, drawn by a process of its own when somebody asks for it."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
+
+from reports.apart import environment, python
 
 PATIENCE_SECONDS = 60
 
@@ -20,16 +17,14 @@ def drawn(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
     Raises:
         subprocess.SubprocessError: it cannot be drawn, or not in time.
     """
-    # Inside a server that embeds Python, sys.executable is that server.
-    python = Path(sys.prefix, "bin", "python")
-    command = [str(python) if python.exists() else sys.executable, "-m", "reports.pdf", name, scheme]
+    command = python("-m", "reports.pdf", name, scheme)
     done = subprocess.run(
         command,
         input=json.dumps(result).encode(),
         stdout=subprocess.PIPE,
         timeout=PATIENCE_SECONDS,
         check=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(),
     )
     return done.stdout
 

@@ -13,4 +13,5 @@ urlpatterns = [
     path("studies/<int:pk>/report/<slug:name>.pdf", views.chart, {"kind": "pdf"}, name="chart_pdf"),
     path("studies/<int:pk>/turns.csv", views.export_csv, name="export_csv"),
     path("studies/<int:pk>/turns.jsonl", views.export_jsonl, name="export_jsonl"),
+    path("studies/<int:pk>/bundle.zip", views.bundle, name="bundle"),
 ]
