@@ -5,6 +5,7 @@ import io
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import IO, BinaryIO
 
 from typing_extensions import override
@@ -33,13 +34,14 @@ class Archive:
     """Files go in one after the other; nothing of them stays in memory."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._zip = zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
+        self._zip = zipfile.ZipFile(stream, "w")
+        self._made_at = datetime.now(UTC).timetuple()[:6]
         self.listed: list[dict[str, object]] = []
 
     @contextmanager
     def file(self, path: str, /, **about: object) -> Iterator[io.RawIOBase]:
         """Write a file; `about` is what the list of files says of it, too."""
-        with self._zip.open(path, "w", force_zip64=True) as entry:
+        with self._zip.open(self._entry(path), "w", force_zip64=True) as entry:
             hashed = _Hashed(entry)
             yield hashed
         where = {"path": path, "bytes": hashed.length, "hash": f"sha256:{hashed.sha256.hexdigest()}"}
@@ -50,7 +52,13 @@ class Archive:
             file.write(content.encode() if isinstance(content, str) else content)
 
     def add_unlisted(self, path: str, content: str) -> None:
-        self._zip.writestr(path, content)
+        self._zip.writestr(self._entry(path), content)
+
+    def _entry(self, path: str) -> zipfile.ZipInfo:
+        entry = zipfile.ZipInfo(path, self._made_at)
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        entry.external_attr = 0o644 << 16
+        return entry
 
     def close(self) -> None:
         """Write the directory, without which no program opens the archive."""

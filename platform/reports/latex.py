@@ -10,7 +10,9 @@ Cell = Mapping[str, Any]
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%",
     "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''", "`": r"\`{}",
+    # After the end of a row these would be its options.
+    "[": "{[}", "*": "{*}",
 }  # fmt: skip
 _UNKNOWN = "--"
 
