@@ -108,7 +108,12 @@ def _package(study: Study, archive: Archive) -> dict[str, Any]:
 
 def _readme(study: Study, result: dict[str, Any], all_tables: tuple[Table, ...]) -> str:
     # Made here, and not escaped: Markdown is text for people, and the title is one line of it.
-    shown = {"title": " ".join(study.title.split()), "result": result, "tables": all_tables}
+    shown = {
+        "title": " ".join(study.title.split()),
+        "result": result,
+        "tables": all_tables,
+        "rehearsal": study.rehearsal_of_id,
+    }
     return render_to_string("reports/bundle.md", shown | {"version": version("turnwise")})
 
 

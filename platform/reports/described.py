@@ -22,6 +22,7 @@ def described(study: Study) -> dict[str, Any]:
     bots = study.study_bots.select_related("bot").prefetch_related("bot__versions").order_by("bot__name")
     return {
         "title": study.title,
+        "rehearsal": study.rehearsal_of_id is not None,
         "state": study.state,
         "created_at": study.created_at.isoformat(),
         "results_version": study.results_version,

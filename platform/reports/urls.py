@@ -14,4 +14,5 @@ urlpatterns = [
     path("studies/<int:pk>/turns.csv", views.export_csv, name="export_csv"),
     path("studies/<int:pk>/turns.jsonl", views.export_jsonl, name="export_jsonl"),
     path("studies/<int:pk>/bundle.zip", views.bundle, name="bundle"),
+    path("studies/<int:pk>/rehearsal/delete/", views.delete_rehearsal, name="delete_rehearsal"),
 ]

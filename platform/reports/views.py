@@ -24,8 +24,9 @@ from reports import apart, exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
 from reports.references import PAPER_INTERACTIVE
+from reports.rehearsal.services import delete_rehearsal as delete_with_all
 from studies.models import Study
-from studies.queries import studies_of
+from studies.queries import real_studies_of, studies_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", str, bytes)
@@ -34,7 +35,7 @@ T = TypeVar("T", str, bytes)
 @require_GET
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
-    found = studies_of(request.user)
+    found = real_studies_of(request.user)
     numbers = finished_and_wanted(found)
     shown = []
     for study in found.select_related("owner"):
@@ -155,6 +156,17 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
         )
         return redirect("reports:study", pk=pk)
     return _attachment(request, _after(first, chunks), "application/zip", f"turnwise-{study.code}.zip")
+
+
+@require_POST
+@login_required
+def delete_rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
+    rehearsals = studies_of(request.user).filter(rehearsal_of__isnull=False)
+    rehearsal = get_object_or_404(rehearsals.select_related("rehearsal_of"), pk=pk)
+    assert rehearsal.rehearsal_of
+    delete_with_all(rehearsal)
+    messages.success(request, "The rehearsal is deleted, with its simulated workers and all they did.")
+    return redirect(rehearsal.rehearsal_of)
 
 
 def _after(first: bytes, rest: Generator[bytes]) -> Generator[bytes]:
