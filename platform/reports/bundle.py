@@ -112,7 +112,7 @@ def _readme(study: Study, result: dict[str, Any], all_tables: tuple[Table, ...])
         "title": " ".join(study.title.split()),
         "result": result,
         "tables": all_tables,
-        "rehearsal": study.rehearsal_of_id,
+        "rehearsal": study.rehearsal_of_id is not None,
     }
     return render_to_string("reports/bundle.md", shown | {"version": version("turnwise")})
 

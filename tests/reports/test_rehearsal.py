@@ -94,7 +94,31 @@ def test_a_bot_that_fails_ends_conversations_and_not_the_rehearsal(make_study: M
 
     course = study.rehearsal.reports.first().result["course"]["bots"][0]
     assert (course["finished"], course["bot_failed"]) == (2, 1)
-    assert course["faults"] == [{"kind": "failed", "times": 3}]
+    assert course["faults"] == [{"kind": "BotFailed", "times": 3}]
+
+
+@pytest.mark.usefixtures("_same_database")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"opening_speaker": "human", "opening_text": "Hello", "min_turns": 5},
+        {"opening_speaker": "human", "opening_text": "", "labelling_moment": "before_finish"},
+        {"question_set": "human-likeness", "blind": False},
+    ],
+)
+def test_workers_find_their_way_through_any_protocol(
+    make_study: MakeStudy, fields: dict[str, object]
+) -> None:
+    study = make_study({"scripty": 9}, **({"min_turns": 4, "max_turns": 8} | fields))
+
+    with pytest.raises(CommandError, match="Use more workers"):
+        rehearsed(study, "--workers", "2")
+
+    result = study.rehearsal.reports.first().result
+    course = result["course"]["bots"][0]
+    assert (course["finished"], course["under_way"], course["bot_failed"]) == (2, 0, 0)
+    # the second worker says one thing more than the protocol wants
+    assert result["bots"][0]["labels"] == 2 * ((study.min_turns + 1) // 2) + 1
 
 
 def test_only_its_owner_and_admins_delete_a_rehearsal(

@@ -81,25 +81,27 @@ class SimulatedWorker:
                 judging = Conversation(await tabs.enter_async_context(socket_of(visitor, settings)))
             if not await self._talk(writing, judging, done, deal):
                 return done
-            ended = await writing.exchange("state", type="finish")
-        await asyncio.to_thread(_take_code, visitor, ended["finished"])
+            thanks = await _ended(writing, "finish")
+        await asyncio.to_thread(_take_code, visitor, thanks)
         done.finished = True
         return done
 
     async def _talk(self, writing: Conversation, judging: Conversation, done: Work, deal: Deal) -> bool:
         """Talk and judge; whether the conversation can be finished now."""
         progress = (await writing.heard("state"))["progress"]
+        last = 0
         while len(done.labels) < self._wanted():
             if progress["may_send"]:
                 text = SENTENCES[(self.number + len(done.labels)) % len(SENTENCES)]
                 await writing.send(type="turn", key=str(uuid4()), text=text)
             elif not progress["thinking"]:
                 break
-            position = await _reply(writing)
+            position = await _reply(writing, after=last)
             if position is None:
                 done.gave_up = True
                 return False
             answers = deal(done.bot, self.kind)
+            last = position
             saved = await judging.exchange("label_saved", type="label", position=position, answers=answers)
             progress = saved["progress"]
             done.labels.append(answers)
@@ -113,17 +115,29 @@ class SimulatedWorker:
         return min(most, least + self.number % 2)
 
 
-async def _reply(conversation: Conversation) -> int | None:
-    """The position of the bot's reply, which is asked for again if it failed; None after giving up."""
+async def _reply(conversation: Conversation, *, after: int) -> int | None:
+    """The position of the bot's next reply, which is asked for again if it failed; None after giving up."""
     while True:
         heard = await conversation.heard("bot_turn", "bot_failed")
         if heard["type"] == "bot_turn":
             position: int = heard["turn"]["position"]
-            return position
+            if position > after:  # with two tabs the same reply may be told twice
+                return position
+            continue
         if heard["fault"]["may_give_up"]:
-            await conversation.exchange("state", type="give_up")
+            await _ended(conversation, "give_up")
             return None
         await conversation.send(type="retry")
+
+
+async def _ended(conversation: Conversation, how: str) -> str:
+    """End the conversation; the page to go to. With two tabs, states of before may still be on their way."""
+    await conversation.send(type=how)
+    while True:
+        state = await conversation.heard("state")
+        if state["finished"]:
+            thanks: str = state["finished"]
+            return thanks
 
 
 def _take_code(visitor: Visitor, thanks: str) -> None:
