@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from project.processes import StartError, spawn, stop
+from project.supervisor import WEB
 from reports.apart import environment
 
 START_SECONDS = 120.0
@@ -25,8 +26,7 @@ def served() -> Iterator[str]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(512)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        arguments = "-m uvicorn project.asgi:application --lifespan on --log-level warning --fd"
-        command = [sys.executable, *arguments.split(), str(listener.fileno())]
+        command = [sys.executable, *WEB.split(), "--fd", str(listener.fileno())]
         process = spawn(command, environment=environment(), pass_fds=[listener.fileno()])
         try:
             deadline = time.monotonic() + START_SECONDS

@@ -13,7 +13,7 @@ from labels.models import Label
 from studies.models import Study
 
 Value: TypeAlias = str | int | bool | datetime | None
-BATCH = 5_000
+BATCH = 20_000
 
 _SEAT = "JOIN dialogues_participant AS seat ON seat.dialogue_id = d.id AND seat.bot_id IS NOT NULL"
 _STATEMENTS = {

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+import psutil
 import pyarrow.parquet
 import pytest
 from django.core.management import CommandError, call_command
@@ -29,6 +30,7 @@ from evaluation.questions import QUESTION_SETS
 from evaluation.report.bundle import recompute
 from evaluation.report.tables import tables
 from labels.services import record
+from reports import apart
 from reports.described import MASK, masked
 from studies.models import Study
 from studies.services import save_study
@@ -312,6 +314,26 @@ def test_a_bundle_that_cannot_be_made_is_said_on_the_reports_page(
     Study.objects.filter(pk=full.pk).update(question_set="ssa")
     assert response.status_code == 302
     assert "The bundle could not be made." in client.get(response.url).content.decode()
+
+
+@pytest.mark.usefixtures("same_database")
+def test_two_are_made_at_once_and_those_broken_off_make_room(
+    full: Study, rex: User, ada: User, sign_in: SignIn
+) -> None:
+    client, making = sign_in(rex), [apart.bundle(full) for _ in range(apart.AT_ONCE)]
+    for each in making:
+        assert next(each).startswith(b"PK")
+
+    statuses = [client.get(f"/studies/{full.pk}/bundle.zip").status_code for _ in range(7)]
+
+    assert statuses == [302] * 6 + [429]  # who asks all the time is told to wait
+    assert "Other bundles are being made" in client.get(f"/studies/{full.pk}/report/").content.decode()
+    for each in making:
+        each.close()
+    assert not [child for child in psutil.Process().children() if "bundle" in child.cmdline()]
+    again = sign_in(ada).get(f"/studies/{full.pk}/bundle.zip")
+    assert again.status_code == 200
+    again.close()
 
 
 def test_a_bundle_is_for_the_owner_and_admins(full: Study, mallory: User, sign_in: SignIn) -> None:
