@@ -11,8 +11,6 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from threading import BoundedSemaphore, Timer
 
-from studies.models import Study
-
 AT_ONCE = 2
 LONGEST_SECONDS = 3600.0
 _CHUNK = 1 << 16
@@ -33,7 +31,7 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
 
-def bundle(study: Study) -> Generator[bytes]:
+def bundle(study_id: int) -> Generator[bytes]:
     """The bundle of a study while it is made. The first chunk comes once its numbers are computed.
 
     Closing the generator ends the process that makes it.
@@ -45,7 +43,7 @@ def bundle(study: Study) -> Generator[bytes]:
     if not _places.acquire(blocking=False):
         raise BusyError
     try:
-        yield from _said_by(python("-m", "django", "bundle", str(study.pk)))
+        yield from _said_by(python("-m", "django", "bundle", str(study_id)))
     finally:
         _places.release()
 

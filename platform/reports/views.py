@@ -141,7 +141,7 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     if too_often(request, "bundle", rate="6/m", key="user"):
         return too_many(request)
-    chunks = apart.bundle(study)
+    chunks = apart.bundle(study.pk)
     try:
         first = next(chunks)
     except apart.BusyError:

@@ -320,7 +320,7 @@ def test_a_bundle_that_cannot_be_made_is_said_on_the_reports_page(
 def test_two_are_made_at_once_and_those_broken_off_make_room(
     full: Study, rex: User, ada: User, sign_in: SignIn
 ) -> None:
-    client, making = sign_in(rex), [apart.bundle(full) for _ in range(apart.AT_ONCE)]
+    client, making = sign_in(rex), [apart.bundle(full.pk) for _ in range(apart.AT_ONCE)]
     for each in making:
         assert next(each).startswith(b"PK")
 
