@@ -12,7 +12,7 @@ FINISHING = tuple(kind for kind in Kind if kind is not Kind.LEAVING)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One comparison: a sentence, and whether it came out as it should; None where nothing can be told."""
+    """One comparison: a sentence, and whether it came out as it should; None if the data cannot tell."""
 
     holds: bool | None
     words: str
@@ -41,7 +41,7 @@ def findings(
             found += _scores(
                 plan, bot, name, HONEST, columns, without.get(name), "careful workers, the others set aside"
             )
-    return [*found, _alpha(result)]
+    return found
 
 
 def _counts(
@@ -93,11 +93,29 @@ def _score(what: str, planted: float, cell: Mapping[str, Any]) -> Finding:
     return Finding(holds, f"{what}: {interval} {verb} the planted {planted:.1f}.")
 
 
-def _alpha(result: Mapping[str, Any]) -> Finding:
+def agreement_in_words(result: Mapping[str, Any]) -> str:
+    """What a rehearsal can say about alpha."""
     if any(row["replies"] for row in result["agreement"]):
-        return Finding(None, "Agreement: replies have labels of several workers, which was not planted here.")
-    return Finding(
-        None,
+        return "Agreement: replies have labels of several workers, which was not planted here."
+    return (
         "Agreement: each reply was judged by the one worker who talked, as in the paper, so there is no "
-        "alpha to recover in this study.",
+        "alpha to recover in this study."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a rehearsal found, and what it has to say about agreement."""
+
+    findings: Sequence[Finding]
+    agreement: str
+
+    def verdict(self) -> str:
+        """Why the rehearsal did not come out, in a sentence; empty if it did."""
+        wrong = sum(finding.holds is False for finding in self.findings)
+        untold = sum(finding.holds is None for finding in self.findings)
+        if wrong:
+            return f"{wrong} of {len(self.findings)} findings are not what was planted."
+        if untold:
+            return f"{untold} of {len(self.findings)} findings cannot be told. Use more workers."
+        return ""

@@ -13,7 +13,7 @@ from evaluation.questions import question_set
 from reports import services as reports
 from reports.models import Report
 from reports.queries import bot_names, newest_result
-from reports.rehearsal.findings import Finding, findings
+from reports.rehearsal.findings import Outcome, agreement_in_words, findings
 from reports.rehearsal.planted import HONEST, Kind, Plan, mix
 from reports.rehearsal.simulated import SimulatedWorker, Work
 from reports.rehearsal.worker import MismatchError
@@ -24,7 +24,7 @@ REPORT_SECONDS = 600.0
 Say = Callable[[str], None]
 
 
-def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) -> list[Finding]:
+def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) -> Outcome:
     """Send the workers, close the rehearsal, compute its report and compare.
 
     Raises:
@@ -41,7 +41,8 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     report = _reported(rehearsal)
     assert report.result is not None
     titles = bot_names(rehearsal)
-    return findings(plan, done, report.result, {each.bot.name: titles[each.bot_id] for each in bots})
+    names = {each.bot.name: titles[each.bot_id] for each in bots}
+    return Outcome(findings(plan, done, report.result, names), agreement_in_words(report.result))
 
 
 async def _everybody(
@@ -56,8 +57,10 @@ async def _everybody(
         async with seats:
             try:
                 work = await worker.work(_bot_of, plan.deal)
+            except MismatchError as error:
+                raise MismatchError(f"Worker {number + 1} ({kind}): {error}") from error
             except (WebSocketException, OSError) as error:  # a timeout is an OSError, too
-                raise MismatchError(f"Worker {number} ({kind}) lost the server: {error!r}") from error
+                raise MismatchError(f"Worker {number + 1} ({kind}) lost the server: {error!r}") from error
         if work.finished:
             plan.note(work.bot, kind, work.labels)
         done.append(work)

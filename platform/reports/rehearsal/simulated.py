@@ -90,18 +90,19 @@ class SimulatedWorker:
         """Talk and judge; whether the conversation can be finished now."""
         progress = (await writing.heard("state"))["progress"]
         last = 0
-        while len(done.labels) < self._wanted():
-            if progress["may_send"]:
-                text = SENTENCES[(self.number + len(done.labels)) % len(SENTENCES)]
-                await writing.send(type="turn", key=str(uuid4()), text=text)
-            elif not progress["thinking"]:
-                break
-            position = await _reply(writing, after=last)
+        while progress["unlabelled"] or len(done.labels) < self._wanted():
+            if progress["unlabelled"]:  # a reply that came before this tab was there
+                position: int | None = progress["unlabelled"][0]
+            else:
+                if progress["may_send"]:
+                    text = SENTENCES[(self.number + len(done.labels)) % len(SENTENCES)]
+                    await writing.send(type="turn", key=str(uuid4()), text=text)
+                position = await _reply(writing, after=last)
             if position is None:
                 done.gave_up = True
                 return False
-            answers = deal(done.bot, self.kind)
             last = position
+            answers = deal(done.bot, self.kind)
             saved = await judging.exchange("label_saved", type="label", position=position, answers=answers)
             progress = saved["progress"]
             done.labels.append(answers)
