@@ -32,25 +32,17 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from websockets.asyncio.client import ClientConnection, connect
-
-from benchmarks.visitor import Visitor
+from reports.rehearsal.visitor import PageError, Visitor
+from reports.rehearsal.worker import Conversation, MismatchError, enter, socket_of
 
 ROOT = Path(__file__).resolve().parents[1]
 BOT = "GenericBot"
 START_SECONDS = 120.0
 REPORT_SECONDS = 120.0
-REPLY_SECONDS = 30.0
-# The server ends a connection that sends more than a burst of 40 frames and then 5 a second.
-FRAMES_AT_ONCE, PAUSE = 30, 0.25
 
 Answers = dict[str, bool]
 # Of one session: by dialogue and position of each reply, the message before it and the reply.
 Said = dict[tuple[str, int], tuple[str, str]]
-
-
-class MismatchError(Exception):
-    """The server does not hold or report what was planted."""
 
 
 def conversations_in(file: Path) -> list[list[str]]:
@@ -108,43 +100,11 @@ def planted_scores(conversations: int, replies: int) -> Scores:
 # --- a worker ------------------------------------------------------------------------------------
 
 
-def enter(server: str, link: str) -> tuple[Visitor, dict[str, Any]]:
-    """From the study link to the chat page, through the forms of the pages; the page's settings."""
-    worker = Visitor(server)
-    welcome = worker.get(link)
-    instructions = worker.submit(welcome, welcome.form("consent/"), agree="yes")
-    chat = worker.submit(instructions, instructions.form("start/"))
-    settings: dict[str, Any] = json.loads(chat.scripts["chat-settings"])
-    return worker, settings
-
-
-class Conversation:
-    """A worker's socket. Frames go out one by one, as a person sends them."""
-
-    def __init__(self, socket: ClientConnection) -> None:
-        self.socket = socket
-        self.sent = 0
-
-    async def exchange(self, awaited: str, **frame: Any) -> dict[str, Any]:
-        if self.sent > FRAMES_AT_ONCE:
-            await asyncio.sleep(PAUSE)
-        self.sent += 1
-        await self.socket.send(json.dumps(frame))
-        while True:
-            answer: dict[str, Any] = json.loads(await asyncio.wait_for(self.socket.recv(), REPLY_SECONDS))
-            if answer["type"] in ("refused", "bot_failed"):
-                raise MismatchError(f"{frame} was answered with {answer}.")
-            if answer["type"] == awaited:
-                return answer
-
-
 async def session(server: str, link: str, number: int, texts: list[str]) -> Said:
     """One worker from link to completion code; what was said before each reply, and the reply."""
     worker, settings = await asyncio.to_thread(enter, server, link)
-    address = "ws" + server.removeprefix("http").rstrip("/") + settings["socket"]
     said: Said = {}
-    headers = {"Cookie": worker.cookie_header(), "Origin": server.rstrip("/")}
-    async with connect(address, additional_headers=headers) as socket:
+    async with socket_of(worker, settings) as socket:
         conversation = Conversation(socket)
         for text in texts:
             reply = await conversation.exchange("bot_turn", type="turn", key=str(uuid4()), text=text)
@@ -355,7 +315,7 @@ def main() -> int:
         else:
             with served() as server:
                 result = replay(*server, texts, options.at_once)
-    except MismatchError as error:
+    except (MismatchError, PageError) as error:
         print(error, file=sys.stderr)
         return 1
     print(json.dumps(result, indent=2, ensure_ascii=False))

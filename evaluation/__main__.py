@@ -1,9 +1,10 @@
-"""Statistics of a CSV file on the command line: `python -m evaluation agreement …` or `… ssa …`."""
+"""Statistics on the command line: `python -m evaluation agreement …`, `… ssa …` or `… recompute …`."""
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,18 @@ from evaluation.estimates import estimates
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import Labels, LabelsError
 from evaluation.ratings import Ratings
+from evaluation.report import bundle
 from evaluation.ssa import Unit
 
 SSA_COLUMNS = ("bot", "dialogue", "turn", "rater", "sensible", "specific")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; prints JSON and returns 0, or prints what is wrong with the input and returns 2."""
+    """Run one command and print its JSON.
+
+    Returns:
+        0; 1 if a recomputed report is not the one of its bundle; 2 if the input is wrong, which is then said.
+    """
     options = _parser().parse_args(arguments)
     try:
         answer = options.run(options)
@@ -30,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
-    return 0
+    return 0 if answer.get("equal", True) else 1
 
 
 def agreement(options: argparse.Namespace) -> dict[str, Any]:
@@ -83,6 +89,19 @@ def ssa(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def recompute(options: argparse.Namespace) -> dict[str, Any]:
+    """Every number of a study's report from the data of its bundle, and whether it is the bundle's own."""
+    found = bundle.recompute(options.file)
+    return {
+        "equal": not found.differences and not found.changed_files,
+        "values": found.values,
+        "differences": [asdict(each) for each in found.differences],
+        "changed_files": found.changed_files,
+        "libraries": found.libraries,
+        "report": found.report,
+    }
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m evaluation", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -101,6 +120,11 @@ def _parser() -> argparse.ArgumentParser:
         "--count", choices=[u.value for u in Unit], default="label", help="what counts once; default: label"
     )
     two.set_defaults(run=ssa)
+
+    about = "The report of a study's bundle again, from its data alone; ends with 1 if it is not the same."
+    three = commands.add_parser("recompute", help=about, description=about)
+    three.add_argument("file", type=Path, metavar="BUNDLE.zip", help="as downloaded from the report's page")
+    three.set_defaults(run=recompute)
 
     for command in (one, two):
         command.add_argument("file", type=Path, metavar="FILE.csv", help="UTF-8, with a header line")

@@ -1,6 +1,7 @@
 import re
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -162,15 +163,21 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
 @worker_page
 def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)
-    context = {
-        "study": study,
-        "examples": EXAMPLES.get(study.question_set, []),
-        "questions": question_set(study.question_set).questions,
+    context = instructions_shown(study) | {
         "resume_code": participation.resume_code,
         "started": hasattr(participation, "assignment"),
         "begin": reverse(BEGIN[Task(study.task)], args=[study.code]),
     }
     return render(request, "crowd/instructions.html", context)
+
+
+def instructions_shown(study: Study) -> dict[str, Any]:
+    """What every worker of the study is told before the work begins."""
+    return {
+        "study": study,
+        "examples": EXAMPLES.get(study.question_set, []),
+        "questions": question_set(study.question_set).questions,
+    }
 
 
 @require_safe

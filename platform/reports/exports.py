@@ -4,12 +4,14 @@ import csv
 import io
 import json
 from collections.abc import Generator, Iterable, Sequence
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from asgiref.sync import sync_to_async
 
 from reports.queries import LabelledTurn, labelled_turns
 from studies.models import Study
+
+T = TypeVar("T", str, bytes)
 
 # A spreadsheet takes a cell that begins so for a formula. Worker and bot texts are untrusted.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -29,11 +31,11 @@ def jsonl_lines(study: Study) -> Generator[str]:
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
     """Rows as CSV without live formulas."""
     buffer = io.StringIO()
-    csv.writer(buffer).writerows([_harmless(value) for value in row] for row in rows)
+    csv.writer(buffer).writerows([harmless(value) for value in row] for row in rows)
     return buffer.getvalue()
 
 
-def _harmless(value: object) -> object:
+def harmless(value: object) -> object:
     """Text that a spreadsheet would run is quoted with an apostrophe; everything else stays as it is."""
     if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
         return "'" + value
@@ -47,26 +49,26 @@ def _json_line(row: LabelledTurn) -> str:
     return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
-class InThreads:
+class InThreads(Generic[T]):
     """The chunks for an ASGI response, which would otherwise collect all of them before sending the first.
 
     Django closes it in the thread of the request, where the transaction of an export that was broken off
     can be ended.
     """
 
-    def __init__(self, chunks: Generator[str]) -> None:
-        self._chunks = chunks
+    def __init__(self, chunks: Generator[T]) -> None:
+        self._chunks: Generator[T] = chunks
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> T:
         chunk = await sync_to_async(self._next)()
         if chunk is None:
             raise StopAsyncIteration
         return chunk
 
-    def _next(self) -> str | None:
+    def _next(self) -> T | None:
         return next(self._chunks, None)
 
     def close(self) -> None:

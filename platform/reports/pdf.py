@@ -1,15 +1,12 @@
-"""A chart as PDF, drawn by a process of its own when somebody asks for it.
-
-Matplotlib is heavy and holds the interpreter, and the process that serves pages serves workers, too.
-"""
+"""A chart as PDF, drawn by a process of its own when somebody asks for it."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
+
+from reports.apart import environment, python
 
 PATIENCE_SECONDS = 60
 
@@ -29,16 +26,14 @@ def run(module: str, arguments: Sequence[str], data: Any) -> bytes:
     Raises:
         subprocess.SubprocessError: it fails, or is not ready in time.
     """
-    # Inside a server that embeds Python, sys.executable is that server.
-    python = Path(sys.prefix, "bin", "python")
-    command = [str(python) if python.exists() else sys.executable, "-m", module, *arguments]
+    command = python("-m", module, *arguments)
     done = subprocess.run(
         command,
         input=json.dumps(data).encode(),
         stdout=subprocess.PIPE,
         timeout=PATIENCE_SECONDS,
         check=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(),
     )
     return done.stdout
 

@@ -3,6 +3,7 @@
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,14 @@ from crowd.models import Participation
 from crowd.queries import progress
 from dialogues.models import Dialogue, Fault
 from evaluation.labels import AnyArray, FloatArray, coded
-from evaluation.questions import QuestionSet
-from reports.course import READ_FOR_REPETITION, Course
-from reports.judged import Judged
+from evaluation.questions import QuestionSet, question_set
+from evaluation.report.conformance import Conduct
+from evaluation.report.course import READ_FOR_REPETITION, Course
+from evaluation.report.figures import scored
+from evaluation.report.judged import Judged
+from evaluation.report.study import StudyData
 from reports.models import Report
-from studies.models import Study
+from studies.models import Speaker, Study
 
 
 class LabelledTurn(NamedTuple):
@@ -225,6 +229,38 @@ def unlabelled_replies(study: Study) -> int:
     """Replies in finished conversations without a label; the protocol's own constraint keeps it at 0."""
     finished = Dialogue.objects.filter(study=study, ending=Dialogue.Ending.COMPLETE)
     return finished.filter(turn_set__bot_version__isnull=False, turn_set__labels=None).count()
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Everything read inside is of one moment, whatever others commit meanwhile; nothing can be written."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def study_data(study: Study) -> StudyData:
+    """All that the report depends on; call it inside `snapshot`."""
+    questions = question_set(study.question_set)
+    labels = judged(study, questions, [question.key for question in scored(questions)])
+    went = courses(study)
+    return StudyData(questions, labels, went, set_aside(study), _conduct(study, went, labels))
+
+
+def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Conduct:
+    return Conduct(
+        bot_opens=study.opening_speaker == Speaker.BOT,
+        opening_text=study.opening_text,
+        min_turns=study.min_turns,
+        max_turns=study.max_turns,
+        question_set=study.question_set,
+        blind=study.blind,
+        languages=study.languages,
+        conversations={bot: course.finished for bot, course in went.items()},
+        unlabelled=unlabelled_replies(study),
+        most_raters=labels.most_raters,
+    )
 
 
 def stamp(study: Study) -> str:

@@ -1,5 +1,5 @@
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,15 +9,11 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from evaluation.questions import question_set
+from evaluation.report.study import study_result
 from reports import queries
-from reports.conformance import Conduct, deviations
-from reports.course import Course, course_figures
-from reports.figures import SEED, scored, study_figures
-from reports.judged import Judged
 from reports.models import Chart, Report
 from reports.plots import svgs
-from studies.models import Speaker, Study
+from studies.models import Study
 
 log = logging.getLogger(__name__)
 
@@ -99,34 +95,11 @@ class _Computed:
 
 def _computed(report_id: int) -> _Computed:
     """Everything that a ready report stores, from one snapshot of the database."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    with queries.snapshot():
         study = Report.objects.select_related("study").get(pk=report_id).study
-        questions = question_set(study.question_set)
-        judged = queries.judged(study, questions, [question.key for question in scored(questions)])
-        courses = queries.courses(study)
-        set_aside = queries.set_aside(study)
-        unlabelled = queries.unlabelled_replies(study)
-    result = study_figures(questions, judged, set_aside=set_aside)
-    result["course"] = course_figures(courses, judged, SEED)
-    result["deviations"] = deviations(_conduct(study, courses, judged, unlabelled))
+        data = queries.study_data(study)
+    result = study_result(data)
     return _Computed(study.results_version, result, svgs(result))
-
-
-def _conduct(study: Study, courses: Mapping[str, Course], judged: Judged, unlabelled: int) -> Conduct:
-    return Conduct(
-        bot_opens=study.opening_speaker == Speaker.BOT,
-        opening_text=study.opening_text,
-        min_turns=study.min_turns,
-        max_turns=study.max_turns,
-        question_set=study.question_set,
-        blind=study.blind,
-        languages=study.languages,
-        conversations={bot: course.finished for bot, course in courses.items()},
-        unlabelled=unlabelled,
-        most_raters=judged.most_raters,
-    )
 
 
 @transaction.atomic

@@ -31,4 +31,6 @@ urlpatterns = [
         bot_views.chart,
         name="bot_chart",
     ),
+    path("studies/<int:pk>/bundle.zip", views.bundle, name="bundle"),
+    path("studies/<int:pk>/rehearsal/delete/", views.delete_rehearsal, name="delete_rehearsal"),
 ]

@@ -1,29 +1,44 @@
+import logging
 from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import TypeVar
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.handlers.asgi import ASGIRequest
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    StreamingHttpResponse,
+)
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
+from accounts.limits import too_many, too_often
 from bots import drift
 from bots.models import Bot
 from crowd.queries import finished_and_wanted, progress
 from dialogues.queries import from_elsewhere
-from reports import exports, pdf, queries, services, tasks
+from reports import apart, exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
 from reports.references import PAPER_INTERACTIVE
+from reports.rehearsal.services import delete_rehearsal as delete_with_all
 from studies.models import Study
-from studies.queries import studies_of
+from studies.queries import real_studies_of, studies_of
+
+log = logging.getLogger(__name__)
+T = TypeVar("T", str, bytes)
 
 
 @require_GET
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
-    found = studies_of(request.user)
+    found = real_studies_of(request.user)
     numbers = finished_and_wanted(found)
     shown = []
     for study in found.select_related("owner"):
@@ -122,8 +137,54 @@ def _export(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], content_type: str, ending: str
 ) -> StreamingHttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    chunks = lines(study)
+    return _attachment(request, lines(study), content_type, f"turnwise-{study.code}-turns.{ending}")
+
+
+@require_GET
+@login_required
+def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """The study as one archive, sent while a process of its own makes it."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    if too_often(request, "bundle", rate="6/m", key="user"):
+        return too_many(request)
+    chunks = apart.bundle(study.pk)
+    try:
+        first = next(chunks)
+    except apart.BusyError:
+        messages.error(request, "Other bundles are being made at the moment. Try again in a minute.")
+        return redirect("reports:study", pk=pk)
+    except RuntimeError:
+        log.exception("No bundle of study %s.", study.pk)
+        messages.error(
+            request,
+            "The bundle could not be made. If the report says why it failed, mend that first; "
+            "else ask an admin for the server's log.",
+        )
+        return redirect("reports:study", pk=pk)
+    return _attachment(request, _after(first, chunks), "application/zip", f"turnwise-{study.code}.zip")
+
+
+@require_POST
+@login_required
+def delete_rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
+    rehearsals = studies_of(request.user).filter(rehearsal_of__isnull=False)
+    rehearsal = get_object_or_404(rehearsals.select_related("rehearsal_of"), pk=pk)
+    assert rehearsal.rehearsal_of
+    delete_with_all(rehearsal)
+    messages.success(request, "The rehearsal is deleted, with its simulated workers and all they did.")
+    return redirect(rehearsal.rehearsal_of)
+
+
+def _after(first: bytes, rest: Generator[bytes]) -> Generator[bytes]:
+    with closing(rest):
+        yield first
+        yield from rest
+
+
+def _attachment(
+    request: HttpRequest, chunks: Generator[T], content_type: str, name: str
+) -> StreamingHttpResponse:
     body = exports.InThreads(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(body, content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="turnwise-{study.code}-turns.{ending}"'
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -88,6 +88,15 @@ class Study(models.Model):
     pay_currency = models.CharField(max_length=3, default="USD")
     expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
 
+    rehearsal_of = models.OneToOneField(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="rehearsal",
+        help_text="The study that simulated workers try out here. Never counted with studies of people.",
+    )
     results_version = models.PositiveBigIntegerField(
         default=0, editable=False, help_text="Grows with every commit that changes the report."
     )

@@ -6,6 +6,11 @@ from accounts.models import User
 from studies.models import Study
 
 
+def real_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
+    """The studies of people that this person may see: for lists, and for whatever pools studies."""
+    return studies_of(user).filter(rehearsal_of=None)
+
+
 def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """The studies that this person may see."""
+    """The studies that this person may see, rehearsals among them."""
     return visible_to(user, Study.objects.all(), owner="owner")

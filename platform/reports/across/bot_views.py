@@ -18,7 +18,7 @@ from reports.across.forms import MOST_STUDIES, PerplexityForm
 from reports.across.scores import TooMuchError
 from reports.across.views import bounded
 from studies.models import Study
-from studies.queries import studies_of
+from studies.queries import real_studies_of
 
 
 @require_GET
@@ -66,7 +66,7 @@ def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpRespo
 
 def _studies(request: HttpRequest, bot: Bot) -> list[Study]:
     """The newest studies with this bot that the person may see."""
-    visible = studies_of(request.user).filter(study_bots__bot=bot).exclude(state=Study.State.DRAFT)
+    visible = real_studies_of(request.user).filter(study_bots__bot=bot).exclude(state=Study.State.DRAFT)
     return sorted(visible.order_by("-created_at", "-pk")[:MOST_STUDIES], key=lambda study: study.pk)
 
 

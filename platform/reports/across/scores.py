@@ -15,7 +15,7 @@ from django.db import OperationalError, connection, transaction
 from evaluation.bootstrap import SENSIBLENESS, SPECIFICITY, SSA, Ratio, cluster_intervals
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray
-from reports.figures import METHOD, SEED
+from evaluation.report.figures import METHOD, SEED
 
 Cell: TypeAlias = dict[str, Any]
 

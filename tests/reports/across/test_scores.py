@@ -6,6 +6,7 @@ from django.db import connection
 from numpy.random import default_rng
 
 from evaluation.bootstrap import SSA, cluster_interval
+from evaluation.report.figures import METHOD, SEED
 from reports.across.scores import (
     ASKED_HUMAN_LIKENESS,
     ASKED_SSA,
@@ -16,7 +17,6 @@ from reports.across.scores import (
     scored,
     scored_by,
 )
-from reports.figures import METHOD, SEED
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue
 from tests.reports.across.conftest import BOTH, NO, SENSIBLE, talk

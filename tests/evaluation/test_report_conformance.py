@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reports.conformance import Conduct, deviations
+from evaluation.report.conformance import Conduct, deviations
 
 PAPER = Conduct(
     bot_opens=True,

@@ -11,7 +11,7 @@ from evaluation.comparison import Comparison, compare_all, compare_each
 from evaluation.interval import Undefined
 from evaluation.labels import FloatArray
 from evaluation.questions import Level, QuestionSet
-from reports.judged import Judged
+from evaluation.report.judged import Judged
 
 
 def comparisons(questions: QuestionSet, judged: Judged, rng: Generator) -> list[dict[str, Any]]:

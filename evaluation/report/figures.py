@@ -11,10 +11,10 @@ from evaluation.estimates import estimates
 from evaluation.interval import Interval, Method, Undefined
 from evaluation.means import means
 from evaluation.questions import Level, Question, QuestionSet
-from reports.comparisons import comparisons
-from reports.consensus import agreement
-from reports.judged import Judged
-from reports.raters import rater_figures
+from evaluation.report.comparisons import comparisons
+from evaluation.report.consensus import agreement
+from evaluation.report.judged import Judged
+from evaluation.report.raters import rater_figures
 
 # Fixed, so that the same labels always give the same intervals.
 SEED = 20_010_997

@@ -10,7 +10,7 @@ from evaluation.agreement import alpha_interval, krippendorff_alpha, metric_of, 
 from evaluation.interval import Interval, Undefined
 from evaluation.questions import Question
 from evaluation.ratings import Ratings
-from reports.judged import Judged
+from evaluation.report.judged import Judged
 
 
 def agreement(questions: Sequence[Question], judged: Judged, rng: Generator) -> list[dict[str, Any]]:

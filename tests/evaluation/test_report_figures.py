@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from evaluation.questions import HUMAN_LIKENESS, SSA, Choice, Level, Question, QuestionSet, Subject
-from reports.comparisons import comparisons
-from reports.course import Course, course_figures, latency
-from reports.figures import bot_scores, columns_of, scores_by_reply, scores_without, study_figures
-from reports.judged import Judged
-from reports.raters import rater_figures
+from evaluation.report.comparisons import comparisons
+from evaluation.report.course import Course, course_figures, latency
+from evaluation.report.figures import bot_scores, columns_of, scores_by_reply, scores_without, study_figures
+from evaluation.report.judged import Judged
+from evaluation.report.raters import rater_figures
 
 Row = tuple[str, int, int, str, float, float]  # bot, conversation, reply, worker, sensible, specific
 

@@ -8,7 +8,7 @@ import numpy as np
 from evaluation.interval import Undefined
 from evaluation.questions import QuestionSet
 from evaluation.raters import Influence, influence
-from reports.judged import Judged
+from evaluation.report.judged import Judged
 
 # A reader looks for the workers who matter most; the rest move the score by less than the last of these.
 SHOWN = 10

@@ -1,4 +1,4 @@
-"""A visitor of the real pages for `replay.py`: keeps cookies, reads forms and tables, submits forms."""
+"""A visitor of the real pages: keeps cookies, reads forms and tables, submits forms."""
 
 import json
 import time
@@ -10,12 +10,20 @@ from http.cookiejar import CookieJar
 from typing import Any
 from urllib.parse import urlencode, urljoin
 
+from typing_extensions import override
+
 PATIENCE = 60.0
 LIMITED = 429
 
 
+class PageError(Exception):
+    """A page is not what a visitor of it needs."""
+
+
 @dataclass
 class Form:
+    """A form of a page with the values that it has now."""
+
     action: str
     fields: dict[str, str] = field(default_factory=dict)
 
@@ -38,6 +46,7 @@ class Page(HTMLParser):
         self._into: tuple[dict[str, str], str] | None = None
         self.feed(text)
 
+    @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag in ("form", "input", "textarea", "select", "option"):
@@ -72,12 +81,14 @@ class Page(HTMLParser):
         into[name] = ""
         self._into = (into, name)
 
+    @override
     def handle_endtag(self, tag: str) -> None:
         if tag in ("textarea", "label", "script"):
             self._into = None
         elif tag in ("td", "th"):
             self._in_cell = False
 
+    @override
     def handle_data(self, data: str) -> None:
         if self._into:
             into, name = self._into
@@ -90,7 +101,7 @@ class Page(HTMLParser):
         for each in self.forms:
             if each.action.endswith(action):
                 return each
-        raise SystemExit(f"The page {self.address} has no form for …{action}. It says: {self.text[:2000]}")
+        raise PageError(f"The page {self.address} has no form for …{action}. It says: {self.text[:2000]}")
 
 
 class Visitor:
@@ -124,9 +135,10 @@ class Visitor:
             except urllib.error.HTTPError as error:
                 # All our workers come from one address, which the server lets start only so many a minute.
                 if error.code != LIMITED or time.monotonic() > give_up_at:
-                    raise SystemExit(
-                        f"{address} answers {error.code}: {_gist(error.read().decode())}"
-                    ) from None
+                    said = _gist(error.read().decode(errors="replace"))
+                    raise PageError(f"{address} answers {error.code}: {said}") from None
+            except urllib.error.URLError as error:
+                raise PageError(f"{address} does not answer ({error.reason}). Is the server up?") from None
             time.sleep(2)
 
     def cookie_header(self) -> str:

@@ -10,7 +10,7 @@ from evaluation.bootstrap import LEVEL
 from evaluation.interval import Undefined
 from evaluation.repetition import MIN_SHARE, MIN_WORDS
 from evaluation.repetition_rate import Repetition, repetition
-from reports.judged import Judged
+from evaluation.report.judged import Judged
 
 # Comparing every turn with all before it takes time; the paper's number of conversations is enough.
 READ_FOR_REPETITION = 100

@@ -1,0 +1,297 @@
+"""Reading a study's bundle, and computing its report again from nothing but the data in it."""
+
+import hashlib
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.csv_file import FileError
+from evaluation.questions import QuestionSet, UnknownQuestionSetError, question_set
+from evaluation.report.conformance import Conduct
+from evaluation.report.course import READ_FOR_REPETITION, Course
+from evaluation.report.figures import scored
+from evaluation.report.judged import Judged
+from evaluation.report.study import StudyData, study_result
+
+FORMAT = 1
+LIBRARIES = ("numpy", "scipy")
+"""Distributions whose version can change the last digits of the numbers, or the stream of a seed."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A value of the report that the data does not give.
+
+    Attributes:
+        where: path of the value in report.json, such as `bots[0].cells[2].low`.
+        stored: the value in report.json; None if it is not there.
+        recomputed: the value that the data gives; None if there is none.
+    """
+
+    where: str
+    stored: object
+    recomputed: object
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """A report computed again.
+
+    Attributes:
+        report: all its numbers and sentences, as report.json has them.
+        values: how many numbers, sentences and reasons were compared.
+        differences: those that are not exactly equal.
+        changed_files: files of the bundle whose content is not what it was when the bundle was made.
+        libraries: by distribution, its version here and, if that differs, the one of the bundle.
+    """
+
+    report: dict[str, Any]
+    values: int
+    differences: list[Difference]
+    changed_files: list[str]
+    libraries: dict[str, str]
+
+
+def recompute(path: Path) -> Recomputed:
+    """Compute the report of a bundle again and compare it with the one in the bundle, bit by bit.
+
+    Raises:
+        FileError: no such file, no bundle, a bundle of another format, or rows that no report can be
+            computed from; names the file in the bundle and its line.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _recomputed(_Bundle(path, archive))
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}. Give the path of a study's bundle.") from None
+    except zipfile.BadZipFile as error:
+        raise FileError(f"{path}: {error}. The download may be broken off; take the bundle again.") from None
+
+
+def _recomputed(bundle: "_Bundle") -> Recomputed:
+    made_with = _checked_format(bundle)
+    stored = bundle.document("report.json")
+    try:
+        # Through JSON, as the stored one went: its numbers are exact, its tuples are lists.
+        report = json.loads(json.dumps(study_result(_study(bundle))))
+    except ValueError as error:  # labels that cannot be true
+        raise FileError(f"{bundle.path}, data/labels.jsonl: {error}") from None
+    ours, theirs = dict(_leaves(report)), dict(_leaves(stored))
+    differences = [
+        Difference(where, theirs.get(where), ours.get(where))
+        for where in dict.fromkeys([*theirs, *ours])
+        if where not in ours or where not in theirs or ours[where] != theirs[where]
+    ]
+    return Recomputed(report, len(ours), differences, bundle.changed_files(), _libraries(made_with))
+
+
+def _checked_format(bundle: "_Bundle") -> dict[str, str]:
+    package = bundle.document("datapackage.json")
+    if package.get("turnwise_format") != FORMAT:
+        raise FileError(
+            f"{bundle.path}: format {package.get('turnwise_format')}, and this version reads {FORMAT}. "
+            f"Use Turnwise {package.get('turnwise_version', '')}."
+        )
+    libraries: dict[str, str] = package["libraries"]
+    return libraries
+
+
+def _libraries(made_with: Mapping[str, str]) -> dict[str, str]:
+    here = {name: version(name) for name in LIBRARIES}
+    return {
+        name: found if made_with.get(name) == found else f"{found} (the bundle: {made_with.get(name)})"
+        for name, found in here.items()
+    }
+
+
+def _leaves(value: object, where: str = "") -> Iterator[tuple[str, object]]:
+    """Every number, text and empty container of a JSON document with its path."""
+    if isinstance(value, dict) and value:
+        for key, each in value.items():
+            yield from _leaves(each, f"{where}.{key}" if where else key)
+    elif isinstance(value, list) and value:
+        for index, each in enumerate(value):
+            yield from _leaves(each, f"{where}[{index}]")
+    else:
+        yield where, value
+
+
+class _Bundle:
+    """The files of an opened bundle."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self.path = path
+        self._archive = archive
+
+    def document(self, name: str) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(self._archive.read(name))
+        except KeyError:
+            raise FileError(f"{self.path}: there is no {name}, so it is no bundle of a study.") from None
+        except ValueError as error:
+            raise FileError(f"{self.path}, {name}: {error}.") from None
+        return found
+
+    def rows(self, table: str) -> Iterator[Row]:
+        name = f"data/{table}.jsonl"
+        if name not in self._archive.namelist():
+            raise FileError(f"{self.path}: there is no {name}. Take the bundle again.")
+        with self._archive.open(name) as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    raise FileError(f"{self.path}, {name}, line {number}: {error}.") from None
+
+    def changed_files(self) -> list[str]:
+        listed: dict[str, str] = {
+            each["path"]: each["hash"] for each in self.document("datapackage.json")["resources"]
+        }
+        there = set(self._archive.namelist())
+        return [name for name, known in listed.items() if name not in there or self._hash(name) != known]
+
+    def _hash(self, name: str) -> str:
+        digest = hashlib.sha256()
+        with self._archive.open(name) as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+        return f"sha256:{digest.hexdigest()}"
+
+
+# --- from rows to what a report reads ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The conversations by their id, what was said in them, and which replies have labels."""
+
+    conversations: Mapping[str, Row]
+    replies: Mapping[tuple[str, int], tuple[str, float]]  # bot and latency
+    texts: Mapping[str, list[tuple[bool, str]]]
+    names: Mapping[str, str]  # what the report calls a bot
+
+
+def _study(bundle: _Bundle) -> StudyData:
+    about = bundle.document("study.json")
+    try:
+        questions = question_set(about["question_set"])
+    except UnknownQuestionSetError as error:
+        raise FileError(f"{bundle.path}, study.json: {error}") from None
+    told = _told(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
+    labels = list(bundle.rows("labels"))
+    judged = _judged(bundle, questions, told, labels)
+    courses = _courses(told, bundle.rows("faults"))
+    aside = {w["rater"]: w["set_aside_reason"] for w in bundle.rows("workers") if w["set_aside_at"]}
+    conduct = _conduct(about, courses, judged, _unlabelled(told, labels))
+    return StudyData(questions, judged, courses, aside, conduct)
+
+
+def _told(bundle: _Bundle, names: Mapping[str, str]) -> _Told:
+    conversations = {row["dialogue"]: row for row in bundle.rows("conversations")}
+    texts: dict[str, list[tuple[bool, str]]] = {each: [] for each in _first_finished(conversations.values())}
+    replies: dict[tuple[str, int], tuple[str, float]] = {}
+    for row in bundle.rows("turns"):
+        dialogue, position = row["dialogue"], row["turn"]
+        if row["bot_version"] is not None:
+            latency = row["latency_ms"]
+            replies[dialogue, position] = (row["bot"], float("nan") if latency is None else float(latency))
+        if dialogue in texts and position >= conversations[dialogue]["opening_turns"]:
+            texts[dialogue].append((row["speaker"] == "bot", row["text"]))
+    return _Told(conversations, replies, texts, names)
+
+
+def _first_finished(conversations: Iterable[Row]) -> Iterator[str]:
+    """The finished conversations in which repetition is counted."""
+    read: Counter[str] = Counter()
+    for row in conversations:
+        if row["ending"] == "complete" and read[row["bot"]] < READ_FOR_REPETITION:
+            read[row["bot"]] += 1
+            yield row["dialogue"]
+
+
+def _judged(bundle: _Bundle, questions: QuestionSet, told: _Told, labels: Sequence[Row]) -> Judged:
+    counted = [row for row in labels if _is_counted(bundle, row, questions, told)]
+    places = [(row["dialogue"], row["turn"]) for row in counted]
+    of_reply = [told.replies[place] for place in places]
+    conversations = [told.conversations[dialogue] for dialogue, _ in places]
+    return Judged(
+        bot=np.array([told.names[bot] for bot, _ in of_reply], dtype=object),
+        dialogue=np.array([each["number"] for each in conversations], dtype=np.int64),
+        reply=np.array(
+            [
+                (position - each["opening_turns"]) // 2 + 1
+                for (_, position), each in zip(places, conversations, strict=True)
+            ],
+            dtype=np.int64,
+        ),
+        rater=np.array([row["rater"] for row in counted], dtype=object),
+        latency_ms=np.array([latency for _, latency in of_reply], dtype=np.float64),
+        answers={
+            question.key: np.array([_number(row[question.key]) for row in counted], dtype=np.float64)
+            for question in scored(questions)
+        },
+    )
+
+
+def _is_counted(bundle: _Bundle, label: Row, questions: QuestionSet, told: _Told) -> bool:
+    dialogue, position = label["dialogue"], label["turn"]
+    if (dialogue, position) not in told.replies:
+        raise FileError(
+            f"{bundle.path}, data/labels.jsonl: a label of turn {position} in conversation {dialogue}, "
+            "where data/turns.jsonl has no reply of a bot."
+        )
+    finished = told.conversations[dialogue]["ending"] == "complete"
+    return bool(finished and label["question_set"] == questions.key)
+
+
+def _number(answer: bool | int | None) -> float:
+    return float("nan") if answer is None else float(answer)
+
+
+def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
+    endings = Counter((row["bot"], row["ending"]) for row in told.conversations.values())
+    failed: dict[str, Counter[str]] = {}
+    for fault in faults:
+        bot = told.conversations[fault["dialogue"]]["bot"]
+        failed.setdefault(bot, Counter())[fault["kind"]] += 1
+    return {
+        name: Course(
+            finished=endings[bot, "complete"],
+            under_way=endings[bot, None],
+            bot_failed=endings[bot, "bot_failed"],
+            faults=failed.get(bot, {}),
+            texts=[said for each, said in told.texts.items() if told.conversations[each]["bot"] == bot],
+        )
+        for bot, name in sorted(told.names.items(), key=lambda item: item[1])
+    }
+
+
+def _unlabelled(told: _Told, labels: Sequence[Row]) -> int:
+    labelled = {(row["dialogue"], row["turn"]) for row in labels}
+    replies = [place for place in told.replies if told.conversations[place[0]]["ending"] == "complete"]
+    return len(set(replies) - labelled)
+
+
+def _conduct(about: Row, courses: Mapping[str, Course], judged: Judged, unlabelled: int) -> Conduct:
+    protocol = about["protocol"]
+    return Conduct(
+        bot_opens=protocol["opening_speaker"] == "bot",
+        opening_text=protocol["opening_text"],
+        min_turns=protocol["min_turns"],
+        max_turns=protocol["max_turns"],
+        question_set=about["question_set"],
+        blind=protocol["blind"],
+        languages=about["languages"],
+        conversations={bot: course.finished for bot, course in courses.items()},
+        unlabelled=unlabelled,
+        most_raters=judged.most_raters,
+    )

@@ -1,0 +1,75 @@
+from argparse import ArgumentParser
+from contextlib import nullcontext
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from project.processes import StartError
+from project.webserver import served
+from reports.rehearsal.findings import Outcome
+from reports.rehearsal.planted import UnplantableError
+from reports.rehearsal.run import run
+from reports.rehearsal.services import UnrehearsableError, delete_rehearsal, make_rehearsal
+from reports.rehearsal.visitor import PageError
+from reports.rehearsal.worker import MismatchError
+from studies.models import Study
+
+
+class Command(BaseCommand):
+    help = (
+        "Try a study out: simulated workers (careful, careless, straight-lining, leaving, with two tabs) go "
+        "through a copy of it, pages and socket, and its report is compared with what they planted. "
+        "Ends with 1 if it differs. The study's own bots answer, also those that cost money."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="number of the study, as in the address of its page")
+        parser.add_argument("--workers", type=int, default=30, help="(default: %(default)s)")
+        parser.add_argument("--at-once", type=int, default=10, help="at the same time (default: %(default)s)")
+        parser.add_argument(
+            "--url", help="a running server with this database; by default one is started for the rehearsal"
+        )
+        parser.add_argument("--delete", action="store_true", help="delete the study's rehearsal instead")
+
+    def handle(self, *args: Any, study: str, workers: int, at_once: int, **options: Any) -> None:
+        found = Study.objects.filter(pk=study).first() if study.isdecimal() else None
+        if found is None:
+            raise CommandError(f"There is no study {study}. Give the number in the address of its page.")
+        if options["delete"]:
+            self._delete(found)
+            return
+        if workers < 1 or at_once < 1:
+            raise CommandError("--workers and --at-once take a number from 1 up.")
+        try:
+            self._rehearse(found, workers, at_once, options["url"])
+        except (UnrehearsableError, UnplantableError) as error:
+            raise CommandError(str(error)) from None
+
+    def _delete(self, study: Study) -> None:
+        rehearsal = Study.objects.filter(rehearsal_of=study).first()
+        if rehearsal is None:
+            raise CommandError(f"“{study.title}” has no rehearsal.")
+        delete_rehearsal(rehearsal)
+        self.stdout.write(f"The rehearsal of “{study.title}” is deleted.")
+
+    def _rehearse(self, study: Study, workers: int, at_once: int, url: str | None) -> None:
+        rehearsal = make_rehearsal(study, workers)
+        self.stdout.write(f"{workers} simulated workers come to study {rehearsal.pk}, “{rehearsal.title}”.")
+        try:
+            with nullcontext(url) if url else served() as server:
+                found = run(rehearsal, server=server, workers=workers, at_once=at_once, say=self.stdout.write)
+        except* (MismatchError, PageError, StartError) as errors:
+            first = errors.exceptions[0]
+            raise CommandError(f"The rehearsal broke off: {first}") from None
+        self._say(found)
+
+    def _say(self, outcome: Outcome) -> None:
+        for finding in outcome.findings:
+            mark = {True: "yes ", False: "NO  ", None: "?   "}[finding.holds]
+            self.stdout.write(mark + finding.words)
+        self.stdout.write(outcome.agreement)
+        if outcome.verdict():
+            raise CommandError(outcome.verdict())
+        told = len(outcome.findings)
+        self.stdout.write(f"The report recovers what was planted: {told} of {told} findings hold.")

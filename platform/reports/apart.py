@@ -1,0 +1,65 @@
+"""Work for a page that is done by a process of its own.
+
+Matplotlib and the statistics are heavy and hold the interpreter, and the process that serves pages serves
+workers, too.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from threading import BoundedSemaphore, Timer
+
+AT_ONCE = 2
+LONGEST_SECONDS = 3600.0
+_CHUNK = 1 << 16
+_places = BoundedSemaphore(AT_ONCE)
+
+
+class BusyError(Exception):
+    """As many bundles as this process makes at once are being made."""
+
+
+def python(*arguments: str) -> list[str]:
+    """The command that runs Python as this process does; inside a server that embeds it, too."""
+    ours = Path(sys.prefix, "bin", "python")
+    return [str(ours) if ours.exists() else sys.executable, *arguments]
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def bundle(study_id: int) -> Generator[bytes]:
+    """The bundle of a study while it is made. The first chunk comes once its numbers are computed.
+
+    Closing the generator ends the process that makes it.
+
+    Raises:
+        BusyError: too many are being made; nothing was started.
+        RuntimeError: it could not be finished. The log says why.
+    """
+    if not _places.acquire(blocking=False):
+        raise BusyError
+    try:
+        yield from _said_by(python("-m", "django", "bundle", str(study_id)))
+    finally:
+        _places.release()
+
+
+def _said_by(command: Sequence[str]) -> Generator[bytes]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:
+        assert process.stdout is not None
+        # Whoever takes hours to download would hold the snapshot of the database for as long.
+        end = Timer(LONGEST_SECONDS, process.kill)
+        end.daemon = True
+        end.start()
+        try:
+            while chunk := process.stdout.read1(_CHUNK):  # type: ignore[attr-defined]  # it is buffered
+                yield chunk
+            if process.wait():
+                raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}.")
+        finally:
+            end.cancel()
+            process.kill()

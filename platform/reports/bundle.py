@@ -1,0 +1,121 @@
+"""A study as one archive: how it was run, what was said and judged, and every number of its report.
+
+`python -m evaluation recompute` gives the numbers again from the data in it. docs/exports.md describes it.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.metadata import version
+from typing import Any, BinaryIO
+
+from django.template.loader import render_to_string
+
+from crowd.views import instructions_shown
+from evaluation.questions import QuestionSet
+from evaluation.report.bundle import FORMAT, LIBRARIES
+from evaluation.report.study import study_result
+from evaluation.report.tables import Table, tables
+from reports import latex
+from reports.archive import Archive
+from reports.described import described
+from reports.files import FORMATS, schema_of
+from reports.palettes import LIGHT, standalone
+from reports.plots import pdf, svgs
+from reports.queries import snapshot, study_data
+from reports.rows import rows, sets_answered
+from studies.models import Study
+
+
+def write_bundle(study_id: int, stream: BinaryIO) -> None:
+    """Write the archive to a stream; everything in it is of one moment, the report's numbers too.
+
+    Raises:
+        ValueError: labels that cannot be true, as in the report; nothing was written.
+    """
+    with snapshot():
+        study = Study.objects.get(pk=study_id)
+        # Through JSON, as the stored report goes: its numbers stay exact.
+        result = json.loads(json.dumps(study_result(study_data(study))))
+        all_tables = tables(sets_answered(study))
+        with closing(Archive(stream)) as archive:
+            archive.add("README.md", _readme(study, result, all_tables))
+            for name, content in _documents(study, result):
+                archive.add(name, content)
+            for table in all_tables:
+                _add_table(archive, study, table)
+            # Last, so that an archive that was broken off has none.
+            archive.add_unlisted("datapackage.json", _pretty(_package(study, archive)))
+
+
+def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
+    yield "study.json", _pretty(described(study))
+    shown = instructions_shown(study) | {"resume_code": "", "started": False, "begin": ""}
+    yield "instructions.html", render_to_string("crowd/instructions.html", shown)
+    for consent in study.consent_versions.all():
+        yield f"consent/{consent.number}.txt", consent.text
+    yield "questions.json", _pretty([_questions(each) for each in sets_answered(study)])
+    yield "report.json", _pretty(result)
+    for name, table in latex.tables(result).items():
+        yield f"tables/{name}.tex", table
+    for name, svg in svgs(result).items():
+        yield f"charts/{name}.svg", standalone(svg, LIGHT)
+        yield f"charts/{name}.pdf", pdf(name, result, LIGHT)
+
+
+def _add_table(archive: Archive, study: Study, table: Table) -> None:
+    for ending, (mediatype, write) in FORMATS.items():
+        about: dict[str, Any] = {"mediatype": mediatype}
+        if ending == "csv":
+            about |= {"name": table.name, "description": table.about, "schema": schema_of(table)}
+        with archive.file(f"data/{table.name}.{ending}", **about) as file:
+            write(file, table, rows(study, table))
+
+
+def _questions(asked: QuestionSet) -> dict[str, Any]:
+    return {
+        "question_set": asked.key,
+        "title": asked.title,
+        "source": asked.source,
+        "questions": [
+            {
+                "key": question.key,
+                "wording": question.wording,
+                "help": question.help,
+                "level": question.level,
+                "choices": [{"value": choice.value, "label": choice.label} for choice in question.choices],
+                "asked_if": question.asked_if
+                and {"question": question.asked_if.question, "equals": question.asked_if.equals},
+                "otherwise": question.otherwise,
+            }
+            for question in asked.questions
+        ],
+    }
+
+
+def _package(study: Study, archive: Archive) -> dict[str, Any]:
+    """The archive's own list, as a Frictionless Data Package."""
+    named = [{"name": str(each["path"]).replace("/", "-").lower(), **each} for each in archive.listed]
+    return {
+        "name": "turnwise-study",
+        "title": study.title,
+        "turnwise_format": FORMAT,
+        "turnwise_version": version("turnwise"),
+        "libraries": {name: version(name) for name in LIBRARIES},
+        "resources": named,
+    }
+
+
+def _readme(study: Study, result: dict[str, Any], all_tables: tuple[Table, ...]) -> str:
+    # Made here, and not escaped: Markdown is text for people, and the title is one line of it.
+    shown = {
+        "title": " ".join(study.title.split()),
+        "result": result,
+        "tables": all_tables,
+        "rehearsal": study.rehearsal_of_id is not None,
+    }
+    return render_to_string("reports/bundle.md", shown | {"version": version("turnwise")})
+
+
+def _pretty(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,88 @@
+"""What a bundle says of its study: protocol, bots and versions, without what is nobody's business."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from bots.models import Bot
+from chatbots.errors import ChatbotError
+from chatbots.registry import REGISTRY
+from reports.queries import bot_names
+from studies.models import Study, StudyBot
+from studies.services import PROTOCOL_FIELDS
+
+MASK = "**********"
+_SECRET = re.compile(r"key|token|secret|password|passwd|credential|authorization|cookie", re.IGNORECASE)
+
+
+def described(study: Study) -> dict[str, Any]:
+    """The study as JSON. Who owns it, and its link, which lets people in, are left out."""
+    names = bot_names(study)
+    bots = study.study_bots.select_related("bot").prefetch_related("bot__versions").order_by("bot__name")
+    return {
+        "title": study.title,
+        "rehearsal": study.rehearsal_of_id is not None,
+        "state": study.state,
+        "created_at": study.created_at.isoformat(),
+        "results_version": study.results_version,
+        "question_set": study.question_set,
+        "protocol": {name: getattr(study, name) for name in PROTOCOL_FIELDS if name != "question_set"},
+        "languages": study.languages,
+        "instructions": study.instructions,
+        "pay": {"amount": str(study.pay_amount), "currency": study.pay_currency},
+        "expected_minutes": study.expected_minutes,
+        "consent": list(study.consent_versions.values_list("number", flat=True)),
+        "bots": [_described_bot(each, names[each.bot_id]) for each in bots],
+    }
+
+
+def _described_bot(in_study: StudyBot, shown_as: str) -> dict[str, Any]:
+    bot = in_study.bot
+    return {
+        "bot": bot.name,
+        "title": bot.title,
+        "shown_as": shown_as,
+        "target": in_study.target,
+        "adapter": bot.adapter,
+        "configuration": _configuration(bot),
+        "versions": [
+            {
+                "fingerprint": version.fingerprint,
+                "first_seen_at": version.first_seen_at.isoformat(),
+                "details": masked(version.details),
+            }
+            for version in bot.versions.all()
+        ],
+    }
+
+
+def _configuration(bot: Bot) -> object:
+    """As the adapter declares it, which knows its secrets; all of it masked if the adapter is not here."""
+    try:
+        declared = REGISTRY.configuration(bot.adapter, bot.configuration).model_dump(mode="json")
+    except ChatbotError:
+        return dict.fromkeys(bot.configuration, MASK)
+    return masked(declared)
+
+
+def masked(value: object) -> object:
+    """The same JSON without values that are secret by their name, and without passwords in addresses."""
+    if isinstance(value, Mapping):
+        return {
+            key: MASK if _SECRET.search(str(key)) and isinstance(each, str) and each else masked(each)
+            for key, each in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [masked(each) for each in value]
+    return _without_password(value) if isinstance(value, str) and "@" in value else value
+
+
+def _without_password(text: str) -> str:
+    try:
+        address = urlsplit(text)
+    except ValueError:
+        return text
+    if not address.scheme or "@" not in address.netloc:
+        return text
+    return urlunsplit(address._replace(netloc=f"{MASK}@{address.netloc.rpartition('@')[2]}"))

@@ -1,0 +1,92 @@
+"""The rows of a bundle's tables, in batches through server-side cursors: memory stays flat."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from django.db import connection, transaction
+
+from evaluation.questions import QuestionSet, question_set
+from evaluation.report.tables import CONVERSATIONS, FAULTS, TURNS, WORKERS, Table
+from labels.models import Label
+from studies.models import Study
+
+Value: TypeAlias = str | int | bool | datetime | None
+BATCH = 20_000
+
+_SEAT = "JOIN dialogues_participant AS seat ON seat.dialogue_id = d.id AND seat.bot_id IS NOT NULL"
+_STATEMENTS = {
+    CONVERSATIONS.name: f"""
+SELECT row_number() OVER (ORDER BY d.id), d.public_id::text, b.name, w.pseudonym, d.started_at, d.ended_at,
+       nullif(d.ending, ''), d.question_set, d.opening_turns, d.min_turns, d.max_turns, d.turns
+  FROM dialogues_dialogue AS d
+  {_SEAT}
+  JOIN bots_bot AS b ON b.id = seat.bot_id
+  LEFT JOIN crowd_assignment AS a ON a.id = d.assignment_id
+  LEFT JOIN crowd_participation AS p ON p.id = a.participation_id
+  LEFT JOIN crowd_worker AS w ON w.id = p.worker_id
+ WHERE d.study_id = %s
+ ORDER BY d.id
+""",
+    TURNS.name: f"""
+SELECT d.public_id::text, t.position, CASE WHEN t.position %% 2 = seat.seat THEN 'bot' ELSE 'worker' END,
+       t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text
+  FROM dialogues_dialogue AS d
+  {_SEAT}
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id
+  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
+  LEFT JOIN bots_bot AS b ON b.id = v.bot_id
+ WHERE d.study_id = %s
+ ORDER BY d.id, t.position
+""",
+    "labels": """
+SELECT d.public_id::text, t.position, w.pseudonym, l.question_set, l.changed_at, l.changes, l.answers::text
+  FROM labels_label AS l
+  JOIN dialogues_turn AS t ON t.id = l.turn_id
+  JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+ WHERE d.study_id = %s
+ ORDER BY d.id, t.position, l.id
+""",
+    FAULTS.name: """
+SELECT d.public_id::text, f.position, f.kind, f.at
+  FROM dialogues_fault AS f
+  JOIN dialogues_dialogue AS d ON d.id = f.dialogue_id
+ WHERE d.study_id = %s
+ ORDER BY d.id, f.at, f.id
+""",
+    WORKERS.name: """
+SELECT w.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.set_aside_at,
+       nullif(p.set_aside_reason, '')
+  FROM crowd_participation AS p
+  JOIN crowd_worker AS w ON w.id = p.worker_id
+  JOIN studies_consentversion AS c ON c.id = p.consent_id
+  LEFT JOIN crowd_assignment AS a ON a.participation_id = p.id
+ WHERE p.study_id = %s
+ ORDER BY p.consented_at, p.id
+""",
+}
+
+
+def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
+    """The rows of a table in batches, each value as its column's kind says."""
+    with transaction.atomic(), connection.connection.cursor(name=f"bundle_{table.name}") as cursor:
+        cursor.itersize = BATCH
+        cursor.execute(_STATEMENTS[table.name], [study.pk])
+        while batch := cursor.fetchmany(BATCH):
+            yield [_answered(row, table) for row in batch] if table.name == "labels" else batch
+
+
+def _answered(row: Sequence[Value], table: Table) -> Sequence[Value]:
+    """A label with its answers in the columns of their questions."""
+    *known, said = row
+    answers = json.loads(str(said))
+    return [*known, *(answers.get(column.name) for column in table.columns[len(known) :])]
+
+
+def sets_answered(study: Study) -> list[QuestionSet]:
+    """The question set of the study, and others that were answered in it."""
+    used = Label.objects.filter(turn__dialogue__study=study).values_list("question_set", flat=True)
+    others = sorted(set(used.distinct().order_by()) - {study.question_set})
+    return [question_set(key) for key in (study.question_set, *others)]
