@@ -64,9 +64,11 @@ if HTTPS:
 INSTALLED_APPS = [
     "accounts",
     "bots",
+    "contexts",
     "studies",
     "crowd",
     "dialogues",
+    "responses",
     "labels",
     "reports",
     "project",
