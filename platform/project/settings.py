@@ -163,6 +163,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expires": 5},
     },
+    "take-up-runs": {
+        "task": "responses.tasks.take_up_runs",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
 }
 
 # --- pages -------------------------------------------------------------------------------------

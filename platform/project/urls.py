@@ -12,9 +12,11 @@ urlpatterns = [
     path("admin/login/", admin_sign_in),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
+    path("", include("contexts.urls")),
     path("", include("studies.urls")),
     path("", include("crowd.urls")),
     path("", include("dialogues.urls")),
+    path("", include("responses.urls")),
     path("", include("labels.urls")),
     path("", include("reports.urls")),
 ]

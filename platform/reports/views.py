@@ -13,6 +13,7 @@ from reports import exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
 from reports.references import PAPER_INTERACTIVE
+from responses.queries import written_and_wanted
 from studies.models import Study
 from studies.queries import studies_of
 
@@ -21,7 +22,7 @@ from studies.queries import studies_of
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
     found = studies_of(request.user)
-    numbers = finished_and_wanted(found)
+    numbers = finished_and_wanted(found) | written_and_wanted(found)
     shown = []
     for study in found.select_related("owner"):
         finished, target = numbers.get(study.pk, (0, 0))
@@ -38,6 +39,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "bots": progress(study),
         "consent": study.consent_versions.last(),
+        "written": written_and_wanted(studies_of(request.user).filter(pk=pk)).get(pk, (0, 0))[0],
     }
     return render(request, "reports/overview.html", context)
 
