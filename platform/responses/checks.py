@@ -1,7 +1,7 @@
 """Whether a text that a worker wrote can be a person's response to a context. Says what to change."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 
 from contexts.tables import text_problem
 from evaluation.near_duplicates import character_ngrams
@@ -23,13 +23,14 @@ _BOT_LIKE = re.compile(
     r"|^here('s| is) an? (possible |suitable |natural )?(response|reply)\b",
     re.IGNORECASE,
 )
-_FORMATTED = re.compile(r"^\s*([-*•#]{1,6}\s|\d+[.)]\s)|\*\*\S", re.MULTILINE)
+_FORMATTED = re.compile(r"^#{1,6}\s|\*\*\S", re.MULTILINE)
+_POINT = re.compile(r"^\s*([-*•]|\d+[.)])\s", re.MULTILINE)
 _SPEAKER = re.compile(r"^\s*(a|b|me|you|human|bot|user|assistant|response|reply)\s*:", re.IGNORECASE)
 
 SAFE = "What you wrote is still in the box."
 
 
-def problem_of(text: str, turns: Sequence[str], earlier: Collection[str]) -> str:
+def problem_of(text: str, turns: Sequence[str], earlier: Iterable[str]) -> str:
     """Why this is no response, in plain words for the worker; empty if it is one.
 
     Args:
@@ -68,6 +69,6 @@ def _bot_like(text: str) -> str:
         return f"That sounds like an assistant program. Write as yourself, in your own words. {SAFE}"
     if _SPEAKER.match(text):
         return f"Write only what you would say, without a name before it. {SAFE}"
-    if _FORMATTED.search(text):
+    if _FORMATTED.search(text) or len(_POINT.findall(text)) > 1:
         return f"Write it as you would say it: no lists, headings or bold text. {SAFE}"
     return ""

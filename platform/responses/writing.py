@@ -138,12 +138,12 @@ def submit(assignment: Assignment, key: str, text: str, *, now: datetime | None 
     Participation.objects.select_for_update(of=("self",)).get(pk=assignment.participation_id)
     places = WritingPlace.objects.select_related("context", "run__context_version")
     mine = places.select_for_update(of=("self",)).filter(participation=assignment.participation_id)
-    place = mine.filter(context__key=key).first()
-    if place is None:
-        sent = Response.objects.filter(author=assignment.participation_id, context__key=key).exists()
-        return Outcome(SENT_ALREADY if sent else GONE)
-    earlier = Response.objects.filter(author=assignment.participation_id).values_list("text", flat=True)
-    problem = problem_of(text, place.context.turns, list(earlier))
+    place = mine.first()
+    written = Response.objects.filter(author=assignment.participation_id)
+    earlier = dict(written.values_list("context__key", "text"))
+    if place is None or place.context.key != key:
+        return Outcome(SENT_ALREADY if key in earlier else GONE)
+    problem = problem_of(text, place.context.turns, earlier.values())
     if problem:
         return Outcome(problem)
     _store(place, text.strip(), now)

@@ -170,4 +170,4 @@ def test_two_sets_of_one_owner_have_two_names(version: ContextSetVersion, rex: U
     page = upload(sign_in(rex))
 
     assert page.status_code == 422
-    assert "already have a context set of that name" in page.content.decode()
+    assert "already have a context set of the name" in page.content.decode()
