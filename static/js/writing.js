@@ -13,8 +13,9 @@ function quietly(act) {
   }
 }
 
+/** What was typed last, which may be newer than what the server refused and gave back. */
 function restore() {
-  if (!box.value) box.value = localStorage.getItem(key) ?? "";
+  box.value = localStorage.getItem(key) ?? box.value;
   box.setSelectionRange(box.value.length, box.value.length);
 }
 
