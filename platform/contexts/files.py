@@ -244,7 +244,10 @@ def counts(rows: Iterable[ContextRow]) -> dict[str, list[tuple[str, int]]]:
     """How many contexts there are by number of turns, category and language, for the preview."""
     rows = list(rows)
     return {
-        "turns": sorted((f"{n}", of) for n, of in Counter(len(row.turns) for row in rows).items()),
+        "turns": [
+            (f"{n} turn" if n == 1 else f"{n} turns", of)
+            for n, of in sorted(Counter(len(row.turns) for row in rows).items())
+        ],
         "category": sorted(Counter(row.category or "none" for row in rows).items()),
         "language": sorted(Counter(row.language for row in rows).items()),
         "consistency": sorted(Counter("yes" if row.consistency else "no" for row in rows).items()),

@@ -16,6 +16,7 @@ class ContextSetForm(forms.ModelForm[ContextSet]):
     class Meta:
         model = ContextSet
         fields = ("title", "name", "licence", "description")
+        widgets = {"description": forms.Textarea({"rows": 3})}
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

@@ -168,7 +168,8 @@ def conclude(run_id: int, *, now: datetime) -> None:
     run = ResponseRun.objects.select_related("context_version").get(pk=run_id)
     lacking = run.context_version.size * run.repetitions - run.responses.count()
     if lacking:
-        fail(run_id, f"{lacking:,} responses failed {MOST_ATTEMPTS} times each. The errors are below.", now)
+        responses = "response" if lacking == 1 else "responses"
+        fail(run_id, f"{lacking:,} {responses} failed {MOST_ATTEMPTS} times. The errors are below.", now)
     else:
         _end(run_id, ResponseRun.State.DONE, "", now)
 

@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from accounts.models import User
 from bots.models import Bot
 from contexts.queries import versions_of
-from studies.models import Study, StudyBot, WritingPlan
+from studies.models import Study, StudyBot, Task, WritingPlan
 from studies.services import PROTOCOL_FIELDS
 
 
@@ -50,6 +50,10 @@ class WritingStudyForm(StudyForm):
         model = Study
         fields = ("title", "languages", "instructions", "pay_amount", "pay_currency", "expected_minutes")
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.instance.task = Task.WRITING
+
 
 class WritingPlanForm(forms.ModelForm[WritingPlan]):
     """Which contexts workers respond to, and how many each."""
@@ -57,6 +61,7 @@ class WritingPlanForm(forms.ModelForm[WritingPlan]):
     class Meta:
         model = WritingPlan
         fields = ("context_version", "responses_per_context", "batch_size")
+        help_texts = {"batch_size": "Then the worker is done."}
 
     def __init__(self, user: User, study: Study | None, data: Any = None) -> None:
         super().__init__(data, instance=getattr(study, "writing", None), prefix="writing")

@@ -42,7 +42,7 @@ def _form(request: HttpRequest, study: Study | None) -> HttpResponse:
 
 
 def _writing_form(request: HttpRequest, study: Study | None) -> HttpResponse:
-    form = WritingStudyForm(request.POST or None, instance=study or Study(task=Task.WRITING))
+    form = WritingStudyForm(request.POST or None, instance=study)
     plan_form = WritingPlanForm(request.user, study, request.POST or None)  # type: ignore[arg-type]
     saved = None
     if request.method == "POST" and form.is_valid() and plan_form.is_valid():

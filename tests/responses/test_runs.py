@@ -126,7 +126,7 @@ def test_a_response_that_keeps_failing_stops_the_run_until_somebody_takes_it_up(
     # Two contexts, three attempts each: six of the seven failures are used up.
     stopped = reread(run)
     assert stopped.state == ResponseRun.State.FAILED
-    assert "2 responses failed 3 times each" in stopped.reason
+    assert "2 responses failed 3 times" in stopped.reason
     assert "Turn 1 was configured to fail" in run.faults.first().detail  # type: ignore[union-attr]
     assert progress(stopped).given_up == 2
 
