@@ -103,7 +103,7 @@ def _take_upload(
 def preview(request: HttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
     upload = previews.kept(_user(request).pk, token)
-    if upload is None:
+    if upload is None or "set" not in upload:  # expired, or of responses
         messages.error(request, previews.EXPIRED)
         return redirect("contexts:sets")
     known = get_object_or_404(editable_sets(request.user), pk=upload["set"]) if upload["set"] else None

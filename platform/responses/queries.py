@@ -54,8 +54,11 @@ def progress(run: ResponseRun, *, now: datetime | None = None) -> RunProgress:
 
 def _unanswered_faults(run: ResponseRun) -> list[ResponseFault]:
     """Faults of responses that are still lacking."""
+    faults = list(run.faults.all())
+    if not faults:
+        return []
     had = set(run.responses.values_list("context_id", "repetition"))
-    return [each for each in run.faults.all() if (each.context_id, each.repetition) not in had]
+    return [each for each in faults if (each.context_id, each.repetition) not in had]
 
 
 def _seconds_left(run: ResponseRun, lacking: int, now: datetime) -> int | None:

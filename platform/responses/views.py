@@ -76,7 +76,7 @@ def _send(request: HttpRequest, run: ResponseRun) -> None:
 @login_required
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(runs_of(request.user), pk=pk)
-    responses = found.responses.select_related("context", "author__worker")
+    responses = found.responses.defer("candidates").select_related("context", "author__worker")
     responses = responses.order_by("context__position", "repetition")
     context = {
         "run": found,
@@ -168,6 +168,7 @@ def preview(request: HttpRequest, token: str) -> HttpResponse:
 def export(request: HttpRequest, pk: int, ending: str) -> HttpResponse:
     found = get_object_or_404(runs_of(request.user), pk=pk)
     lines, content_type = _FORMATS[ending]
-    responses = found.responses.select_related("context", "run").order_by("context__position", "repetition")
+    responses = found.responses.defer("candidates").select_related("context", "run")
+    written = lines(responses.order_by("context__position", "repetition").iterator())
     disposition = {"Content-Disposition": f'attachment; filename="turnwise-run-{pk}.{ending}"'}
-    return HttpResponse("".join(lines(responses)), content_type=content_type, headers=disposition)
+    return HttpResponse("".join(written), content_type=content_type, headers=disposition)

@@ -59,6 +59,17 @@ def test_an_import_makes_the_set_with_its_first_version(rex: User, sign_in: Sign
     ]
 
 
+def test_a_newer_upload_takes_the_place_of_an_older_preview(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    older, newer = upload(client).url, upload(client, name="other").url
+
+    page = client.post(older, follow=True)
+
+    assert "gave way to a newer one" in page.content.decode()
+    assert client.get(newer).status_code == 200
+    assert ContextSet.objects.count() == 0
+
+
 def test_a_file_with_one_wrong_line_brings_nothing(rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
     token = upload(client, content=LINES + b"{oops\n").url

@@ -101,6 +101,7 @@ def test_a_preview_is_its_uploaders_only(
     preview = upload(sign_in(rex), version, CSV).url
 
     assert sign_in(mallory).post(preview).url == "/responses/"
+    assert sign_in(rex).get(preview.replace("responses", "contexts")).url == "/contexts/"
     assert ResponseRun.objects.count() == 0
 
 
