@@ -1,6 +1,6 @@
 """Bots answer all contexts of the open benchmark, through the real job worker, which is killed on the way.
 
-    PYTHONPATH=.:platform python benchmarks/static_responses.py [--bots generic eliza scripted meena-base]
+    PYTHONPATH=.:platform python benchmarks/static_responses.py [--bots generic eliza scripted]
 
 Starts its own PostgreSQL, Redis and Celery worker in a temporary folder. Halfway through each run the
 worker is killed with SIGKILL and another one started. Prints JSON, by bot: responses, contexts without
@@ -45,15 +45,26 @@ class Worker:
         self.process.wait()
 
 
-def run_of(bot_name: str, repetitions: int, worker: Worker) -> dict[str, Any]:
+def version_with(contexts: int | None) -> Any:
+    """The open benchmark, or a set of its first contexts."""
+    from contexts.files import jsonl_lines, parse
+    from contexts.models import ContextSet
+    from contexts.services import import_version, load_open_mtb
+
+    version = load_open_mtb()
+    if contexts is None:
+        return version
+    rows = parse("".join(jsonl_lines(version.contexts.all()[:contexts])), "jsonl", language="en").rows
+    return import_version(ContextSet.objects.create(name="first", title="First"), rows, origin="")
+
+
+def run_of(bot_name: str, version: Any, repetitions: int, worker: Worker) -> dict[str, Any]:
     from accounts.models import User
     from bots.services import register_bot
-    from contexts.services import load_open_mtb
     from responses import tasks
     from responses.models import ResponseRun
     from responses.services import AT_WORK, start_run
 
-    version = load_open_mtb()
     owner, _ = User.objects.get_or_create(username="researcher")
     bot = register_bot(name=bot_name, title=bot_name, adapter=bot_name)
     began = time.monotonic()
@@ -94,6 +105,7 @@ def main() -> None:
     )
     parser.add_argument("--bots", nargs="+", default=BOTS, help=f"default: {' '.join(BOTS)}")
     parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--contexts", type=int, help="only the first so many; default: all")
     arguments = parser.parse_args()
     from project.embedded import PostgreSQL, Redis
 
@@ -111,7 +123,8 @@ def main() -> None:
 
         django.setup()
         worker = Worker(folder / "worker.log")
-        results = {name: run_of(name, arguments.repetitions, worker) for name in arguments.bots}
+        version = version_with(arguments.contexts)
+        results = {name: run_of(name, version, arguments.repetitions, worker) for name in arguments.bots}
         print(json.dumps(results, indent=2))
     finally:
         if worker:

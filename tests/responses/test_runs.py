@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import User
 from bots import host
 from bots.models import Bot, BotVersion
-from responses import services
+from responses import services, tasks
 from responses.answering import answer_slice, seed_of
 from responses.locks import only_here
 from responses.models import Response, ResponseFault, ResponseRun
@@ -293,3 +293,28 @@ def test_a_fault_is_kept_when_the_response_came_after_all(make_run: MakeRun) -> 
 
     assert ResponseFault.objects.get().attempts == 1
     assert (progress(run).had, progress(run).failing) == (1, 0)
+
+
+def test_a_run_is_sent_once_until_a_worker_takes_it(make_run: MakeRun) -> None:
+    run = make_run(1)
+
+    assert tasks.send(run.pk)
+    assert not tasks.send(run.pk)
+    tasks.answer(run.pk)  # what a worker does with the message
+
+    assert reread(run).state == ResponseRun.State.DONE
+    assert tasks.send(run.pk)
+
+
+def test_only_runs_that_nobody_works_on_are_taken_up(make_run: MakeRun) -> None:
+    run = make_run(2)
+    services.begin(run.pk, now=timezone.now() - timedelta(hours=5))
+
+    with only_here(run.pk):
+        tasks.take_up_runs()
+    assert timezone.now() - reread(run).active_at > timedelta(hours=4)  # type: ignore[operator]
+    tasks.take_up_runs()
+
+    # It lay still for hours, which must not count as the bot's silence.
+    assert timezone.now() - reread(run).active_at < timedelta(minutes=1)  # type: ignore[operator]
+    assert not tasks.send(run.pk)

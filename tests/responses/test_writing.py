@@ -16,6 +16,8 @@ from crowd.models import Assignment, Participation
 from crowd.refusals import EntryRefusedError
 from crowd.services import HOLD
 from crowd.sessions import COOKIE, signed
+from reports.models import Report
+from reports.services import build_report, queue_report
 from responses import writing
 from responses.models import Response, ResponseRun, WritingPlace
 from responses.queries import written_and_wanted
@@ -301,3 +303,16 @@ def test_a_writing_study_without_contexts_cannot_be_opened(rex: User) -> None:
 
     with pytest.raises(ValidationError, match="Choose the contexts"):
         set_state(study.pk, Study.State.OPEN)
+
+
+@pytest.mark.django_db(transaction=True)  # a report reads one snapshot
+def test_the_report_of_a_writing_study_is_empty_and_no_failure(make_writing: MakeWriting) -> None:
+    study = make_writing(1)
+    write(begin(study))
+
+    build_report(queue_report(study).pk)
+
+    report = Report.objects.get()
+    assert (report.state, report.reason) == (Report.State.READY, "")
+    assert report.result
+    assert report.result["bots"] == []
