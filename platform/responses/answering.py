@@ -5,7 +5,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from channels.db import database_sync_to_async
 from django.utils import timezone
@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 SLICE_SECONDS = 15.0
 # So many contexts are asked at once when they are answered quickly, so that a bot can batch them.
 MOST_AT_ONCE = 32
+# What is missing is looked up for so many at once: the look-up reads the whole set.
+STOCK = 512
 QUICK_SECONDS, SLOW_SECONDS = 2.0, 6.0
 # Before a bot that takes no request now is asked again.
 PAUSE_SECONDS = 1.0
@@ -73,12 +75,13 @@ class _Slice:
     until: float
     at_once: int = 1
     failures: int = 0
+    stock: list[Missing] = field(default_factory=list)
 
     async def work(self) -> bool:
         while time.monotonic() < self.until:
             if await _has_ended(self.run.pk):
                 return False
-            wanted = await _missing(self.run, self.at_once)
+            wanted = await self._wanted()
             if not wanted:
                 await _conclude(self.run.pk)
                 return False
@@ -88,6 +91,13 @@ class _Slice:
                 await _give_up(self.run.pk, self.failures)
                 return False
         return True
+
+    async def _wanted(self) -> list[Missing]:
+        """The next responses to ask for; those that fail come again once all others were asked for."""
+        if not self.stock:
+            self.stock = await _missing(self.run, STOCK)
+        wanted, self.stock = self.stock[: self.at_once], self.stock[self.at_once :]
+        return wanted
 
     async def _ask(self, wanted: Sequence[Missing]) -> bool:
         """Ask for some responses and store them; False if the bot cannot take any now."""
