@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
@@ -6,6 +7,7 @@ from django.db.models import F, Func, QuerySet, TextField, Value
 
 from accounts.access import visible_to
 from accounts.models import User
+from contexts.files import ContextRow
 from contexts.models import Context, ContextSet, ContextSetVersion
 
 
@@ -23,6 +25,31 @@ def editable_sets(user: User | AnonymousUser) -> QuerySet[ContextSet]:
 def versions_of(user: User | AnonymousUser) -> QuerySet[ContextSetVersion]:
     visible = ContextSetVersion.objects.filter(context_set__in=sets_of(user)).select_related("context_set")
     return visible.order_by("context_set__title", "-number")
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How contexts differ from those of a version, by their ids."""
+
+    number: int
+    new: int
+    changed: int
+    gone: int
+
+
+def changes(context_set: ContextSet, rows: Sequence[ContextRow]) -> Changes | None:
+    """What a file would change against the newest version; None if there is none."""
+    newest = context_set.versions.first() if context_set.pk else None
+    if newest is None:
+        return None
+    known = {key: tuple(turns) for key, turns in newest.contexts.values_list("key", "turns")}
+    read = {row.key: row.turns for row in rows}
+    return Changes(
+        newest.number,
+        new=len(read.keys() - known.keys()),
+        changed=sum(known[key] != read[key] for key in read.keys() & known.keys()),
+        gone=len(known.keys() - read.keys()),
+    )
 
 
 @dataclass(frozen=True, slots=True)

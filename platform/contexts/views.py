@@ -17,7 +17,7 @@ from contexts import files, previews, services
 from contexts.files import Parsed
 from contexts.forms import ContextSetForm, FileForm, FilterForm
 from contexts.models import Context, ContextSet, ContextSetVersion
-from contexts.queries import choices, editable_sets, filtered, sets_of, versions_of
+from contexts.queries import changes, choices, editable_sets, filtered, sets_of, versions_of
 
 PER_PAGE = 100
 SHOWN = 50  # findings and contexts of a preview
@@ -123,6 +123,7 @@ def _show_preview(request: HttpRequest, context_set: ContextSet, parsed: Parsed,
         "rows": parsed.rows[:SHOWN],
         "counts": files.counts(parsed.rows),
         "origin": origin,
+        "changes": changes(context_set, parsed.rows),
     }
     return render(request, "contexts/preview.html", context, status=200 if parsed.may_be_imported else 422)
 

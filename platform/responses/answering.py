@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from channels.db import database_sync_to_async
+from django.db import OperationalError
 from django.utils import timezone
 
 from bots import client
@@ -63,6 +64,8 @@ def answer_slice(run_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
         except BotChangedError as error:
             services.fail(run_id, str(error), timezone.now())
             return False
+        except OperationalError:
+            raise  # the database is away or restarts: the timer takes the run up once it is back
         except Exception as error:
             log.exception("Run %s failed.", run_id)
             services.fail(run_id, last_line(error), timezone.now())

@@ -91,6 +91,17 @@ def test_a_second_import_is_a_new_version_and_the_first_stays(
     assert version.contexts.get(key="a").turns == ["Do you paint?"]
 
 
+def test_the_preview_tells_what_a_new_version_changes(
+    version: ContextSetVersion, rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    lines = b'{"id": "a", "turns": ["Other"]}\n{"id": "c", "turns": ["Neu"]}\n{"id": "d", "turns": ["New"]}'
+
+    preview = client.get(upload(client, f"/contexts/{version.context_set_id}/import/", lines).url)
+
+    assert "Against version 1: 2 new, 1 with other turns, 1 gone." in preview.content.decode()
+
+
 def test_the_same_contexts_make_no_second_version(
     version: ContextSetVersion, rex: User, sign_in: SignIn
 ) -> None:
