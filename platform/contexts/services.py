@@ -69,6 +69,7 @@ def load_open_mtb() -> ContextSetVersion:
             "description": "1,477 contexts of one to three turns in the spirit of the Mini-Turing Benchmark.",
         },
     )
+    ContextSet.objects.select_for_update().get(pk=context_set.pk)  # whoever asks at once waits for the first
     rows = [_row_of(line, context) for line, context in enumerate(read_open_mtb(), start=1)]
     same = context_set.versions.filter(content_hash=content_hash(rows)).first()
     return same or import_version(context_set, rows, origin=PATH.name)

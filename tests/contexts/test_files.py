@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import threading
 
 import pytest
+from django.db import connection
 
 from contexts import files, services
 from contexts.files import ContextRow, parse
@@ -158,6 +160,28 @@ def test_an_exported_csv_has_no_cell_that_a_spreadsheet_runs() -> None:
 @pytest.mark.parametrize("text", ["", "'", "=1", "'=1", "''=1", "a=1", "-", "'a", "\tx"])
 def test_a_harmless_cell_gives_its_text_back(text: str) -> None:
     assert original(harmless(text)) == text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_open_benchmark_loaded_by_several_at_once_is_there_once() -> None:
+    errors: list[BaseException] = []
+
+    def load() -> None:
+        try:
+            services.load_open_mtb()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert errors == []
+    assert Context.objects.count() == 1477
 
 
 @pytest.mark.django_db
