@@ -25,7 +25,7 @@ PANEL_PARAMETERS = ("PROLIFIC_PID", "workerId", "participant", "pid")
 _PANEL_ID = re.compile(r"[\w.@-]{1,120}")
 
 WRONG_RESUME_CODE = (
-    "No conversation of this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
+    "Nobody in this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
 )
 
 # Where the workers of each task begin (by POST), and where they go on.
@@ -38,6 +38,12 @@ GO_ON = {
     Task.CONVERSATION: "dialogues:chat",
     Task.JUDGING: "labels:judge",
     Task.WRITING: "responses:write",
+}
+
+INSTRUCTIONS = {
+    Task.CONVERSATION: "crowd/instructions.html",
+    Task.JUDGING: "crowd/instructions.html",
+    Task.WRITING: "responses/instructions.html",
 }
 
 WorkerView = Callable[[HttpRequest, Study], HttpResponse]
@@ -168,7 +174,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         "started": hasattr(participation, "assignment"),
         "begin": reverse(BEGIN[Task(study.task)], args=[study.code]),
     }
-    return render(request, "crowd/instructions.html", context)
+    return render(request, INSTRUCTIONS[Task(study.task)], context)
 
 
 def instructions_shown(study: Study) -> dict[str, Any]:

@@ -64,9 +64,11 @@ if HTTPS:
 INSTALLED_APPS = [
     "accounts",
     "bots",
+    "contexts",
     "studies",
     "crowd",
     "dialogues",
+    "responses",
     "labels",
     "reports",
     "project",
@@ -167,6 +169,11 @@ CELERY_BEAT_SCHEDULE = {
     "worker-heartbeat": {"task": "project.tasks.beat_heart", "schedule": 10.0, "options": {"expires": 20}},
     "refresh-stale-reports": {
         "task": "reports.tasks.refresh_stale_reports",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "take-up-runs": {
+        "task": "responses.tasks.take_up_runs",
         "schedule": 5.0,
         "options": {"expires": 5},
     },

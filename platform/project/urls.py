@@ -15,9 +15,11 @@ urlpatterns = [
     path("api/", api.urls),
     path("", include("accounts.urls")),
     path("", include("bots.urls")),
+    path("", include("contexts.urls")),
     path("", include("studies.urls")),
     path("", include("crowd.urls")),
     path("", include("dialogues.urls")),
+    path("", include("responses.urls")),
     path("", include("labels.urls")),
     path("", include("reports.urls")),
 ]

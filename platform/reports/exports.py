@@ -8,13 +8,11 @@ from typing import Generic, Self, TypeVar
 
 from asgiref.sync import sync_to_async
 
+from evaluation.spreadsheets import harmless
 from reports.queries import LabelledTurn, labelled_turns
 from studies.models import Study
 
 T = TypeVar("T", str, bytes)
-
-# A spreadsheet takes a cell that begins so for a formula. Worker and bot texts are untrusted.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def csv_lines(study: Study) -> Generator[str]:
@@ -31,17 +29,15 @@ def jsonl_lines(study: Study) -> Generator[str]:
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
     """Rows as CSV without live formulas."""
     buffer = io.StringIO()
-    csv.writer(buffer).writerows([harmless(value) for value in row] for row in rows)
+    csv.writer(buffer).writerows([cell(value) for value in row] for row in rows)
     return buffer.getvalue()
 
 
-def harmless(value: object) -> object:
-    """Text that a spreadsheet would run is quoted with an apostrophe; everything else stays as it is."""
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
-        return "'" + value
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value
+def cell(value: object) -> object:
+    """A value as it stands in a CSV file: untrusted texts without live formulas, truth values as in JSON."""
+    if isinstance(value, str):
+        return harmless(value)
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _json_line(row: LabelledTurn) -> str:

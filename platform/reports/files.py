@@ -11,7 +11,7 @@ import pyarrow
 import pyarrow.parquet
 
 from evaluation.report.tables import Kind, Table
-from reports.exports import harmless
+from reports.exports import cell
 from reports.rows import Value
 
 Batches: TypeAlias = Iterable[list[Sequence[Value]]]
@@ -35,7 +35,7 @@ def write_jsonl(file: io.RawIOBase, table: Table, batches: Batches) -> None:
 def write_csv(file: io.RawIOBase, table: Table, batches: Batches) -> None:
     _write_rows(file, [[column.name for column in table.columns]])
     for batch in batches:
-        _write_rows(file, [[harmless(_plain(value)) for value in row] for row in batch])
+        _write_rows(file, [[cell(_plain(value)) for value in row] for row in batch])
 
 
 def _write_rows(file: io.RawIOBase, rows: Sequence[Sequence[object]]) -> None:

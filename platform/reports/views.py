@@ -28,6 +28,7 @@ from reports.models import Chart
 from reports.palettes import PALETTES, standalone
 from reports.references import PAPER_INTERACTIVE
 from reports.rehearsal.services import delete_rehearsal as delete_with_all
+from responses.queries import written_and_wanted
 from studies.models import Study
 from studies.queries import real_studies_of, studies_of
 
@@ -39,7 +40,7 @@ T = TypeVar("T", str, bytes)
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
     found = real_studies_of(request.user)
-    numbers = finished_and_wanted(found)
+    numbers = finished_and_wanted(found) | written_and_wanted(found)
     shown = []
     for study in found.select_related("owner"):
         finished, target = numbers.get(study.pk, (0, 0))
@@ -57,6 +58,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "bots": progress(study),
         "consent": study.consent_versions.last(),
         "from_elsewhere": from_elsewhere(study),
+        "written": written_and_wanted(studies_of(request.user).filter(pk=pk)).get(pk, (0, 0))[0],
     }
     return render(request, "reports/overview.html", context)
 

@@ -5,7 +5,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 from typing_extensions import override
 
-from studies.models import ConsentVersion, Study, StudyBot
+from studies.models import ConsentVersion, Study, StudyBot, WritingPlan
 from studies.services import PROTOCOL_FIELDS
 
 
@@ -32,7 +32,7 @@ class StudyAdmin(admin.ModelAdmin[Study]):
         obj.save(update_fields=form.changed_data if change else None)
 
 
-admin.site.register(StudyBot)
+admin.site.register((StudyBot, WritingPlan))
 
 
 @admin.register(ConsentVersion)

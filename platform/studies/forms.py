@@ -3,8 +3,10 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from accounts.models import User
 from bots.models import Bot
-from studies.models import Study, StudyBot
+from contexts.queries import versions_of
+from studies.models import Study, StudyBot, Task, WritingPlan
 from studies.services import PROTOCOL_FIELDS
 
 
@@ -39,6 +41,36 @@ class StudyForm(forms.ModelForm[Study]):
                 f"“{self.cleaned_data['languages']}” is not a list of language codes such as: en, zh"
             )
         return codes
+
+
+class WritingStudyForm(StudyForm):
+    """Everything about a study whose workers write, but what they write."""
+
+    class Meta:
+        model = Study
+        fields = ("title", "languages", "instructions", "pay_amount", "pay_currency", "expected_minutes")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.instance.task = Task.WRITING
+
+
+class WritingPlanForm(forms.ModelForm[WritingPlan]):
+    """Which contexts workers respond to, and how many each."""
+
+    class Meta:
+        model = WritingPlan
+        fields = ("context_version", "responses_per_context", "batch_size")
+        help_texts = {"batch_size": "Then the worker is done."}
+
+    def __init__(self, user: User, study: Study | None, data: Any = None) -> None:
+        super().__init__(data, instance=getattr(study, "writing", None), prefix="writing")
+        field = self.fields["context_version"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = versions_of(user)
+        field.empty_label = None
+        for field in self.fields.values():
+            field.disabled = bool(study and study.state != Study.State.DRAFT)
 
 
 class TargetForm(forms.Form):

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from accounts.models import User
 from accounts.services import create_first_admin
+from contexts.services import load_open_mtb
 from studies.demo import create_demo_study
 
 
@@ -27,6 +28,7 @@ class Command(BaseCommand):
             admin = create_first_admin()
             owner = User.objects.filter(is_superuser=True).earliest("pk")
             demo = create_demo_study(owner)
+            load_open_mtb()
         worker_path = demo.get_entry_url() if demo else ""
         if options["json"]:
             self.stdout.write(json.dumps({"admin": admin, "worker_path": worker_path}))

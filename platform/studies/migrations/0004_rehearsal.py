@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0002_task"),
+        ("studies", "0003_writing_plan"),
     ]
 
     operations = [

@@ -1,0 +1,72 @@
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+
+from contexts.files import ending_of
+from contexts.models import ContextSet
+from contexts.queries import Filters
+from contexts.tables import FileRefusedError, decoded
+
+
+class ContextSetForm(forms.ModelForm[ContextSet]):
+    """What a set is called and under which licence it may be used."""
+
+    class Meta:
+        model = ContextSet
+        fields = ("title", "name", "licence", "description")
+        widgets = {"description": forms.Textarea({"rows": 3})}
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if ContextSet.objects.filter(owner=self.instance.owner, name=name).exists():
+            raise ValidationError(
+                f"You already have a context set of the name “{name}”. Choose another, or import a new "
+                "version of that set."
+            )
+        return name
+
+
+class FileForm(forms.Form):
+    """A file of contexts, and the language of those that name none."""
+
+    file = forms.FileField(help_text="JSON Lines (.jsonl), CSV (.csv) or plain text (.txt), in UTF-8.")
+    language = forms.CharField(
+        initial="en", max_length=10, help_text="Of contexts for which the file names none: en, zh, pt-BR"
+    )
+
+    def clean_file(self) -> dict[str, str]:
+        """The file's text, with its name and format."""
+        upload: UploadedFile[bytes] = self.cleaned_data["file"]
+        try:
+            ending = ending_of(upload.name or "")
+            return {"text": decoded(upload.read()), "origin": upload.name or "", "ending": ending}
+        except FileRefusedError as error:
+            raise ValidationError(str(error)) from None
+
+
+class FilterForm(forms.Form):
+    """How a table of contexts is narrowed, from the address."""
+
+    turns = forms.ChoiceField(required=False, label="Turns")
+    category = forms.ChoiceField(required=False)
+    language = forms.ChoiceField(required=False)
+    consistency = forms.ChoiceField(
+        required=False,
+        choices=[("", "All"), ("yes", "Tests consistency"), ("no", "Does not")],
+    )
+    text = forms.CharField(required=False, max_length=200, label="Text", strip=True)
+
+    def __init__(self, choices: dict[str, list[str]], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, values in choices.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = [("", "All"), *((value, value.replace("_", " ")) for value in values)]
+
+    def filters(self) -> Filters:
+        """The chosen bounds; those that cannot be are left out."""
+        self.is_valid()
+        chosen = self.cleaned_data
+        return Filters(**{name: chosen.get(name, "") for name in self.fields})

@@ -1,0 +1,116 @@
+"""Rows of uploaded JSON Lines and CSV files, each with its line; what is wrong is collected, not raised."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evaluation.spreadsheets import original
+
+MAX_BYTES = 5_000_000
+MAX_ROWS = 20_000
+
+# What no database can store or no page can show: controls but tab and newline, lone surrogates.
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to say about a line of a file."""
+
+    line: int
+    say: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The named values of one line, or of the lines that one CSV row covers."""
+
+    line: int
+    fields: dict[str, object]
+
+
+class FileRefusedError(Exception):
+    """A file of which no line can be read; the message says why and what to do."""
+
+
+def decoded(data: bytes) -> str:
+    """The text of an uploaded file.
+
+    Raises:
+        FileRefusedError: empty, too large, or not UTF-8.
+    """
+    if len(data) > MAX_BYTES:
+        raise FileRefusedError(
+            f"The file has {len(data):,} bytes, more than {MAX_BYTES:,}. Split it into several sets."
+        )
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise FileRefusedError(
+            f"Line {line} is not UTF-8 text. Save the file with the encoding UTF-8 and choose it again."
+        ) from None
+    if not text.strip():
+        raise FileRefusedError("The file is empty. Choose one with at least one line.")
+    return text
+
+
+def rows_of(text: str, ending: str) -> Iterator[Row | Finding]:
+    """The rows of a file by its ending, jsonl or csv; a line that is none comes as a finding."""
+    return _csv_rows(text) if ending == "csv" else _json_rows(text)
+
+
+def _json_rows(text: str) -> Iterator[Row | Finding]:
+    for line, content in enumerate(text.split("\n"), start=1):
+        if content.strip():
+            yield _json_row(line, content)
+
+
+def _json_row(line: int, content: str) -> Row | Finding:
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        return Finding(line, f"This is not JSON: {error}. Write one object on each line.")
+    if not isinstance(fields, dict):
+        return Finding(line, "This is not a JSON object. Write one object on each line, such as {…}.")
+    return Row(line, fields)
+
+
+def _csv_rows(text: str) -> Iterator[Row | Finding]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    names: list[str] | None = None
+    line = 1
+    try:
+        for cells in reader:
+            if names is None:
+                names = [cell.strip() for cell in cells]
+            elif any(cell.strip() for cell in cells):
+                yield _csv_row(line, names, cells)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        yield Finding(line, f"The CSV cannot be read from here on: {error}. Check quotes and commas.")
+
+
+def _csv_row(line: int, names: list[str], cells: list[str]) -> Row | Finding:
+    if len(cells) != len(names):
+        return Finding(
+            line, f"This row has {len(cells)} cells, the header has {len(names)}. Check quotes and commas."
+        )
+    return Row(line, {name: original(cell) for name, cell in zip(names, cells, strict=True)})
+
+
+def text_problem(text: object, *, limit: int, what: str) -> str:
+    """Why this value cannot be stored as text of at most `limit` characters; empty if it can."""
+    if not isinstance(text, str):
+        return f"{what} is {json.dumps(text)[:40]}, not text."
+    if not text.strip():
+        return f"{what} is empty."
+    if len(text) > limit:
+        return f"{what} has {len(text):,} characters, more than {limit:,}."
+    unfit = _UNFIT.search(text)
+    if unfit:
+        return f"{what} has a control character (U+{ord(unfit.group()):04X}). Remove it."
+    return ""

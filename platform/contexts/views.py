@@ -1,0 +1,179 @@
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.db.models import Count, Max
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.limits import too_many, too_often
+from contexts import files, previews, services
+from contexts.files import Parsed
+from contexts.forms import ContextSetForm, FileForm, FilterForm
+from contexts.models import Context, ContextSet, ContextSetVersion
+from contexts.queries import changes, choices, editable_sets, filtered, sets_of, versions_of
+
+PER_PAGE = 100
+SHOWN = 50  # findings and contexts of a preview
+
+_FORMATS = {
+    "jsonl": (files.jsonl_lines, "application/jsonl"),
+    "csv": (files.csv_lines, "text/csv; charset=utf-8"),
+    "txt": (files.text_lines, "text/plain; charset=utf-8"),
+}
+
+
+@require_GET
+@login_required
+def sets(request: HttpRequest) -> HttpResponse:
+    found = sets_of(request.user).annotate(newest=Max("versions__number"), of=Count("versions"))
+    open_mtb = ContextSet.objects.filter(owner=None, name=services.OPEN_MTB)
+    shown = {
+        "sets": found.select_related("owner").order_by("title", "pk"),
+        "may_load_open_mtb": not open_mtb.exists(),
+    }
+    return render(request, "contexts/sets.html", shown)
+
+
+@require_POST
+@login_required
+def load_open_mtb(request: HttpRequest) -> HttpResponse:
+    return redirect(services.load_open_mtb())
+
+
+@require_GET
+@login_required
+def show(request: HttpRequest, pk: int) -> HttpResponse:
+    context_set = get_object_or_404(sets_of(request.user), pk=pk)
+    context = {
+        "set": context_set,
+        "versions": context_set.versions.all(),
+        "may_edit": editable_sets(request.user).filter(pk=pk).exists(),
+    }
+    return render(request, "contexts/set.html", context)
+
+
+@login_required
+def new(request: HttpRequest) -> HttpResponse:
+    """A new set with its first version: what it is, and the file, then the preview."""
+    form = ContextSetForm(request.POST or None, instance=ContextSet(owner=_user(request)))
+    file_form = FileForm(request.POST or None, request.FILES or None)
+    if request.method == "POST":
+        return _take_upload(request, form, file_form, None)
+    return render(request, "contexts/new.html", {"form": form, "file_form": file_form})
+
+
+@login_required
+def import_version(request: HttpRequest, pk: int) -> HttpResponse:
+    """A new version of a set: the file, then the preview."""
+    context_set = get_object_or_404(editable_sets(request.user), pk=pk)
+    file_form = FileForm(request.POST or None, request.FILES or None)
+    if request.method == "POST":
+        return _take_upload(request, None, file_form, context_set)
+    return render(request, "contexts/new.html", {"file_form": file_form, "set": context_set})
+
+
+def _user(request: HttpRequest) -> Any:
+    return request.user  # login_required
+
+
+def _take_upload(
+    request: HttpRequest, form: ContextSetForm | None, file_form: FileForm, context_set: ContextSet | None
+) -> HttpResponse:
+    if too_often(request, "upload", rate="30/m", key="user"):
+        return too_many(request)
+    if file_form.is_valid() & (form is None or form.is_valid()):
+        upload = file_form.cleaned_data["file"] | {
+            "language": file_form.cleaned_data["language"],
+            "set": context_set.pk if context_set else None,
+            "fields": form.cleaned_data if form else {},
+        }
+        return redirect("contexts:preview", token=previews.keep(_user(request).pk, upload))
+    shown = {"form": form, "file_form": file_form, "set": context_set}
+    return render(request, "contexts/new.html", shown, status=422)
+
+
+@login_required
+def preview(request: HttpRequest, token: str) -> HttpResponse:
+    """What a file would bring; by POST it is brought."""
+    upload = previews.kept(_user(request).pk, token)
+    if upload is None or "set" not in upload:  # expired, or of responses
+        messages.error(request, previews.EXPIRED)
+        return redirect("contexts:sets")
+    known = get_object_or_404(editable_sets(request.user), pk=upload["set"]) if upload["set"] else None
+    context_set = known or ContextSet(owner=_user(request), **upload["fields"])
+    parsed = files.parse(upload["text"], upload["ending"], language=upload["language"])
+    if request.method == "POST" and parsed.may_be_imported:
+        return _import(request, token, context_set, parsed, upload["origin"])
+    return _show_preview(request, context_set, parsed, upload["origin"])
+
+
+def _show_preview(request: HttpRequest, context_set: ContextSet, parsed: Parsed, origin: str) -> HttpResponse:
+    context = {
+        "set": context_set,
+        "parsed": parsed,
+        "problems": parsed.problems[:SHOWN],
+        "notes": parsed.notes[:SHOWN],
+        "rows": parsed.rows[:SHOWN],
+        "counts": files.counts(parsed.rows),
+        "origin": origin,
+        "changes": changes(context_set, parsed.rows),
+    }
+    return render(request, "contexts/preview.html", context, status=200 if parsed.may_be_imported else 422)
+
+
+def _import(
+    request: HttpRequest, token: str, context_set: ContextSet, parsed: Parsed, origin: str
+) -> HttpResponse:
+    try:
+        with transaction.atomic():
+            saved = context_set if context_set.pk else services.save_set(context_set)
+            version = services.import_version(saved, parsed.rows, origin=origin)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect("contexts:preview", token=token)
+    previews.forget(_user(request).pk, token)
+    messages.success(request, f"{version.size:,} contexts are imported as version {version.number}.")
+    return redirect(version)
+
+
+def _version(request: HttpRequest, pk: int, number: int) -> ContextSetVersion:
+    return get_object_or_404(versions_of(request.user), context_set=pk, number=number)
+
+
+@require_GET
+@login_required
+def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    found = _version(request, pk, number)
+    form = FilterForm(choices(found), request.GET)
+    filters = form.filters()
+    page = Paginator(filtered(found.contexts.all(), filters), PER_PAGE).get_page(request.GET.get("page"))
+    address = request.GET.copy()
+    address.pop("page", None)
+    context = {
+        "version": found,
+        "set": found.context_set,
+        "form": form,
+        "page": page,
+        "is_narrowed": any(asdict(filters).values()),
+        "address": address.urlencode(),
+    }
+    return render(request, "contexts/version.html", context)
+
+
+@require_GET
+@login_required
+def export(request: HttpRequest, pk: int, number: int, ending: str) -> HttpResponse:
+    found = _version(request, pk, number)
+    lines, content_type = _FORMATS[ending]
+    contexts: Sequence[Context] = list(found.contexts.all())
+    written: Iterable[str] = lines(contexts)
+    name = f"{found.context_set.name}-v{found.number}.{ending}"
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse("".join(written), content_type=content_type, headers=disposition)

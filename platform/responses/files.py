@@ -1,0 +1,137 @@
+"""Responses as files: read with line numbers against the contexts that they answer, and written."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from contexts.files import csv_line
+from contexts.models import ContextSetVersion
+from contexts.tables import Finding, Row, rows_of, text_problem
+from responses.models import MAX_RESPONSE, Response
+
+ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}
+# Exported columns that say what was asked, not what was answered.
+_EXPORTED = {"system", "source", "category", "context_turns", "latency_ms", "seed", "created_at"}
+_FIELDS = {"context", "response", "repetition"}
+MOST_REPETITIONS = 20
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What a file of responses holds, and what is wrong with it."""
+
+    responses: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Text by the context's primary key and repetition."""
+    problems: list[Finding] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
+    lines: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    @property
+    def may_be_imported(self) -> bool:
+        return bool(self.responses) and not self.problems
+
+    @property
+    def repetitions(self) -> int:
+        return max((repetition for _, repetition in self.responses), default=0)
+
+
+def parse(text: str, ending: str, version: ContextSetVersion) -> Parsed:
+    """Read responses and hold them against a version: each context exactly once in each repetition."""
+    parsed = Parsed()
+    keys: dict[str, int] = dict(version.contexts.values_list("key", "pk"))
+    unknown: dict[str, int] = {}
+    for row in rows_of(text, ending):
+        if isinstance(row, Finding):
+            parsed.problems.append(row)
+            continue
+        _take(parsed, row, keys)
+        for name in row.fields.keys() - _FIELDS - _EXPORTED:
+            unknown.setdefault(name, row.line)
+    parsed.problems += _lacking(parsed, keys)
+    parsed.notes += [
+        Finding(line, f"The field “{name[:40]}” is not known and is left out.")
+        for name, line in sorted(unknown.items())[:20]
+    ]
+    return parsed
+
+
+def _take(parsed: Parsed, row: Row, keys: Mapping[str, int]) -> None:
+    problems = _problems(row.fields, keys)
+    if not problems:
+        place = keys[str(row.fields["context"]).strip()], _repetition(row.fields.get("repetition"))
+        if place in parsed.lines:
+            problems = [f"This context has a response in line {parsed.lines[place]} already. Remove one."]
+        else:
+            parsed.lines[place] = row.line
+            parsed.responses[place] = str(row.fields["response"]).strip()
+    parsed.problems += [Finding(row.line, problem) for problem in problems]
+
+
+def _problems(fields: Mapping[str, object], keys: Mapping[str, int]) -> list[str]:
+    problems = []
+    key = str(fields.get("context") or "").strip()
+    if key not in keys:
+        problems.append(
+            f"There is no context “{key[:40]}” in this version. Export the version to see its ids."
+            if key
+            else "There is no context. Name its id in the field “context”."
+        )
+    problem = text_problem(fields.get("response"), limit=MAX_RESPONSE, what="response")
+    if problem:
+        problems.append(problem)
+    if not 1 <= _repetition(fields.get("repetition")) <= MOST_REPETITIONS:
+        problems.append(f"repetition is “{str(fields['repetition'])[:20]}”. Write 1 to {MOST_REPETITIONS}.")
+    return problems
+
+
+def _repetition(value: object) -> int:
+    """The number; 1 where none is given, 0 for what is none."""
+    text = "1" if value in (None, "") else str(value).strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+
+
+def _lacking(parsed: Parsed, keys: Mapping[str, int]) -> Iterator[Finding]:
+    """Contexts without a response, by repetition: a system's score is over all of them."""
+    if not parsed.responses:
+        return
+    last = max(parsed.lines.values())
+    for repetition in range(1, parsed.repetitions + 1):
+        lacking = [key for key, pk in keys.items() if (pk, repetition) not in parsed.responses]
+        if lacking:
+            named = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
+            yield Finding(
+                last, f"Repetition {repetition} lacks {len(lacking):,} of {len(keys):,} contexts: {named}"
+            )
+
+
+COLUMNS = (
+    "context", "repetition", "response", "system", "source", "category", "context_turns", "latency_ms",
+    "seed", "created_at",
+)  # fmt: skip
+
+
+def _fields(response: Response) -> dict[str, object]:
+    context, run = response.context, response.run
+    return {
+        "context": context.key,
+        "repetition": response.repetition,
+        "response": response.text,
+        "system": run.system,
+        "source": run.source,
+        "category": context.category,
+        "context_turns": len(context.turns),
+        "latency_ms": response.latency_ms,
+        "seed": response.seed,
+        "created_at": response.created_at.isoformat(),
+    }
+
+
+def jsonl_lines(responses: Iterable[Response]) -> Iterator[str]:
+    for response in responses:
+        yield json.dumps(_fields(response), ensure_ascii=False) + "\n"
+
+
+def csv_lines(responses: Iterable[Response]) -> Iterator[str]:
+    yield csv_line(COLUMNS)
+    for response in responses:
+        yield csv_line("" if value is None else str(value) for value in _fields(response).values())

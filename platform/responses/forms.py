@@ -1,0 +1,71 @@
+import secrets
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+
+from accounts.models import User
+from bots.models import Bot
+from contexts.models import ContextSetVersion
+from contexts.queries import versions_of
+from contexts.tables import FileRefusedError, decoded
+from responses.files import ENDINGS
+from responses.services import MOST_REPETITIONS
+
+
+def _versions(user: User) -> "forms.ModelChoiceField[ContextSetVersion]":
+    return forms.ModelChoiceField(queryset=versions_of(user), label="Contexts", empty_label=None)
+
+
+class RunForm(forms.Form):
+    """A bot that is to respond to all contexts of a set."""
+
+    bot = forms.ModelChoiceField(queryset=Bot.objects.filter(active=True), empty_label=None)
+    repetitions = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_REPETITIONS,
+        initial=1,
+        help_text="Several, each with samples of its own, give the standard deviation of a score. "
+        "The Meena paper had 7.",
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=2**53,
+        required=False,
+        help_text="The same seed gives the same responses, where the bot can. Empty: one is drawn.",
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields = {"context_version": _versions(user)} | self.fields
+
+    def clean_seed(self) -> int:
+        seed: int | None = self.cleaned_data["seed"]
+        return secrets.randbits(31) if seed is None else seed
+
+
+class ResponseFileForm(forms.Form):
+    """Responses of a system that cannot run here."""
+
+    system = forms.CharField(max_length=120, help_text="What reports call it, such as Cleverbot 2019.")
+    file = forms.FileField(
+        help_text="CSV or JSON Lines, in UTF-8, with the fields context (its id), response and, for several "
+        "responses to each context, repetition from 1."
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields = {"context_version": _versions(user)} | self.fields
+
+    def clean_file(self) -> dict[str, str]:
+        """The file's text, with its name and format."""
+        upload: UploadedFile[bytes] = self.cleaned_data["file"]
+        name = upload.name or ""
+        ending = ENDINGS.get(name.lower().rpartition(".")[2])
+        if ending is None:
+            raise ValidationError(f"“{name[-60:]}” ends on none of .{', .'.join(ENDINGS)}. Save it as one.")
+        try:
+            return {"text": decoded(upload.read()), "origin": name, "ending": ending}
+        except FileRefusedError as error:
+            raise ValidationError(str(error)) from None

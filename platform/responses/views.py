@@ -1,0 +1,174 @@
+"""Runs: their list, their pages, and how they are begun, stopped and uploaded."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+from kombu.exceptions import OperationalError
+
+from accounts.limits import too_many, too_often
+from contexts import previews
+from contexts.queries import versions_of
+from responses import files, services, tasks
+from responses.forms import ResponseFileForm, RunForm
+from responses.models import ResponseRun
+from responses.queries import progress, runs_of
+
+PER_PAGE = 50
+SHOWN = 50  # findings of a preview, faults of a run
+NO_QUEUE = "The job queue does not answer. The run is stored and begins by itself when Redis is back."
+
+_FORMATS = {
+    "jsonl": (files.jsonl_lines, "application/jsonl"),
+    "csv": (files.csv_lines, "text/csv; charset=utf-8"),
+}
+
+
+def _user(request: HttpRequest) -> Any:
+    return request.user  # login_required
+
+
+@require_GET
+@login_required
+def runs(request: HttpRequest) -> HttpResponse:
+    page = Paginator(runs_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
+    shown = [{"run": run, "progress": progress(run)} for run in page]
+    return render(request, "responses/runs.html", {"runs": shown, "page": page})
+
+
+@login_required
+def new(request: HttpRequest) -> HttpResponse:
+    given = {name: request.GET[name] for name in ("context_version", "bot") if name in request.GET}
+    form = RunForm(_user(request), request.POST or None, initial=given)
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            run = services.start_run(
+                chosen["context_version"],
+                chosen["bot"],
+                owner=_user(request),
+                seed=chosen["seed"],
+                repetitions=chosen["repetitions"],
+            )
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            _send(request, run)
+            return redirect(run)
+    status = 200 if request.method == "GET" else 422
+    return render(request, "responses/new.html", {"form": form}, status=status)
+
+
+def _send(request: HttpRequest, run: ResponseRun) -> None:
+    try:
+        tasks.send(run.pk)
+    except OperationalError:
+        messages.error(request, NO_QUEUE)
+
+
+@require_GET
+@login_required
+def run(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(runs_of(request.user), pk=pk)
+    responses = found.responses.defer("candidates").select_related("context", "author__worker")
+    responses = responses.order_by("context__position", "repetition")
+    context = {
+        "run": found,
+        "progress": progress(found),
+        "is_at_work": found.state in services.AT_WORK,
+        "stamp": _stamp(found),
+        "faults": found.faults.select_related("context").order_by("-attempts", "-at")[:SHOWN],
+        "most_attempts": services.MOST_ATTEMPTS,
+        "page": Paginator(responses, PER_PAGE).get_page(request.GET.get("page")),
+    }
+    return render(request, "responses/run.html", context)
+
+
+@require_GET
+@login_required
+def stamp(request: HttpRequest, pk: int) -> JsonResponse:
+    """A word that changes whenever the run's page does; the page asks for it every few seconds."""
+    return JsonResponse({"stamp": _stamp(get_object_or_404(runs_of(request.user), pk=pk))})
+
+
+def _stamp(run: ResponseRun) -> str:
+    return f"{run.state}-{run.responses.count()}-{run.faults.count()}-{len(run.reason)}"
+
+
+@require_POST
+@login_required
+def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(runs_of(request.user), pk=pk)
+    if found.study_id:
+        messages.error(request, "People write in this run. Close its study to stop it.")
+    elif services.cancel(found.pk, now=timezone.now()):
+        messages.success(request, "The run is cancelled. Its responses so far are kept.")
+    return redirect(found)
+
+
+@require_POST
+@login_required
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(runs_of(request.user), pk=pk)
+    try:
+        _send(request, services.retry(found.pk))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect(found)
+
+
+@login_required
+def upload(request: HttpRequest) -> HttpResponse:
+    given = {"context_version": request.GET.get("context_version")}
+    form = ResponseFileForm(_user(request), request.POST or None, request.FILES or None, initial=given)
+    if request.method == "POST" and too_often(request, "upload", rate="30/m", key="user"):
+        return too_many(request)
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        kept = chosen["file"] | {"version": chosen["context_version"].pk, "system": chosen["system"]}
+        return redirect("responses:preview", token=previews.keep(_user(request).pk, kept))
+    status = 200 if request.method == "GET" else 422
+    return render(request, "responses/upload.html", {"form": form}, status=status)
+
+
+@login_required
+def preview(request: HttpRequest, token: str) -> HttpResponse:
+    """What a file of responses would bring; by POST it is brought."""
+    kept = previews.kept(_user(request).pk, token)
+    if kept is None or "version" not in kept:
+        messages.error(request, previews.EXPIRED)
+        return redirect("responses:runs")
+    version = get_object_or_404(versions_of(request.user), pk=kept["version"])
+    parsed = files.parse(kept["text"], kept["ending"], version)
+    if request.method == "POST" and parsed.may_be_imported:
+        if not previews.forget(_user(request).pk, token):  # the button was pressed twice
+            return redirect("responses:runs")
+        stored = services.store_file(version, parsed.responses, system=kept["system"], owner=_user(request))
+        messages.success(request, f"{len(parsed.responses):,} responses are imported.")
+        return redirect(stored)
+    context = {
+        "version": version,
+        "parsed": parsed,
+        "problems": parsed.problems[:SHOWN],
+        "notes": parsed.notes[:SHOWN],
+        "origin": kept["origin"],
+        "system": kept["system"],
+    }
+    return render(request, "responses/preview.html", context, status=200 if parsed.may_be_imported else 422)
+
+
+@require_GET
+@login_required
+def export(request: HttpRequest, pk: int, ending: str) -> HttpResponse:
+    found = get_object_or_404(runs_of(request.user), pk=pk)
+    lines, content_type = _FORMATS[ending]
+    responses = found.responses.defer("candidates").select_related("context", "run")
+    written = lines(responses.order_by("context__position", "repetition").iterator())
+    disposition = {"Content-Disposition": f'attachment; filename="turnwise-run-{pk}.{ending}"'}
+    return HttpResponse("".join(written), content_type=content_type, headers=disposition)

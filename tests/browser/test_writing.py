@@ -1,0 +1,117 @@
+"""People write responses by keyboard; contexts and runs have no flaws for screen readers, wide and narrow."""
+
+import asyncio
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection
+from playwright.async_api import expect
+
+from accounts.models import User
+from bots.models import Bot
+from contexts.models import ContextSetVersion
+from contexts.services import load_open_mtb
+from responses.answering import answer_slice
+from responses.models import Response
+from responses.services import start_run
+from studies.models import Study, Task, WritingPlan
+from studies.services import save_study, set_state
+from tests.browser.conftest import Visit, Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+PASSWORD = "correct horse"
+SIZES = ({"width": 1280, "height": 800}, {"width": 320, "height": 640})
+
+
+@pytest.fixture
+def version(transactional_db: None) -> ContextSetVersion:
+    return load_open_mtb()
+
+
+@pytest.fixture
+def writing(version: ContextSetVersion, rex: User) -> Study:
+    study = Study(title="Answers", languages=["en"], task=Task.WRITING)
+    plan = WritingPlan(context_version=version, batch_size=3)
+    save_study(study, owner=rex, consent_text="You write.", targets={}, writing=plan)
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def answer_and_close(run_id: int) -> None:
+    """In a thread of its own, as in a job worker."""
+    answer_slice(run_id, seconds=60)
+    connection.close()
+
+
+async def is_wider_than_its_window(visitor: Visitor) -> bool:
+    return bool(await visitor.page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_worker_writes_by_keyboard_and_loses_nothing(
+    visit: Visit, writing: Study, size: dict[str, int]
+) -> None:
+    wanda = await visit(viewport=size)
+    page = wanda.page
+    await wanda.go(writing.get_entry_url())
+    assert await wanda.flaws() == []
+    await page.get_by_label("I agree to take part").check()
+    await page.get_by_role("button", name="Continue").click()
+    assert await wanda.flaws() == []
+    await page.get_by_role("button", name="Start writing").click()
+    box = page.get_by_label("Your response")
+    await expect(box).to_be_focused()
+    assert await wanda.flaws() == []
+    assert not await is_wider_than_its_window(wanda)
+
+    await page.keyboard.type("As an AI I would say: green")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("alert")).to_contain_text("like an assistant program")
+    await expect(box).to_have_value("As an AI I would say: green")
+    assert await wanda.flaws() == []
+    await box.fill("Half a thought")
+    await page.reload()
+    await expect(box).to_have_value("Half a thought")
+    for n in (1, 2, 3):
+        await box.fill("")
+        await page.keyboard.type(f"This is what I would say, number {n}.")
+        await page.keyboard.press("Enter")
+        if n < 3:
+            await expect(page.get_by_text(f"{n} of 3 written")).to_be_visible()
+            await expect(box).to_have_value("")
+
+    await expect(page.get_by_label("Completion code")).to_be_visible()
+    assert await sync_to_async(Response.objects.count)() == 3
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_contexts_and_runs_are_usable_wide_and_narrow(
+    visit: Visit, version: ContextSetVersion, rex: User, size: dict[str, int]
+) -> None:
+    rex.set_password(PASSWORD)
+    await rex.asave()
+    bot = await Bot.objects.acreate(name="generic", title="GenericBot", adapter="generic")
+    run = await sync_to_async(start_run)(version, bot, owner=rex, seed=1)
+    visitor = await visit(viewport=size)
+    page = visitor.page
+    await visitor.go("/contexts/")
+    await page.get_by_label("Username").fill("rex")
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()
+
+    for path in (
+        "/contexts/", "/contexts/new/", f"/contexts/{version.context_set_id}/", version.get_absolute_url(),
+        f"{version.get_absolute_url()}?text=zzz", "/responses/", "/responses/new/", "/responses/upload/",
+        "/studies/new/", "/studies/new/?task=writing",
+    ):  # fmt: skip
+        await visitor.go(path)
+        assert await visitor.flaws() == [], path
+        assert not await is_wider_than_its_window(visitor), path
+
+    await visitor.go(run.get_absolute_url())
+    await expect(page.get_by_text("Waiting to begin")).to_be_visible()
+    await asyncio.to_thread(answer_and_close, run.pk)
+    await expect(page.get_by_text("1477 of 1477")).to_be_visible()
+    await expect(page.get_by_text("Complete")).to_be_visible()
+    assert await visitor.flaws() == []
+    assert not await is_wider_than_its_window(visitor)

@@ -1,0 +1,195 @@
+"""Context sets through their pages."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import IntegrityError, transaction
+from django.test import Client
+
+from accounts.models import User
+from contexts import services
+from contexts.files import parse
+from contexts.models import Context, ContextSet, ContextSetVersion
+
+SignIn = Callable[[User], Client]
+
+FIELDS = {"title": "Mine", "name": "mine", "licence": "CC BY 4.0", "language": "en"}
+LINES = (
+    b'{"id": "a", "turns": ["Do you paint?"], "category": "hobbies"}\n{"id": "b", "turns": ["Hi", "Ho"]}\n'
+)
+
+
+def upload(client: Client, path: str = "/contexts/new/", content: bytes = LINES, **fields: str) -> Any:
+    return client.post(path, FIELDS | fields | {"file": SimpleUploadedFile("contexts.jsonl", content)})
+
+
+def imported(client: Client, path: str = "/contexts/new/", content: bytes = LINES, **fields: str) -> Any:
+    preview = upload(client, path, content, **fields)
+    assert preview.status_code == 302, preview.content.decode()
+    return client.post(preview.url, follow=True)
+
+
+@pytest.fixture
+def version(rex: User, sign_in: SignIn) -> ContextSetVersion:
+    imported(sign_in(rex))
+    return ContextSetVersion.objects.get()
+
+
+def test_a_set_is_previewed_before_anything_is_stored(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+
+    preview = client.get(upload(client).url)
+
+    assert "2 contexts" in preview.content.decode()
+    assert ContextSet.objects.count() == 0
+
+
+def test_an_import_makes_the_set_with_its_first_version(rex: User, sign_in: SignIn) -> None:
+    page = imported(sign_in(rex))
+
+    version = ContextSetVersion.objects.get()
+    assert "2 contexts are imported as version 1" in page.content.decode()
+    assert (version.number, version.size, version.origin) == (1, 2, "contexts.jsonl")
+    assert version.context_set.owner == rex
+    assert list(version.contexts.values_list("key", "turns")) == [
+        ("a", ["Do you paint?"]),
+        ("b", ["Hi", "Ho"]),
+    ]
+
+
+def test_a_newer_upload_takes_the_place_of_an_older_preview(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    older, newer = upload(client).url, upload(client, name="other").url
+
+    page = client.post(older, follow=True)
+
+    assert "gave way to a newer one" in page.content.decode()
+    assert client.get(newer).status_code == 200
+    assert ContextSet.objects.count() == 0
+
+
+def test_a_file_with_one_wrong_line_brings_nothing(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    token = upload(client, content=LINES + b"{oops\n").url
+
+    page = client.post(token)
+
+    assert page.status_code == 422
+    assert "This is not JSON" in page.content.decode()
+    assert ContextSet.objects.count() == 0
+
+
+def test_a_second_import_is_a_new_version_and_the_first_stays(
+    version: ContextSetVersion, rex: User, sign_in: SignIn
+) -> None:
+    imported(sign_in(rex), f"/contexts/{version.context_set_id}/import/", b'{"id": "a", "turns": ["New"]}')
+
+    numbers = ContextSetVersion.objects.order_by("number").values_list("number", "size")
+    assert list(numbers) == [(1, 2), (2, 1)]
+    assert version.contexts.get(key="a").turns == ["Do you paint?"]
+
+
+def test_the_preview_tells_what_a_new_version_changes(
+    version: ContextSetVersion, rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    lines = b'{"id": "a", "turns": ["Other"]}\n{"id": "c", "turns": ["Neu"]}\n{"id": "d", "turns": ["New"]}'
+
+    preview = client.get(upload(client, f"/contexts/{version.context_set_id}/import/", lines).url)
+
+    assert "Against version 1: 2 new, 1 with other turns, 1 gone." in preview.content.decode()
+
+
+def test_the_same_contexts_make_no_second_version(
+    version: ContextSetVersion, rex: User, sign_in: SignIn
+) -> None:
+    page = imported(sign_in(rex), f"/contexts/{version.context_set_id}/import/")
+
+    assert "Version 1 has exactly these contexts" in page.content.decode()
+    assert ContextSetVersion.objects.count() == 1
+
+
+@pytest.mark.parametrize("model", [Context, ContextSetVersion])
+def test_the_database_refuses_to_change_a_version(version: ContextSetVersion, model: Any) -> None:
+    field = {"category": "other"} if model is Context else {"size": 1}
+
+    with pytest.raises(IntegrityError, match="context_version_never_changes"), transaction.atomic():
+        model.objects.update(**field)
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("", ["a", "b"]),
+        ("?turns=2", ["b"]),
+        ("?category=hobbies", ["a"]),
+        ("?text=PAINT", ["a"]),
+        ("?text=Ho", ["b"]),
+        ("?consistency=yes", []),
+        ("?language=en&turns=1", ["a"]),
+        ("?turns=99", ["a", "b"]),
+        ("?turns=%27%3B--&page=zero", ["a", "b"]),
+    ],
+)
+def test_the_table_is_narrowed_by_the_address(
+    version: ContextSetVersion, rex: User, sign_in: SignIn, query: str, keys: list[str]
+) -> None:
+    page = sign_in(rex).get(version.get_absolute_url() + query)
+
+    assert [context.key for context in page.context["page"]] == keys
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "txt"])
+def test_an_export_comes_in_as_the_same_turns(
+    version: ContextSetVersion, rex: User, sign_in: SignIn, ending: str
+) -> None:
+    exported = sign_in(rex).get(f"{version.get_absolute_url()}contexts.{ending}").content.decode()
+
+    rows = parse(exported, ending, language="en").rows
+    assert [row.turns for row in rows] == [("Do you paint?",), ("Hi", "Ho")]
+
+
+def test_others_see_neither_a_set_nor_its_preview(
+    version: ContextSetVersion, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    token = upload(sign_in(rex), name="other").url
+    stranger = sign_in(mallory)
+    address = version.get_absolute_url()
+
+    for path in (address, f"{address}contexts.csv", version.context_set.get_absolute_url()):
+        assert stranger.get(path).status_code == 404
+    assert upload(stranger, f"/contexts/{version.context_set_id}/import/").status_code == 404
+    assert stranger.get(token).url == "/contexts/"
+    assert Client().get(address).url.startswith("/sign-in/")
+
+
+def test_the_shipped_set_is_everybodys_to_use_and_nobodys_to_change(
+    mallory: User, ada: User, sign_in: SignIn
+) -> None:
+    for person in (mallory, ada):
+        sign_in(person).post("/contexts/open-mtb/")
+    version = ContextSetVersion.objects.get()
+    assert version.size == 1477
+
+    for person in (mallory, ada):
+        client = sign_in(person)
+        assert "Open MTB" in client.get("/contexts/").content.decode()
+        assert client.get(version.get_absolute_url()).status_code == 200
+        assert upload(client, f"/contexts/{version.context_set_id}/import/").status_code == 404
+
+
+def test_an_admin_sees_the_sets_of_all(version: ContextSetVersion, ada: User, sign_in: SignIn) -> None:
+    services.load_open_mtb()
+
+    page = sign_in(ada).get("/contexts/")
+
+    assert [found.title for found in page.context["sets"]] == ["Mine", "Open MTB"]
+
+
+def test_two_sets_of_one_owner_have_two_names(version: ContextSetVersion, rex: User, sign_in: SignIn) -> None:
+    page = upload(sign_in(rex))
+
+    assert page.status_code == 422
+    assert "already have a context set of the name" in page.content.decode()

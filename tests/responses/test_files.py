@@ -1,0 +1,118 @@
+"""Responses of systems that cannot run here, from files."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from accounts.models import User
+from contexts.models import ContextSetVersion
+from responses import files
+from responses.models import Response, ResponseRun
+from tests.responses.conftest import MakeVersion
+
+SignIn = Callable[[User], Client]
+pytestmark = pytest.mark.django_db
+
+CSV = 'context,response\nc1,"Sure, why not?"\nc2,\'=1+1\n'
+
+
+@pytest.fixture
+def version(make_version: MakeVersion) -> ContextSetVersion:
+    return make_version(2)
+
+
+def upload(client: Client, version: ContextSetVersion, content: str, name: str = "responses.csv") -> Any:
+    file = SimpleUploadedFile(name, content.encode())
+    fields = {"context_version": version.pk, "system": "Cleverbot", "file": file}
+    return client.post("/responses/upload/", fields)
+
+
+def test_a_file_becomes_a_complete_run_after_its_preview(
+    version: ContextSetVersion, rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    preview = upload(client, version, CSV).url
+    assert "2 responses" in client.get(preview).content.decode()
+    assert ResponseRun.objects.count() == 0
+
+    client.post(preview)
+
+    run = ResponseRun.objects.get()
+    assert (run.system, run.source, run.state, run.repetitions) == ("Cleverbot", "file", "done", 1)
+    assert dict(run.responses.values_list("context__key", "text")) == {"c1": "Sure, why not?", "c2": "=1+1"}
+    assert client.get(f"/responses/{run.pk}/").status_code == 200
+
+
+def test_a_button_pressed_twice_imports_once(version: ContextSetVersion, rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    preview = upload(client, version, CSV).url
+
+    for _ in range(2):
+        client.post(preview)
+
+    assert ResponseRun.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "part"),
+    [
+        ("context,response\nc1,Hi\n", 2, "Repetition 1 lacks 1 of 2 contexts: c2"),
+        ("context,response\nc1,Hi\nc9,Hi\nc2,Ho\n", 3, "no context “c9” in this version"),
+        ("context,response\nc1,Hi\nc2,Ho\nc1,Ha\n", 4, "has a response in line 2 already"),
+        ("context,response\nc1,Hi\nc2,Ho\nc1,\n", 4, "response is empty"),
+        ("context,response,repetition\nc1,Hi,1\nc2,Ho,1\nc1,Ha,0\n", 4, "repetition is “0”"),
+        ("context,response,repetition\nc1,Hi,1\nc2,Ho,1\nc1,Ha,two\n", 4, "repetition is “two”"),
+        ("context,response,repetition\nc1,Hi,1\nc2,Ho,1\nc1,Ha,2\n", 4, "Repetition 2 lacks 1 of 2"),
+        ("response\nHi\n", 2, "Name its id"),
+        (f"context,response\nc1,Hi\nc2,Ho\nc1,{'x' * 4001}\n", 4, "4,001 characters, more than 4,000"),
+    ],
+)
+def test_a_wrong_line_is_named_and_nothing_comes_in(
+    version: ContextSetVersion, rex: User, sign_in: SignIn, content: str, line: int, part: str
+) -> None:
+    parsed = files.parse(content, "csv", version)
+    assert [(problem.line, part in problem.say) for problem in parsed.problems] == [(line, True)]
+
+    client = sign_in(rex)
+    page = client.post(upload(client, version, content).url)
+    assert page.status_code == 422
+    assert Response.objects.count() == 0
+
+
+def test_what_is_exported_comes_in_again(version: ContextSetVersion, rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    client.post(upload(client, version, CSV).url)
+    first = ResponseRun.objects.get()
+
+    for ending in ("csv", "jsonl"):
+        exported = client.get(f"/responses/{first.pk}/responses.{ending}").content.decode()
+        client.post(upload(client, version, exported, f"responses.{ending}").url)
+
+    texts = [dict(run.responses.values_list("context__key", "text")) for run in ResponseRun.objects.all()]
+    assert texts == [texts[0]] * 3
+
+
+def test_a_preview_is_its_uploaders_only(
+    version: ContextSetVersion, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    preview = upload(sign_in(rex), version, CSV).url
+
+    assert sign_in(mallory).post(preview).url == "/responses/"
+    assert sign_in(rex).get(preview.replace("responses", "contexts")).url == "/contexts/"
+    assert ResponseRun.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [("r.xlsx", CSV, "ends on none of"), ("r.csv", "", "empty"), ("r.csv", "\n\n", "The file is empty")],
+)
+def test_a_file_that_cannot_be_read_is_said_at_once(
+    version: ContextSetVersion, rex: User, sign_in: SignIn, name: str, content: str, part: str
+) -> None:
+    page = upload(sign_in(rex), version, content, name)
+
+    assert page.status_code == 422
+    assert part in page.content.decode()
