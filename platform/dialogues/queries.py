@@ -69,11 +69,6 @@ def snapshot(place: Place) -> tuple[list[SavedTurn], Progress, int]:
     return saved, progress, faults_at(place, progress.turns) if progress.reply_due else 0
 
 
-def texts_before(place: Place, position: int) -> list[str]:
-    turns = Turn.objects.filter(dialogue_id=place.dialogue_id, position__lt=position).order_by("position")
-    return list(turns.values_list("text", flat=True))
-
-
 def saved_turn(place: Place, turn: Turn) -> SavedTurn:
     return SavedTurn(
         position=turn.position,

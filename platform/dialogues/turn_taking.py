@@ -37,7 +37,7 @@ async def take_turn(place: Place, *, text: str, key: UUID, tell: Tell) -> None:
     Raises:
         RefusedError: the protocol does not allow a message now; nothing was saved.
     """
-    exchange = await in_database(services.open_exchange, place, text=text, key=key)
+    exchange = await services.open_exchange(place, text=text, key=key)
     await tell(turn_frame("turn_saved", exchange.human_turn, exchange.progress))
     if exchange.reply:
         await tell(turn_frame("bot_turn", exchange.reply, exchange.progress))
@@ -89,7 +89,7 @@ async def _outcome(place: Place, context: Context, progress: Progress) -> Frame 
     position = progress.turns
     try:
         reply = await client.reply(place.bot_id, context)
-        turn, progress = await in_database(services.close_exchange, place, position=position, reply=reply)
+        turn, progress = await services.close_exchange(place, position=position, reply=reply)
         return turn_frame("bot_turn", turn, progress)
     except ChatbotError as error:
         kind = type(error).__name__.removesuffix("Error")

@@ -4,7 +4,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
 from channels.db import database_sync_to_async
 
 from bots import host
-from dialogues.database import close_connections
+from dialogues import batches, database
 
 log = logging.getLogger(__name__)
 
@@ -25,5 +25,6 @@ class Lifespan:
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await database_sync_to_async(host.close)()
-        close_connections()
+        batches.close_connections()
+        database.close_connections()
         await send({"type": "lifespan.shutdown.complete"})
