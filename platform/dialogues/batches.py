@@ -78,17 +78,14 @@ class BatchedStep:
         loop = asyncio.get_running_loop()
         lane = self._lanes.get(loop)
         if lane is None:
-            self._close_lanes_of_closed_loops()
+            close_connections(of_closed_loops_only=True)
             lane = self._lanes[loop] = _Lane(self._statement.format("$1"))
         return lane
 
-    def _close_lanes_of_closed_loops(self) -> None:
-        for loop in [loop for loop in self._lanes if loop.is_closed()]:
-            self._lanes.pop(loop).close()
-
-    def close(self) -> None:
-        while self._lanes:
-            self._lanes.popitem()[1].close()
+    def close(self, *, of_closed_loops_only: bool) -> None:
+        for loop in list(self._lanes):
+            if loop.is_closed() or not of_closed_loops_only:
+                self._lanes.pop(loop).close()
 
 
 class _Lane:
@@ -156,7 +153,7 @@ def _dialogue(step: tuple[Values, asyncio.Future[Row]]) -> int:
     return dialogue
 
 
-def close_connections() -> None:
-    """Close the connections of every step, at the end of the process or of the tests."""
+def close_connections(*, of_closed_loops_only: bool = False) -> None:
+    """Close the connections of every step, as at the end of the process."""
     for step in _steps:
-        step.close()
+        step.close(of_closed_loops_only=of_closed_loops_only)

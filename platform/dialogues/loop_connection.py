@@ -46,7 +46,7 @@ class LoopConnection:
 
     @property
     def is_closed(self) -> bool:
-        return self._psycopg.closed != 0
+        return bool(self._psycopg.closed)
 
     async def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[Row]:
         """Run one statement and return its rows once it is committed.
@@ -75,18 +75,16 @@ class LoopConnection:
 
     async def _ready(self, state: int) -> None:
         """Wait, while connecting, until the socket of this moment can be read or written."""
-        descriptor, happened = self._psycopg.fileno(), self._loop.create_future()
-        reads = state == POLL_READ
-        add, remove = (
-            (self._loop.add_reader, self._loop.remove_reader)
-            if reads
-            else (self._loop.add_writer, self._loop.remove_writer)
-        )
-        add(descriptor, lambda: happened.done() or happened.set_result(None))
+        descriptor, happened = self._psycopg.fileno(), asyncio.Event()
+        if state == POLL_READ:
+            self._loop.add_reader(descriptor, happened.set)
+        else:
+            self._loop.add_writer(descriptor, happened.set)
         try:
-            await happened
+            await happened.wait()
         finally:
-            remove(descriptor)
+            self._loop.remove_reader(descriptor)
+            self._loop.remove_writer(descriptor)
 
     def _advance(self) -> None:
         """Let psycopg2 read and write what it can: there is news from the server, perhaps of its end."""
@@ -103,9 +101,9 @@ class LoopConnection:
 
     def _watch_writing(self, wanted: bool) -> None:
         if wanted and not self._is_writing:
-            self._loop.add_writer(self._descriptor, self._advance)
+            self._loop.add_writer(self._psycopg.fileno(), self._advance)
         elif self._is_writing and not wanted:
-            self._loop.remove_writer(self._descriptor)
+            self._loop.remove_writer(self._psycopg.fileno())
         self._is_writing = wanted
 
     def _settle(self, error: Exception | None) -> None:

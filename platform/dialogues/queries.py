@@ -1,7 +1,8 @@
 """Reads of conversations."""
 
-import secrets
+import random
 from collections.abc import Sequence
+from itertools import cycle
 from uuid import UUID
 
 from chatbots.base import Context, Speaker
@@ -83,8 +84,7 @@ def saved_turn(place: Place, turn: Turn) -> SavedTurn:
 def context_of(place: Place, texts: Sequence[str]) -> Context:
     """The turns so far, oldest first, as a bot gets them; each reply has a seed of its own."""
     speakers = (Speaker.HUMAN, Speaker.BOT) if place.seat == 0 else (Speaker.BOT, Speaker.HUMAN)
-    turns = tuple(ContextTurn(speakers[position % 2], text) for position, text in enumerate(texts))
-    return Context(turns, seed=secrets.randbits(31))
+    return Context(tuple(map(ContextTurn, cycle(speakers), texts)), seed=random.getrandbits(31))
 
 
 def faults_at(place: Place, position: int) -> int:
