@@ -1,10 +1,11 @@
-"""Every write to a conversation. One exchange is two statements: open it, close it.
+"""Every write to a conversation. One exchange is two steps: open it, close it.
 
-Each statement moves the dialogue's own row on only if the protocol allows it, and inserts the turn in
-the same step. PostgreSQL evaluates the condition again once it holds the row, so of two frames that
-race for the same position one wins and the other is told why (`_explain`). Times are PostgreSQL's,
-taken once the row is held, so that they stand in the order of what happened. See
-docs/decisions/one-statement-per-turn.md.
+Each step is a function of the database (migrations/0003_exchange.py). It moves the dialogue's own row on
+only if the protocol allows it, and inserts the turn. PostgreSQL evaluates the condition again once it
+holds the row, so of two frames that race for the same position one wins and the other is told why
+(`_explain`). Times are PostgreSQL's, taken once the row is held, so that they stand in the order of what
+happened. Steps that wait at the same moment share a commit. See docs/decisions/one-statement-per-turn.md
+and turns-in-batches.md.
 """
 
 from dataclasses import dataclass
@@ -85,7 +86,6 @@ def bot_of(assignment: Assignment) -> Bot:
     return assignment.study_bot.bot
 
 
-# The functions are in migrations: dialogues_open_exchange checks the protocol's conditions and saves in one.
 OPEN_EXCHANGE = BatchedStep(
     "dialogues_open_exchange", {"dialogue": "bigint", "seat": "integer", "text": "text", "key": "uuid"}
 )

@@ -1,4 +1,7 @@
-"""Every write of a label. One statement saves it and takes its turn off the list of unlabelled ones."""
+"""Every write of a label. One step saves it and takes its turn off the list of unlabelled ones.
+
+The step is a function of the database (migrations/0002_record_label.py).
+"""
 
 from collections.abc import Mapping
 

@@ -24,8 +24,7 @@ from dialogues.refusals import RefusedError
 from dialogues.services import close_exchange, open_exchange
 from labels.models import Label
 from labels.services import record
-from studies.models import Study
-from tests.conftest import start_dialogue, worker_of
+from tests.conftest import MakeStudy, start_dialogue, worker_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,8 +34,9 @@ SPECIFIC = {"sensible": True, "specific": True}
 
 
 @pytest.fixture
-def places(study: Study) -> Places:
-    """New dialogues, each with its opening."""
+def places(make_study: MakeStudy) -> Places:
+    """New dialogues, each with its opening; the worker may go on without a label."""
+    study = make_study(labelling_moment="before_finish")
 
     def begin(number: int) -> list[Place]:
         dialogues = [start_dialogue(study) for _ in range(number)]
@@ -173,15 +173,18 @@ async def test_batches_of_different_steps_never_wait_for_each_other_in_a_circle(
     await asyncio.gather(*(close_exchange(place, position=2, reply=reply(version)) for place in twenty))
 
     with caplog.at_level(logging.WARNING):
-        for round_ in range(10):
-            answers = SPECIFIC if round_ % 2 else GENERIC
+        for position in range(4, 24, 2):
             await asyncio.gather(
-                *(record(place, position=2, answers=answers) for place in twenty),
-                *(close_exchange(place, position=2, reply=reply(version)) for place in reversed(twenty)),
+                *(record(place, position=2, answers=SPECIFIC) for place in twenty),
+                *(say(place, "On") for place in reversed(twenty)),
+            )
+            await asyncio.gather(
+                *(close_exchange(place, position=position, reply=reply(version)) for place in twenty),
+                *(record(place, position=2, answers=GENERIC) for place in reversed(twenty)),
             )
 
     assert not caplog.records
-    assert [label.changes async for label in Label.objects.all()] == [9] * 20
+    assert [label.changes async for label in Label.objects.all()] == [19] * 20
 
 
 async def test_who_waits_for_a_held_row_holds_up_nobody_else(three: list[Place]) -> None:
