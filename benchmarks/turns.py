@@ -30,6 +30,7 @@ import numpy as np
 import psutil
 
 from project.embedded import PostgreSQL, Redis
+from project.place import listen
 from project.processes import spawn, stop
 from project.supervisor import WEB
 
@@ -56,7 +57,7 @@ class Server:
     port: int = field(init=False)
 
     def start(self) -> None:
-        with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
+        with listen("127.0.0.1", 0) as listener:
             self.port = listener.getsockname()[1]
             fd = listener.fileno()
             web = WEB.replace("project.asgi:application", self.application).split()

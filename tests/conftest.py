@@ -19,7 +19,7 @@ from bots.services import register_bot
 from crowd.models import Participation, Worker
 from crowd.services import PanelId, assign, consent
 from crowd.sessions import COOKIE, signed
-from dialogues import database
+from dialogues import batches, database
 from dialogues.models import Dialogue
 from dialogues.services import begin
 from project.routing import websocket_urlpatterns
@@ -31,6 +31,7 @@ from studies.services import save_study, set_state
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Close what long-lived threads still hold open, so that the test database can be dropped."""
     yield
+    batches.close_connections()
     database.close_connections()
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute(

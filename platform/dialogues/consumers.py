@@ -181,9 +181,10 @@ class DialogueConsumer(AsyncWebsocketConsumer):
         So a dialogue goes on after a restart of the server without anybody doing anything.
         """
         turns, progress, faults = await in_database(queries.snapshot, self.place)
-        if progress.reply_due and not faults and not turn_taking.is_answering(self.place):
+        is_answering = turn_taking.is_answering(self.place, progress.turns)
+        if progress.reply_due and not faults and not is_answering:
             turn_taking.resume(self.place, turns, progress, tell=self.tell)
-        has_failed = progress.reply_due and faults > 0 and not turn_taking.is_answering(self.place)
+        has_failed = progress.reply_due and faults > 0 and not is_answering
         return {
             "type": "state",
             "turns": [turn._asdict() for turn in turns],

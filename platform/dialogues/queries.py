@@ -1,7 +1,8 @@
 """Reads of conversations."""
 
-import secrets
+import random
 from collections.abc import Sequence
+from itertools import cycle
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -75,11 +76,6 @@ def snapshot(place: Place) -> tuple[list[SavedTurn], Progress, int]:
     return saved, progress, faults_at(place, progress.turns) if progress.reply_due else 0
 
 
-def texts_before(place: Place, position: int) -> list[str]:
-    turns = Turn.objects.filter(dialogue_id=place.dialogue_id, position__lt=position).order_by("position")
-    return list(turns.values_list("text", flat=True))
-
-
 def saved_turn(place: Place, turn: Turn) -> SavedTurn:
     return SavedTurn(
         position=turn.position,
@@ -94,8 +90,8 @@ def saved_turn(place: Place, turn: Turn) -> SavedTurn:
 def context_of(place: Place, texts: Sequence[str]) -> Context:
     """The turns so far, oldest first, as a bot gets them; each reply has a seed of its own."""
     speakers = (Speaker.HUMAN, Speaker.BOT) if place.seat == 0 else (Speaker.BOT, Speaker.HUMAN)
-    turns = tuple(ContextTurn(speakers[position % 2], text) for position, text in enumerate(texts))
-    return Context(turns, seed=secrets.randbits(31))
+    turns = tuple(map(ContextTurn, cycle(speakers), texts))
+    return Context(turns, seed=random.getrandbits(31), dialogue=str(place.public_id))
 
 
 def faults_at(place: Place, position: int) -> int:

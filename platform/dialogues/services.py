@@ -1,13 +1,13 @@
-"""Every write to a conversation. One exchange is two statements: open it, close it.
+"""Every write to a conversation. One exchange is two steps: open it, close it.
 
-Each statement moves the dialogue's own row on only if the protocol allows it, and inserts the turn in
-the same step. PostgreSQL evaluates the condition again once it holds the row, so of two frames that
-race for the same position one wins and the other is told why (`_explain`). Times are PostgreSQL's,
-taken once the row is held, so that they stand in the order of what happened. See
-docs/decisions/one-statement-per-turn.md.
+Each step is a function of the database (migrations/0004_exchange.py). It moves the dialogue's own row on
+only if the protocol allows it, and inserts the turn. PostgreSQL evaluates the condition again once it
+holds the row, so of two frames that race for the same position one wins and the other is told why
+(`_explain`). Times are PostgreSQL's, taken once the row is held, so that they stand in the order of what
+happened. Steps that wait at the same moment share a commit. See docs/decisions/one-statement-per-turn.md
+and turns-in-batches.md.
 """
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -20,11 +20,12 @@ from bots.models import Bot
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
-from dialogues.database import Prepared
+from dialogues.batches import BatchedStep
+from dialogues.database import in_database
 from dialogues.models import MAX_TEXT, Dialogue, Fault, Participant, Turn
 from dialogues.place import Place, SavedTurn
 from dialogues.progress import Progress
-from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn, texts_before
+from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
 from dialogues.refusals import RefusedError
 from studies.models import LabellingMoment
 from studies.models import Speaker as Opener
@@ -85,48 +86,30 @@ def bot_of(assignment: Assignment) -> Bot:
     return assignment.study_bot.bot
 
 
-OPEN_EXCHANGE = Prepared(
-    "open_exchange",
-    {"dialogue": "bigint", "seat": "integer", "text": "text", "key": "uuid"},
-    """
-WITH moved AS (
-    UPDATE dialogues_dialogue AS d
-       SET turns = d.turns + 1
-     WHERE d.id = %(dialogue)s
-       AND d.ended_at IS NULL
-       AND d.turns %% 2 = %(seat)s
-       AND d.turns - d.opening_turns + 2 <= d.max_turns
-       AND (d.unlabelled = '{}' OR NOT d.label_each_turn)
-       AND NOT EXISTS (SELECT FROM dialogues_turn AS t WHERE t.dialogue_id = d.id AND t.key = %(key)s)
- RETURNING d.id, d.turns, d.bot_turns, d.unlabelled
-), saved AS (
-    INSERT INTO dialogues_turn (dialogue_id, position, text, key, created_at)
-    SELECT id, turns - 1, %(text)s, %(key)s, clock_timestamp() FROM moved
- RETURNING position, created_at
+OPEN_EXCHANGE = BatchedStep(
+    "dialogues_open_exchange", {"dialogue": "bigint", "seat": "integer", "text": "text", "key": "uuid"}
 )
-SELECT saved.position, saved.created_at, moved.turns, moved.bot_turns, moved.unlabelled,
-       (SELECT array_agg(t.text ORDER BY t.position)
-          FROM dialogues_turn AS t
-         WHERE t.dialogue_id = %(dialogue)s)
-  FROM moved, saved
-""",
-)
+CLOSE_EXCHANGE = BatchedStep(
+    "dialogues_close_exchange",
+    {
+        "dialogue": "bigint", "position": "integer", "text": "text", "version": "bigint",
+        "latency": "integer", "seed": "bigint", "candidates": "jsonb",
+    },
+)  # fmt: skip
 
 
-def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
+async def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
     """Save what the worker wrote, once per key, and say what the bot is to answer.
 
     Raises:
         RefusedError: the protocol does not allow a message now, or the key was used with another text.
     """
     text = _checked_text(text)
-    row = OPEN_EXCHANGE.row(dialogue=place.dialogue_id, seat=place.seat, text=text, key=str(key))
+    row = await OPEN_EXCHANGE.row(dialogue=place.dialogue_id, seat=place.seat, text=text, key=str(key))
     if row is None:
-        return _explain(place, text=text, key=key)
-    position, at, turns, bot_turns, unlabelled, earlier = row
-    earlier = earlier or []
-    if len(earlier) != position:  # this waited for the row while the last reply was committed
-        earlier = texts_before(place, position)
+        return await in_database(_explain, place, text=text, key=key)
+    at, turns, bot_turns, unlabelled, earlier = row
+    position = turns - 1
     progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
     turn = SavedTurn(position, "human", text, position >= place.opening_turns, str(key), at.isoformat())
     return Exchange(turn, context_of(place, [*earlier, text]), progress)
@@ -156,51 +139,23 @@ def _explain(place: Place, *, text: str, key: UUID) -> Exchange:
     return Exchange(saved_turn(place, stored), context, progress, saved_turn(place, reply) if reply else None)
 
 
-CLOSE_EXCHANGE = Prepared(
-    "close_exchange",
-    {
-        "dialogue": "bigint", "position": "smallint", "text": "text", "version": "bigint",
-        "latency": "integer", "seed": "bigint", "candidates": "jsonb",
-    },
-    """
-WITH moved AS (
-    UPDATE dialogues_dialogue AS d
-       SET turns = d.turns + 1,
-           bot_turns = d.bot_turns + 1,
-           unlabelled = d.unlabelled || %(position)s
-     WHERE d.id = %(dialogue)s AND d.ended_at IS NULL AND d.turns = %(position)s
- RETURNING d.id, d.turns, d.bot_turns, d.unlabelled
-), saved AS (
-    INSERT INTO dialogues_turn
-           (dialogue_id, position, text, created_at, bot_version_id, latency_ms, seed, candidates)
-    SELECT id, %(position)s, %(text)s, clock_timestamp(),
-           %(version)s, %(latency)s, %(seed)s, %(candidates)s
-      FROM moved
- RETURNING created_at
-)
-SELECT saved.created_at, moved.turns, moved.bot_turns, moved.unlabelled FROM moved, saved
-""",
-)  # fmt: skip
-
-
-def close_exchange(place: Place, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
+async def close_exchange(place: Place, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
     """Save the bot's reply at `position`. If one is there already, that first reply stays.
 
     Raises:
         RefusedError: the conversation ended meanwhile; the reply is dropped.
     """
-    candidates = [[c.text, c.score] for c in reply.response.candidates]
-    row = CLOSE_EXCHANGE.row(
+    row = await CLOSE_EXCHANGE.row(
         dialogue=place.dialogue_id,
         position=position,
         text=reply.response.text,
         version=reply.version_id,
         latency=reply.latency_ms,
         seed=reply.seed,
-        candidates=json.dumps(candidates) if candidates else None,
+        candidates=[[c.text, c.score] for c in reply.response.candidates] or None,
     )
     if row is None:
-        return _first_reply(place, position)
+        return await in_database(_first_reply, place, position)
     at, turns, bot_turns, unlabelled = row
     progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
     return SavedTurn(position, "bot", reply.response.text, True, None, at.isoformat()), progress

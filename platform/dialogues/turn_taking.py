@@ -22,9 +22,9 @@ log = logging.getLogger(__name__)
 
 BOT_FAILED = "The chatbot could not answer. Your work is safe, and this does not affect your pay."
 
-# Dialogues whose reply is being waited for. That goes on when the worker's socket is gone: the reply
-# is saved, and found when the worker comes back.
-_answering: set[int] = set()
+# Replies that are being waited for: dialogue and position. That goes on when the worker's socket is gone:
+# the reply is saved, and found when the worker comes back.
+_answering: set[tuple[int, int]] = set()
 _tasks: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks only weakly
 
 
@@ -37,7 +37,7 @@ async def take_turn(place: Place, *, text: str, key: UUID, tell: Tell) -> None:
     Raises:
         RefusedError: the protocol does not allow a message now; nothing was saved.
     """
-    exchange = await in_database(services.open_exchange, place, text=text, key=key)
+    exchange = await services.open_exchange(place, text=text, key=key)
     await tell(turn_frame("turn_saved", exchange.human_turn, exchange.progress))
     if exchange.reply:
         await tell(turn_frame("bot_turn", exchange.reply, exchange.progress))
@@ -62,14 +62,17 @@ def resume(place: Place, turns: list[SavedTurn], progress: Progress, *, tell: Te
     _answer_soon(place, queries.context_of(place, [turn.text for turn in turns]), progress, tell)
 
 
-def is_answering(place: Place) -> bool:
-    return place.dialogue_id in _answering
+def is_answering(place: Place, position: int) -> bool:
+    """Whether the reply at this position is being waited for in this process."""
+    return (place.dialogue_id, position) in _answering
 
 
 def _answer_soon(place: Place, context: Context, progress: Progress, tell: Tell) -> None:
-    if is_answering(place):
+    # Of a position, not of the dialogue: a tab that opens in the moment in which a reply is saved may ask
+    # for it once more, and must not keep the next message waiting meanwhile.
+    if is_answering(place, progress.turns):
         return
-    _answering.add(place.dialogue_id)
+    _answering.add((place.dialogue_id, progress.turns))
     task = asyncio.create_task(_answer(place, context, progress, tell))
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
@@ -79,7 +82,8 @@ async def _answer(place: Place, context: Context, progress: Progress, tell: Tell
     try:
         frame = await _outcome(place, context, progress)
     finally:
-        _answering.discard(place.dialogue_id)  # before it is told: the next message may follow at once
+        # Before it is told: the next message may follow at once.
+        _answering.discard((place.dialogue_id, progress.turns))
     if frame:
         await tell(frame)
 
@@ -88,8 +92,8 @@ async def _outcome(place: Place, context: Context, progress: Progress) -> Frame 
     """Ask the bot and save what comes of it; the frame that tells it, or None if nobody needs to know."""
     position = progress.turns
     try:
-        reply = await client.reply(place.bot_id, context)
-        turn, progress = await in_database(services.close_exchange, place, position=position, reply=reply)
+        reply = await client.reply(place.bot_id, context, party=place.study_code)
+        turn, progress = await services.close_exchange(place, position=position, reply=reply)
         return turn_frame("bot_turn", turn, progress)
     except ChatbotError as error:
         kind = type(error).__name__.removesuffix("Error")

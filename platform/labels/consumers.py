@@ -15,8 +15,8 @@ class LabellingConsumer(DialogueConsumer):
 
     async def label(self, frame: Frame) -> None:
         position = field(frame, "position", int)
-        answers, progress = await in_database(
-            services.record, self.place, position=position, answers=field(frame, "answers", dict)
+        answers, progress = await services.record(
+            self.place, position=position, answers=field(frame, "answers", dict)
         )
         await self.tell(
             {"type": "label_saved", "position": position, "answers": answers, "progress": progress.as_frame()}

@@ -1,13 +1,16 @@
-"""Every write of a label. One statement saves it and takes its turn off the list of unlabelled ones."""
+"""Every write of a label. One step saves it and takes its turn off the list of unlabelled ones.
 
-import json
+The step is a function of the database (migrations/0002_record_label.py).
+"""
+
 from collections.abc import Mapping
 
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from dialogues.database import Prepared
+from dialogues.batches import BatchedStep
+from dialogues.database import in_database
 from dialogues.models import Dialogue
 from dialogues.place import Place
 from dialogues.progress import Progress
@@ -17,39 +20,16 @@ from evaluation.questions import Answer, AnswersError, question_set
 from labels.models import Label
 from studies.services import results_changed
 
-# The join leaves the dialogue alone if the turn was committed only while this waited for its row.
-RECORD = Prepared(
-    "record_label",
+RECORD = BatchedStep(
+    "labels_record_label",
     {
-        "dialogue": "bigint", "seat": "integer", "position": "smallint", "rater": "bigint",
+        "dialogue": "bigint", "seat": "integer", "position": "integer", "rater": "bigint",
         "question_set": "text", "answers": "jsonb",
     },
-    """
-WITH moved AS (
-    UPDATE dialogues_dialogue AS d
-       SET unlabelled = array_remove(d.unlabelled, %(position)s)
-      FROM dialogues_turn AS t
-     WHERE d.id = %(dialogue)s
-       AND d.ended_at IS NULL
-       AND t.dialogue_id = d.id
-       AND t.position = %(position)s
-       AND t.position >= d.opening_turns
-       AND t.position %% 2 <> %(seat)s
- RETURNING d.turns, d.bot_turns, d.unlabelled, t.id AS turn_id
-), saved AS (
-    INSERT INTO labels_label AS l (turn_id, rater_id, question_set, answers, created_at, changed_at, changes)
-    SELECT turn_id, %(rater)s, %(question_set)s, %(answers)s, clock_timestamp(), clock_timestamp(), 0
-      FROM moved
-    ON CONFLICT ON CONSTRAINT label_once_per_rater DO UPDATE
-       SET answers = EXCLUDED.answers, changed_at = EXCLUDED.changed_at, changes = l.changes + 1
-     WHERE l.answers <> EXCLUDED.answers
-)
-SELECT turns, bot_turns, unlabelled FROM moved
-""",
 )  # fmt: skip
 
 
-def record(
+async def record(
     place: Place, *, position: int, answers: Mapping[str, object]
 ) -> tuple[dict[str, Answer], Progress]:
     """Save the worker's label of a bot turn of their own conversation, or change it. Safe to repeat.
@@ -61,16 +41,16 @@ def record(
     checked = _checked_answers(place, answers)
     row = None
     if 0 <= position <= place.opening_turns + place.max_turns:
-        row = RECORD.row(
+        row = await RECORD.row(
             dialogue=place.dialogue_id,
             seat=place.seat,
             position=position,
             rater=place.worker_id,
             question_set=place.question_set,
-            answers=json.dumps(checked),
+            answers=checked,
         )
     if row is None:
-        raise _why_not(place, position)
+        raise await in_database(_why_not, place, position)
     return checked, place.progress(turns=row[0], bot_turns=row[1], unlabelled=row[2], ended=False)
 
 

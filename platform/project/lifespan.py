@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
 
 from bots.hosting import Hosting
-from dialogues.database import close_connections
+from dialogues import batches, database
 
 log = logging.getLogger(__name__)
 
@@ -25,5 +25,6 @@ class Lifespan:
                 return
             await send({"type": "lifespan.startup.complete"})
             await receive()
-        close_connections()
+        batches.close_connections()
+        database.close_connections()
         await send({"type": "lifespan.shutdown.complete"})

@@ -124,8 +124,7 @@ except ValueError:
     ) from None
 # A step that waits longer for a row fails instead of holding one of the few threads for good.
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_timeout=15s")
-# They mostly wait for the disk: a turn is told only after its commit, and PostgreSQL writes the
-# commits that wait together at once.
+# Whatever consumers do besides turns and labels, which go in batches (dialogues/batches.py).
 DIALOGUE_DATABASE_THREADS = int(os.environ.get("TURNWISE_DATABASE_THREADS", "16"))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"

@@ -76,7 +76,7 @@ async def settle(dialogue: Dialogue, tabs: list[Tab], acknowledged: Acknowledged
         while frame.get("key") != mark:
             frame = await tab.receive()
             acknowledged.note(frame)
-    while dialogue.pk in turn_taking._answering:
+    while any(pk == dialogue.pk for pk, _ in turn_taking._answering):
         await asyncio.sleep(0.005)
 
 

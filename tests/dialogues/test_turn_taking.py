@@ -10,7 +10,7 @@ from django.utils import timezone
 from crowd.models import Assignment
 from dialogues import turn_taking
 from dialogues.models import Dialogue, Fault, Turn
-from dialogues.queries import place_of
+from dialogues.queries import place_of, snapshot
 from dialogues.turn_taking import Frame
 from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue, worker_of
 
@@ -365,3 +365,28 @@ async def test_a_page_that_is_only_open_keeps_no_place(
     await tab.send(type="ping")  # handled after what the message left to do
     await tab.receive("pong")
     assert await Assignment.objects.filter(pk=dialogue.assignment_id, active_at__gt=since).aexists()
+
+
+async def test_a_tab_that_asks_for_a_reply_that_was_just_saved_does_not_hold_up_the_next_one(
+    make_study: MakeStudy, transactional_db: None
+) -> None:
+    # The first human turn takes its time: the late tab asks for its reply again after that was saved.
+    script = {"replies": ["Go on."], "hang_on": [1], "hang_seconds": 3}
+    study = await make(make_study)(script=script, labelling_moment="before_finish")
+    dialogue = await begin(study)
+    place = await make(lambda: place_of(dialogue.public_id, worker_of(dialogue).pk))()
+    told: list[Frame] = []
+
+    async def tell(frame: Frame) -> None:
+        told.append(frame)
+
+    await turn_taking.take_turn(place, text="One", key=uuid4(), tell=tell)
+    stale_turns, stale_progress, _ = await make(snapshot)(place)
+    while not any(frame["type"] == "bot_turn" for frame in told):
+        await asyncio.sleep(0.01)
+    turn_taking.resume(place, stale_turns, stale_progress, tell=tell)
+    await turn_taking.take_turn(place, text="Two", key=uuid4(), tell=tell)
+    while sum(frame["type"] == "bot_turn" for frame in told) < 2:
+        await asyncio.sleep(0.01)
+
+    assert await texts(dialogue) == ["Hi!", "One", "Go on.", "Two", "Go on."]

@@ -1,10 +1,10 @@
 """Labels through the real statement: what is stored, what is refused, and two tabs at once."""
 
-from concurrent.futures import ThreadPoolExecutor
+import asyncio
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from asgiref.sync import sync_to_async
 
 from bots.client import Reply
 from bots.models import Bot
@@ -23,43 +23,57 @@ GENERIC = {"sensible": True, "specific": False}
 SPECIFIC = {"sensible": True, "specific": True}
 
 
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
 @pytest.fixture
-def place(dialogue: Dialogue, bot: Bot) -> Place:
+async def place(dialogue: Dialogue, bot: Bot) -> Place:
     """A dialogue of three turns: 0 the opening, 1 the worker's, 2 the bot's."""
-    place = place_of(dialogue.public_id, worker_of(dialogue).pk)
-    position = open_exchange(place, text="Hello", key=uuid4()).progress.turns
-    reply = Reply(Response("Go on."), version_of(bot, {"code": "test"}).pk, latency_ms=1, seed=None)
-    close_exchange(place, position=position, reply=reply)
+
+    @sync_to_async
+    def read() -> tuple[Place, int]:
+        worker = worker_of(dialogue)
+        return place_of(dialogue.public_id, worker.pk), version_of(bot, {"code": "test"}).pk
+
+    place, version = await read()
+    position = (await open_exchange(place, text="Hello", key=uuid4())).progress.turns
+    await close_exchange(
+        place, position=position, reply=Reply(Response("Go on."), version, latency_ms=1, seed=None)
+    )
     return place
 
 
-def test_a_label_is_stored_and_its_turn_no_longer_waits(place: Place) -> None:
-    answers, progress = record(place, position=2, answers=GENERIC)
+async def the_label() -> Label:
+    return await Label.objects.select_related("turn").aget()
 
-    label = Label.objects.get()
+
+async def test_a_label_is_stored_and_its_turn_no_longer_waits(place: Place) -> None:
+    answers, progress = await record(place, position=2, answers=GENERIC)
+
+    label = await the_label()
     assert (answers, label.answers, label.changes) == (GENERIC, GENERIC, 0)
     assert (label.rater_id, label.turn.position, label.question_set) == (place.worker_id, 2, "ssa")
     assert (progress.unlabelled, progress.labelled, progress.bot_turns) == ((), 1, 1)
 
 
-def test_a_changed_label_replaces_the_first_and_is_counted(place: Place) -> None:
-    record(place, position=2, answers=GENERIC)
-    created_at = Label.objects.get().created_at
+async def test_a_changed_label_replaces_the_first_and_is_counted(place: Place) -> None:
+    await record(place, position=2, answers=GENERIC)
+    created_at = (await the_label()).created_at
 
-    record(place, position=2, answers=SPECIFIC)
+    await record(place, position=2, answers=SPECIFIC)
 
-    label = Label.objects.get()
+    label = await the_label()
     assert (label.answers, label.changes, label.created_at) == (SPECIFIC, 1, created_at)
     assert label.changed_at > created_at
 
 
-def test_a_label_sent_again_changes_nothing(place: Place) -> None:
-    record(place, position=2, answers=GENERIC)
-    changed_at = Label.objects.get().changed_at
+async def test_a_label_sent_again_changes_nothing(place: Place) -> None:
+    await record(place, position=2, answers=GENERIC)
+    changed_at = (await the_label()).changed_at
 
-    record(place, position=2, answers=GENERIC)
+    await record(place, position=2, answers=GENERIC)
 
-    label = Label.objects.get()
+    label = await the_label()
     assert (label.changes, label.changed_at) == (0, changed_at)
 
 
@@ -73,24 +87,18 @@ def test_a_label_sent_again_changes_nothing(place: Place) -> None:
         (10**9, "unknown_turn"),
     ],
 )
-def test_only_the_bots_counted_turns_are_labelled(place: Place, position: int, reason: str) -> None:
+async def test_only_the_bots_counted_turns_are_labelled(place: Place, position: int, reason: str) -> None:
     with pytest.raises(RefusedError, match=reason):
-        record(place, position=position, answers=GENERIC)
+        await record(place, position=position, answers=GENERIC)
 
-    assert not Label.objects.exists()
-    assert Dialogue.objects.get().unlabelled == [2]
+    assert not await Label.objects.aexists()
+    assert (await Dialogue.objects.aget()).unlabelled == [2]
 
 
-@pytest.mark.django_db(transaction=True)
-def test_two_tabs_that_label_at_once_leave_one_label(place: Place) -> None:
-    def from_a_tab(number: int) -> None:
-        try:
-            record(place, position=2, answers=SPECIFIC if number % 2 else GENERIC)
-        finally:
-            connection.close()
+async def test_many_labels_of_one_turn_at_once_leave_one(place: Place) -> None:
+    given = [SPECIFIC if number % 2 else GENERIC for number in range(24)]
 
-    with ThreadPoolExecutor(8) as tabs:
-        list(tabs.map(from_a_tab, range(24)))
+    await asyncio.gather(*(record(place, position=2, answers=answers) for answers in given))
 
-    assert Label.objects.count() == 1
-    assert Dialogue.objects.get().unlabelled == []
+    assert (await the_label()).changes == 23
+    assert (await Dialogue.objects.aget()).unlabelled == []

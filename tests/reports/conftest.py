@@ -13,7 +13,8 @@ from bots.services import version_of
 from dialogues.models import Dialogue, Turn
 from dialogues.queries import place_of
 from dialogues.services import finish
-from labels.services import record
+from evaluation.questions import Answer
+from labels.models import Label
 from reports import services
 from reports.models import Report
 from studies.models import Study
@@ -32,7 +33,7 @@ def talked(
     version = version_of(dialogue.participants.get(bot__isnull=False).bot, {"adapter": "scripted"})
     for n, (sensible, specific) in enumerate(labels):
         add_exchange(dialogue, version, text=text, latency=(latencies or [10] * len(labels))[n])
-        record(place, position=2 * n + 2, answers={"sensible": sensible, "specific": specific})
+        add_label(dialogue, position=2 * n + 2, answers={"sensible": sensible, "specific": specific})
     finish(place)
     dialogue.refresh_from_db()
     return dialogue
@@ -49,6 +50,17 @@ def add_exchange(dialogue: Dialogue, version: BotVersion, *, text: str, latency:
     Dialogue.objects.filter(pk=dialogue.pk).update(
         turns=bot + 1, bot_turns=dialogue.bot_turns + 1, unlabelled=[*dialogue.unlabelled, bot]
     )
+
+
+def add_label(dialogue: Dialogue, *, position: int, answers: dict[str, Answer]) -> None:
+    dialogue.refresh_from_db()
+    at = timezone.now()
+    Label.objects.create(
+        turn=dialogue.turn_set.get(position=position), rater=worker_of(dialogue),
+        question_set=dialogue.question_set, answers=answers, created_at=at, changed_at=at,
+    )  # fmt: skip
+    unlabelled = [waits for waits in dialogue.unlabelled if waits != position]
+    Dialogue.objects.filter(pk=dialogue.pk).update(unlabelled=unlabelled)
 
 
 def computed(study: Study) -> Report:

@@ -17,12 +17,11 @@ from bots.services import version_of
 from dialogues.queries import place_of
 from dialogues.services import finish
 from labels.models import Label
-from labels.services import record
 from reports import services
 from reports.models import Report
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.reports.conftest import SignIn, add_exchange, computed, talked
+from tests.reports.conftest import SignIn, add_exchange, add_label, computed, talked
 
 # Threads, or transactions of their own, must see what the test has written.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -82,7 +81,7 @@ def test_another_question_set_is_reported_by_its_own_questions(make_study: MakeS
     dialogue = start_dialogue(study)
     place = place_of(dialogue.public_id, worker_of(dialogue).pk)
     add_exchange(dialogue, version_of(study.study_bots.get().bot, {}), text="Hm", latency=1)
-    record(place, position=2, answers={"human_like": True})
+    add_label(dialogue, position=2, answers={"human_like": True})
     finish(place)
 
     result = computed(study).result
