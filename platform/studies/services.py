@@ -6,7 +6,7 @@ from django.db.models import F
 
 from accounts.models import User
 from bots.models import Bot
-from studies.models import ConsentVersion, Study, StudyBot
+from studies.models import ConsentVersion, Study, StudyBot, Task
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
@@ -79,7 +79,8 @@ def set_state(study_id: int, state: Study.State) -> Study:
     study = Study.objects.select_for_update().get(pk=study_id)
     if state == Study.State.DRAFT:
         raise ValidationError("A study that was opened stays open or closed; it cannot become a draft again.")
-    if state == Study.State.OPEN and not study.study_bots.filter(target__gt=0, bot__active=True).exists():
+    needs_bots = state == Study.State.OPEN and study.task == Task.CONVERSATION
+    if needs_bots and not study.study_bots.filter(target__gt=0, bot__active=True).exists():
         raise ValidationError("Choose at least one active bot with a target above zero, then open the study.")
     study.state = state
     study.save(update_fields=["state"])
