@@ -169,6 +169,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         "resume_code": participation.resume_code,
         "started": hasattr(participation, "assignment"),
         "begin": reverse(BEGIN[Task(study.task)], args=[study.code]),
+        "go_on": reverse(GO_ON[Task(study.task)], args=[study.code]),
     }
     return render(request, "crowd/instructions.html", context)
 

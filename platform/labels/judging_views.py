@@ -1,5 +1,6 @@
 """The pages of a worker who judges; what happens on them goes through `judging_consumer`."""
 
+from django.conf.locale import LANG_INFO
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,7 +24,8 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)
     language = study.languages[0] if len(study.languages) == 1 else request.POST.get("language", "")
     if language not in study.languages:
-        return render(request, "labels/language.html", {"study": study, "languages": study.languages})
+        names = [(code, LANG_INFO.get(code, {}).get("name_local", code)) for code in study.languages]
+        return render(request, "labels/language.html", {"study": study, "languages": names})
     judging.begin(participation, language=language)
     return redirect("labels:judge", code=study.code)
 

@@ -16,8 +16,8 @@ from labels import judging, subjects
 from labels.models import Item, Label, Slot
 from responses.models import Response
 from studies.models import Study
-from tests.conftest import enter, start_dialogue, worker_of
-from tests.labels.conftest import MakeContexts, MakeQueue, MakeRun, begin, held, item_of
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter, start_dialogue, worker_of
+from tests.labels.conftest import begin, held, item_of
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}
