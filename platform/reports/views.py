@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from crowd.queries import finished_and_wanted, progress
+from labels.queries import judged_and_wanted
 from reports import exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
@@ -21,7 +22,7 @@ from studies.queries import studies_of
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
     found = studies_of(request.user)
-    numbers = finished_and_wanted(found)
+    numbers = finished_and_wanted(found) | judged_and_wanted(found)
     shown = []
     for study in found.select_related("owner"):
         finished, target = numbers.get(study.pk, (0, 0))
