@@ -45,7 +45,7 @@ def full() -> EntryRefusedError:
         "study_full",
         status=409,
         title="All places are taken",
-        say="Other people are having the conversations that are still needed.",
+        say="Other people are doing what is still needed.",
         cure="Some places may become free: try again in an hour, or return the task to your panel.",
     )
 

@@ -84,6 +84,25 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
     )
 
 
+@transaction.atomic
+def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
+    """Give the worker of a study without conversations their place. Safe to repeat.
+
+    Raises:
+        EntryRefusedError: the study is not open.
+    """
+    participation = (
+        Participation.objects.select_related("study").select_for_update(of=("self",)).get(pk=participation_id)
+    )
+    existing = Assignment.objects.filter(participation=participation).first()
+    if existing:
+        return existing
+    if participation.study.state != Study.State.OPEN:
+        raise refusals.not_open()
+    now = now or timezone.now()
+    return Assignment.objects.create(participation=participation, assigned_at=now, active_at=now)
+
+
 def _lock_bots(study_id: int) -> list[StudyBot]:
     return list(
         StudyBot.objects.select_for_update(of=("self",))
@@ -101,12 +120,21 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
 
 
 def is_full(study: Study, *, now: datetime | None = None) -> bool:
-    """Whether somebody who came now would find no bot to talk with; said before they consent in vain."""
+    """Whether somebody who came now would find nothing to do; said before they consent in vain."""
+    if study.task == Task.WRITING:
+        return _is_written(study, now or timezone.now())
     if study.task != Task.CONVERSATION:
         return False
     bots = study.study_bots.filter(bot__active=True)
     taken = places_taken([bot.pk for bot in bots], now or timezone.now())
     return all(taken.get(bot.pk, 0) >= bot.target for bot in bots)
+
+
+def _is_written(study: Study, now: datetime) -> bool:
+    """Whether those who have written or are at it write all that is wanted."""
+    holds = Q(outcome=Assignment.Outcome.COMPLETE) | Q(outcome="", active_at__gt=now - HOLD)
+    writers = Assignment.objects.filter(holds, participation__study=study).count()
+    return writers * study.writing.batch_size >= study.writing.wanted
 
 
 def places_taken(study_bot_ids: Iterable[int], now: datetime) -> dict[int, int]:

@@ -24,7 +24,7 @@ PANEL_PARAMETERS = ("PROLIFIC_PID", "workerId", "participant", "pid")
 _PANEL_ID = re.compile(r"[\w.@-]{1,120}")
 
 WRONG_RESUME_CODE = (
-    "No conversation of this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
+    "Nobody in this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
 )
 
 # Where the workers of each task begin (by POST), and where they go on.
@@ -37,6 +37,12 @@ GO_ON = {
     Task.CONVERSATION: "dialogues:chat",
     Task.JUDGING: "labels:judge",
     Task.WRITING: "responses:write",
+}
+
+INSTRUCTIONS = {
+    Task.CONVERSATION: "crowd/instructions.html",
+    Task.JUDGING: "labels/instructions.html",
+    Task.WRITING: "responses/instructions.html",
 }
 
 WorkerView = Callable[[HttpRequest, Study], HttpResponse]
@@ -169,9 +175,8 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         "resume_code": participation.resume_code,
         "started": hasattr(participation, "assignment"),
         "begin": reverse(BEGIN[Task(study.task)], args=[study.code]),
-        "go_on": reverse(GO_ON[Task(study.task)], args=[study.code]),
     }
-    return render(request, "crowd/instructions.html", context)
+    return render(request, INSTRUCTIONS[Task(study.task)], context)
 
 
 @require_safe

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from crowd import refusals
 from crowd.models import Assignment, Participation
-from crowd.services import complete
+from crowd.services import admit, complete
 from dialogues.refusals import RefusedError
 from evaluation.questions import Answer, AnswersError, question_set
 from labels.models import Batch, JudgingPlan
@@ -69,17 +69,11 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     Raises:
         EntryRefusedError: the study is not open, or nothing is left that this worker could judge.
     """
-    Participation.objects.select_for_update().get(pk=participation.pk)
-    existing = Batch.objects.filter(assignment__participation=participation).first()
+    assignment = admit(participation.pk, now=now)
+    existing = Batch.objects.filter(assignment=assignment).first()
     if existing:
         return existing
     study = participation.study
-    if study.state != Study.State.OPEN:
-        raise refusals.not_open()
-    now = now or timezone.now()
-    assignment, _ = Assignment.objects.get_or_create(
-        participation=participation, defaults={"assigned_at": now, "active_at": now}
-    )
     batch = Batch.objects.create(
         assignment=assignment,
         study=study,

@@ -41,6 +41,17 @@ class StudyForm(forms.ModelForm[Study]):
         return codes
 
 
+class JudgingStudyForm(StudyForm):
+    """Everything about a study whose workers judge, but what they judge."""
+
+    class Meta:
+        model = Study
+        fields = (
+            "title", "languages", "question_set", "instructions", "pay_amount", "pay_currency",
+            "expected_minutes",
+        )  # fmt: skip
+
+
 class TargetForm(forms.Form):
     """One bot of the platform: in the study or not, and how many conversations are wanted."""
 

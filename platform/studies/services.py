@@ -6,7 +6,7 @@ from django.db.models import F
 
 from accounts.models import User
 from bots.models import Bot
-from studies.models import ConsentVersion, Study, StudyBot, Task
+from studies.models import ConsentVersion, Study, StudyBot, Task, WritingPlan
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
@@ -24,8 +24,22 @@ _EDITED_FIELDS = [
 
 
 @transaction.atomic
-def save_study(study: Study, *, owner: User, consent_text: str, targets: Mapping[Bot, int]) -> Study:
+def save_study(
+    study: Study,
+    *,
+    owner: User,
+    consent_text: str,
+    targets: Mapping[Bot, int],
+    writing: WritingPlan | None = None,
+) -> Study:
     """Store a new or edited study with its bots; a changed consent text becomes a new version.
+
+    Args:
+        study: the study, saved before or not.
+        owner: whose it is, if it is new.
+        consent_text: what workers agree to.
+        targets: conversations wanted of each bot.
+        writing: of a study whose workers write, what they write.
 
     Raises:
         ValidationError: a value the study cannot have, or a protocol changed after the study was opened.
@@ -44,6 +58,8 @@ def save_study(study: Study, *, owner: User, consent_text: str, targets: Mapping
             study=study, number=latest.number + 1 if latest else 1, text=consent_text
         )
     _set_targets(study, targets)
+    if writing:
+        _save_plan(study, writing)
     results_changed(study.pk)
     return study
 
@@ -56,6 +72,15 @@ def _refuse_changed_protocol(study: Study) -> None:
     if changed:
         stays = "The study has been opened, so its protocol stays as it is. Make a new study to change it."
         raise ValidationError(dict.fromkeys(changed, stays))
+
+
+def _save_plan(study: Study, plan: WritingPlan) -> None:
+    """Store what workers write. It stays as it is once the study has been opened."""
+    if study.state != Study.State.DRAFT:
+        return
+    plan.study = study
+    plan.full_clean()
+    plan.save()
 
 
 def _set_targets(study: Study, targets: Mapping[Bot, int]) -> None:
@@ -79,12 +104,21 @@ def set_state(study_id: int, state: Study.State) -> Study:
     study = Study.objects.select_for_update().get(pk=study_id)
     if state == Study.State.DRAFT:
         raise ValidationError("A study that was opened stays open or closed; it cannot become a draft again.")
-    needs_bots = state == Study.State.OPEN and study.task == Task.CONVERSATION
-    if needs_bots and not study.study_bots.filter(target__gt=0, bot__active=True).exists():
-        raise ValidationError("Choose at least one active bot with a target above zero, then open the study.")
+    if state == Study.State.OPEN:
+        _refuse_empty(study)
     study.state = state
     study.save(update_fields=["state"])
     return study
+
+
+def _refuse_empty(study: Study) -> None:
+    if study.task == Task.CONVERSATION:
+        if not study.study_bots.filter(target__gt=0, bot__active=True).exists():
+            raise ValidationError(
+                "Choose at least one active bot with a target above zero, then open the study."
+            )
+    elif study.task == Task.WRITING and not hasattr(study, "writing"):
+        raise ValidationError("Choose the contexts that people are to respond to, then open the study.")
 
 
 def results_changed(study_id: int) -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -6,8 +8,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from studies import services
-from studies.forms import StudyForm, chosen_targets, target_formset
-from studies.models import Study
+from studies.forms import JudgingStudyForm, StudyForm, chosen_targets, target_formset
+from studies.models import Study, Task
 from studies.queries import studies_of
 
 
@@ -17,34 +19,55 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def new(request: HttpRequest) -> HttpResponse:
+    """A new study; its task is in the address."""
+    if request.GET.get("task") == Task.JUDGING:
+        return _judging_form(request, None)
     return _form(request, None)
 
 
 @login_required
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
-    return _form(request, get_object_or_404(studies_of(request.user), pk=pk))
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    return _judging_form(request, study) if study.task == Task.JUDGING else _form(request, study)
 
 
 def _form(request: HttpRequest, study: Study | None) -> HttpResponse:
     form = StudyForm(request.POST or None, instance=study)
     bot_forms = target_formset(study, request.POST or None)
+    saved = None
     if request.method == "POST" and form.is_valid() and bot_forms.is_valid():
-        try:
-            saved = services.save_study(
-                form.save(commit=False),
-                owner=request.user,  # type: ignore[arg-type]  # login_required
-                consent_text=form.cleaned_data["consent_text"],
-                targets=chosen_targets(bot_forms),
-            )
-        except ValidationError as error:
-            form.add_error(None, error)
-        else:
-            messages.success(request, f"“{saved.title}” is saved.")
-            return redirect(saved)
-    status = 200 if request.method == "GET" else 422
-    return render(
-        request, "studies/form.html", {"form": form, "bot_forms": bot_forms, "study": study}, status=status
-    )
+        saved = _saved(request, form, targets=chosen_targets(bot_forms))
+    shown = {"form": form, "bot_forms": bot_forms, "study": study}
+    return redirect(saved) if saved else _shown(request, "studies/form.html", shown)
+
+
+def _judging_form(request: HttpRequest, study: Study | None) -> HttpResponse:
+    form = JudgingStudyForm(request.POST or None, instance=study or Study(task=Task.JUDGING))
+    saved = None
+    if request.method == "POST" and form.is_valid():
+        saved = _saved(request, form, targets={})
+    shown = {"form": form, "study": study}
+    return redirect(saved) if saved else _shown(request, "studies/judging_form.html", shown)
+
+
+def _saved(request: HttpRequest, form: StudyForm, **parts: Any) -> Study | None:
+    """The stored study; None if it cannot be, which the form then says."""
+    try:
+        saved = services.save_study(
+            form.save(commit=False),
+            owner=request.user,  # type: ignore[arg-type]  # login_required
+            consent_text=form.cleaned_data["consent_text"],
+            **parts,
+        )
+    except ValidationError as error:
+        form.add_error(None, error)
+        return None
+    messages.success(request, f"“{saved.title}” is saved.")
+    return saved
+
+
+def _shown(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    return render(request, template, context, status=200 if request.method == "GET" else 422)
 
 
 @login_required

@@ -66,7 +66,7 @@ def test_an_abandoned_place_returns_to_the_pool_and_its_worker_may_still_finish(
     abandoned = assign(enter(study).pk)
     later = timezone.now() + HOLD + timedelta(minutes=1)
 
-    with pytest.raises(EntryRefusedError, match="conversations that are still needed"):
+    with pytest.raises(EntryRefusedError, match="what is still needed"):
         assign(enter(study).pk)
     second = assign(enter(study).pk, now=later)
     for assignment in (abandoned, second):

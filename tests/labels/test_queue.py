@@ -55,7 +55,7 @@ def test_every_item_is_judged_by_exactly_the_wanted_number_of_raters(make_queue:
     assert Counter(Label.objects.values_list("response", flat=True)) == dict.fromkeys(
         Response.objects.values_list("pk", flat=True), 3
     )
-    with pytest.raises(EntryRefusedError, match="Other people"):
+    with pytest.raises(EntryRefusedError, match="still needed"):
         begin(study)
 
 
