@@ -14,7 +14,7 @@ from studies.models import Study
 
 # One row per item of a study: whose words it is about, and the context or conversation that it shares with
 # others. `system` is what reports call it: a bot, the people of a writing study, whatever filled a file.
-ITEMS = """
+_ITEMS = """
 SELECT i.id, i.key, coalesce(run.system, bots.titles, 'unknown') AS system,
        coalesce(-r.context_id, d.id) AS cluster, coalesce(r.repetition, 1) AS repetition,
        coalesce(r.latency_ms, t.latency_ms) AS latency_ms,
@@ -28,8 +28,8 @@ SELECT i.id, i.key, coalesce(run.system, bots.titles, 'unknown') AS system,
   LEFT JOIN LATERAL (
        SELECT string_agg(b.title, ' and ' ORDER BY p.seat) AS titles
          FROM dialogues_participant AS p JOIN bots_bot AS b ON b.id = p.bot_id
-        WHERE p.dialogue_id = d.id AND (t.id IS NULL OR p.seat = t.position % 2)) AS bots ON true
- WHERE i.study_id = %s
+        WHERE p.dialogue_id = d.id AND (t.id IS NULL OR p.seat = t.position %% 2)) AS bots ON true
+ WHERE i.study_id = {study}
 """
 
 
@@ -46,7 +46,7 @@ def system_counts(study: Study) -> list[SystemCount]:
     """By system, its items, the judgments that they have, and those that are wanted."""
     statement = f"""
     SELECT i.system, count(DISTINCT i.id), count(s.label_id), count(s.id)
-      FROM ({_escaped(ITEMS)}) AS i LEFT JOIN labels_slot AS s ON s.item_id = i.id
+      FROM ({items_of()}) AS i LEFT JOIN labels_slot AS s ON s.item_id = i.id
      GROUP BY i.system ORDER BY i.system
     """
     with connection.cursor() as cursor:
@@ -54,9 +54,9 @@ def system_counts(study: Study) -> list[SystemCount]:
         return [SystemCount(*row) for row in cursor.fetchall()]
 
 
-def _escaped(statement: str) -> str:
-    """For execution with parameters: % of SQL doubled, those of parameters kept."""
-    return statement.replace(" % ", " %% ")
+def items_of(study_parameter: str = "%s") -> str:
+    """The items as a statement that takes the study as this parameter."""
+    return _ITEMS.format(study=study_parameter)
 
 
 class Vote(NamedTuple):
@@ -129,7 +129,7 @@ def voted(
     study: Study, questions: QuestionSet, chosen: Filter, *, limit: int, offset: int
 ) -> tuple[list[Voted], int]:
     """The items that the filter lets through, the most disputed first, and how many there are in all."""
-    statement = _VOTED.format(items=_escaped(ITEMS).replace("%s", "%(study)s"))
+    statement = _VOTED.format(items=items_of("%(study)s"))
     values = {"study": study.pk, "limit": limit, "offset": offset, **chosen._asdict()}
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
@@ -174,9 +174,7 @@ def shown(item: Item) -> dict[str, Any]:
 def system_of(item: Item) -> str:
     """Whose words the item is about."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT system FROM ({_escaped(ITEMS)}) AS i WHERE i.id = %s", [item.study_id, item.pk]
-        )
+        cursor.execute(f"SELECT system FROM ({items_of()}) AS i WHERE i.id = %s", [item.study_id, item.pk])
         row = cursor.fetchone()
     assert row
     return str(row[0])

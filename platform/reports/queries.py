@@ -40,6 +40,7 @@ class LabelledTurn(NamedTuple):
     rater_set_aside: bool
 
 
+# What readers say of the same turns in a judging study belongs to that study (labels_slot).
 # The speaker of the turn before a reply is its partner; together they say what was judged.
 _LABELLED_TURNS = """
 SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.position,
@@ -57,6 +58,7 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
   JOIN bots_bot AS b ON b.id = v.bot_id
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id
  WHERE d.study_id = %s
+   AND NOT EXISTS (SELECT FROM labels_slot AS slot WHERE slot.label_id = l.id)
  ORDER BY d.id, t.position, l.id
 """
 
@@ -87,6 +89,7 @@ SELECT v.bot_id, t.dialogue_id, (t.position - d.opening_turns) / 2 + 1, l.rater_
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
  WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
+   AND NOT EXISTS (SELECT FROM labels_slot AS s WHERE s.label_id = l.id)
 """
 # Booleans have no cast to numbers in one step; jsonb has.
 _ANSWER = ", CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE (l.answers->>%s)::float8 END"

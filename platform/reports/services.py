@@ -14,9 +14,11 @@ from reports.conformance import Conduct, deviations
 from reports.course import Course, course_figures
 from reports.figures import SEED, scored, study_figures
 from reports.judged import Judged
+from reports.judging import judging_figures
+from reports.judging_queries import judged_items
 from reports.models import Chart, Report
 from reports.plots import svgs
-from studies.models import Speaker, Study
+from studies.models import Speaker, Study, Task
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +94,11 @@ def _computed(report_id: int) -> _Computed:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         study = Report.objects.select_related("study").get(pk=report_id).study
         questions = question_set(study.question_set)
+        if study.task == Task.JUDGING:
+            keys = [question.key for question in scored(questions)]
+            items, aside = judged_items(study, questions, keys), queries.set_aside(study)
+            result = judging_figures(questions, items, set_aside=aside)
+            return _Computed(study.results_version, result, svgs(result))
         judged = queries.judged(study, questions, [question.key for question in scored(questions)])
         courses = queries.courses(study)
         set_aside = queries.set_aside(study)

@@ -13,8 +13,8 @@ from labels.queries import judged_and_wanted
 from reports import exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
-from reports.references import PAPER_INTERACTIVE
-from studies.models import Study
+from reports.references import PAPER_INTERACTIVE, PAPER_STATIC, Reference
+from studies.models import Study, Task
 from studies.queries import studies_of
 
 
@@ -56,9 +56,17 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "staleness": services.staleness(study, shown, newest),
         "stamp": queries.stamp(study),
         "progress": progress(study),
-        "references": PAPER_INTERACTIVE if study.question_set == "ssa" else (),
+        "references": references_of(study),
     }
-    return render(request, "reports/study.html", context)
+    template = "reports/judging.html" if study.task == Task.JUDGING else "reports/study.html"
+    return render(request, template, context)
+
+
+def references_of(study: Study) -> tuple[Reference, ...]:
+    """Published results that the study's own can be seen beside."""
+    if study.question_set != "ssa":
+        return ()
+    return PAPER_STATIC if study.task == Task.JUDGING else PAPER_INTERACTIVE
 
 
 @require_GET
