@@ -1,11 +1,12 @@
 """The socket of a worker who judges. Translates frames to calls of `judging` and back; decides nothing."""
 
+import json
 import time
 from typing import Any
 from uuid import UUID
 
 from channels.consumer import get_handler_name
-from channels.generic.websocket import AsyncJsonWebsocketConsumer, AsyncWebsocketConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
 from django.http.cookie import parse_cookie
 from django.urls import reverse
 from typing_extensions import override
@@ -27,6 +28,8 @@ from dialogues.refusals import RefusedError
 from dialogues.turn_taking import Frame
 from labels import judging
 from labels.judging import Desk
+
+_as_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class JudgingConsumer(AsyncWebsocketConsumer):
@@ -102,7 +105,7 @@ class JudgingConsumer(AsyncWebsocketConsumer):
     # --- frames to the browser -------------------------------------------------------------------
 
     async def say(self, frame: Frame) -> None:
-        await self.send(text_data=await AsyncJsonWebsocketConsumer.encode_json(frame))
+        await self.send(text_data=_as_json(frame))
 
     async def _show_state(self) -> None:
         state: dict[str, Any] = await in_database(judging.state, self._desk)
