@@ -4,9 +4,9 @@
 
 Starts its own PostgreSQL (durable), Redis and web server. Measures one step of a rater (save the judgment
 of an item, get the next) through the service against a bare round trip to the database and a bare durable
-insert, then raters on WebSockets in a closed loop, then lets 50 raters in five processes judge every item
-five times while two of the processes are killed with kill -9. Prints one JSON object. (Not called queue.py: that name
-would hide Python's own module from every script in this folder.)
+insert; then raters on WebSockets, in a closed loop and by the clock at 300 judgments a second; then lets 50
+raters in five processes judge every item five times while two of the processes are killed with kill -9.
+Prints one JSON object. (Not called queue.py: that would hide Python's own module from every script here.)
 """
 
 import argparse
@@ -35,6 +35,7 @@ PROCESSES, RATERS_PER_PROCESS = 5, 10
 LEASE_SECONDS = 2
 PATIENCE = 3 * LEASE_SECONDS
 STEPS = 400
+CLOCK = 300.0
 
 Result = dict[str, Any]
 
@@ -129,18 +130,21 @@ def alternately(kinds: dict[str, Callable[[], None]], times: int) -> dict[str, l
     return took
 
 
-def on_sockets(server: Server, items: int, raters: int, seconds: float, load_core: int | None) -> Result:
-    """Raters in a closed loop: each judges the next item as soon as the last is saved."""
+def on_sockets(server: Server, options: argparse.Namespace, *, per_second: float | None) -> Result:
+    """All raters together so many judgments a second; None: each the next as soon as the last is saved."""
     from crowd.models import Participation
     from crowd.sessions import COOKIE, signed
 
-    study = make_queue(items, batch=500)
+    study = make_queue(4 * options.items, batch=500)
     sockets = []
-    for _ in range(raters):
+    for _ in range(options.raters):
         batch = new_batch(study)
         participation = Participation.objects.get(assignment__batch=batch)
         sockets.append((f"/ws/batches/{batch.public_id}/", f"{COOKIE}={signed(participation)}"))
-    job = {"port": server.port, "sockets": sockets, "seconds": seconds, "warm_up": 1.0, "core": load_core}
+    every = options.raters / per_second if per_second else 0
+    job = {
+        "port": server.port, "sockets": sockets, "seconds": options.seconds, "warm_up": 1.0, "every": every,
+    }  # fmt: skip
     done = subprocess.run(
         [sys.executable, str(ROOT / "benchmarks" / "raters.py"), "sockets"],
         input=json.dumps(job), capture_output=True, text=True, check=False,
@@ -148,7 +152,7 @@ def on_sockets(server: Server, items: int, raters: int, seconds: float, load_cor
     if done.returncode:
         raise SystemExit(f"The raters failed:\n{done.stderr}")
     seen: Result = json.loads(done.stdout)
-    return {"raters": raters, "judged_per_s": round(seen["judged"] / seconds, 1), **seen}
+    return {"judged_per_s": round(seen["judged"] / options.seconds, 1), **seen}
 
 
 def counted(items: int) -> Result:
@@ -203,9 +207,11 @@ def measured(options: argparse.Namespace) -> Result:
         stack.callback(server.stop)
         return {
             "one_rater": one_rater(options.items),
-            "sockets": [
-                on_sockets(server, options.items * 4, options.raters, options.seconds, None)
-                for _ in range(options.repetitions)
+            f"{options.raters}_raters_closed_loop": [
+                on_sockets(server, options, per_second=None) for _ in range(options.repetitions)
+            ],
+            f"{options.raters}_raters_by_the_clock": [
+                on_sockets(server, options, per_second=CLOCK) for _ in range(options.repetitions)
             ],
             "exactly_five": counted(options.items),
             "server_memory_mb": server.memory_mb(),

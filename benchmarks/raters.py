@@ -1,13 +1,13 @@
 """Raters for `labelling_queue.py`, in processes of their own.
 
 `python benchmarks/raters.py sockets` reads one job as JSON from standard input: raters on WebSockets judge
-in a closed loop, and what they saw is printed as JSON. With the arguments `threads STUDY RATERS PATIENCE` as
-many threads judge through the service until nothing is left, or until the process is killed.
+in a closed loop or by the clock, and what they saw is printed as JSON. With the arguments
+`threads STUDY RATERS PATIENCE` as many threads judge through the service until nothing is left, or until
+the process is killed.
 """
 
 import asyncio
 import json
-import os
 import random
 import sys
 import time
@@ -60,8 +60,10 @@ async def judged_in_a_window(job: dict[str, Any]) -> dict[str, Any]:
     took: list[float] = []
     errors: Counter[str] = Counter()
 
-    async def work(rater: Rater) -> None:
-        while rater.items and (began := time.monotonic()) < end:
+    async def work(rater: Rater, due: float) -> None:
+        """By the clock, a late start counts as waiting; without one, the next follows at once."""
+        while rater.items and (began := due if every else time.monotonic()) < end:
+            await asyncio.sleep(began - time.monotonic())
             try:
                 await rater.judge()
             except (ConnectionError, TimeoutError) as error:
@@ -69,8 +71,10 @@ async def judged_in_a_window(job: dict[str, Any]) -> dict[str, Any]:
                 return
             if begin <= time.monotonic() < end:
                 took.append(time.monotonic() - began)
+            due += every
 
-    await asyncio.gather(*map(work, raters))
+    every, now = job["every"], time.monotonic()
+    await asyncio.gather(*(work(rater, now + every * n / len(raters)) for n, rater in enumerate(raters)))
     idle = sum(not rater.items for rater in raters)
     return {"judged": len(took), "ms": quantiles(took), "errors": dict(errors), "raters_without_items": idle}
 
@@ -123,8 +127,6 @@ def _one_worker(study_id: int) -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "sockets":
         job = json.loads(sys.stdin.read())
-        if job["core"] is not None:
-            os.sched_setaffinity(0, [job["core"]])
         print(json.dumps(asyncio.run(judged_in_a_window(job))))
     else:
         judge_through_the_service(int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))

@@ -31,5 +31,5 @@ def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
 
 
 def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:
-    labels = Label.objects.select_related("rater").order_by("pk")
+    labels = Label.objects.select_related("rater", "slot").order_by("pk")
     return dialogue.turn_set.order_by("position").prefetch_related(Prefetch("labels", queryset=labels))

@@ -7,6 +7,7 @@ urlpatterns = [
     path("s/<slug:code>/judge/start/", judging_views.start, name="start"),
     path("s/<slug:code>/judge/", judging_views.judge, name="judge"),
     path("studies/<int:pk>/dialogues/", views.dialogues, name="dialogues"),
+    path("studies/<int:pk>/readers/", views.readers, name="readers"),
     path("studies/<int:pk>/queue/", item_views.queue, name="queue"),
     path("studies/<int:pk>/queue/add/", item_views.add, name="add"),
     path("studies/<int:pk>/items/", item_views.items, name="items"),

@@ -65,7 +65,9 @@ def judging_figures(
         "bots": bot_scores(questions, judged),
         "majority": majority_scores(questions, judged),
         "repetitions": repetitions(questions, found),
-        "comparisons": comparisons(questions, judged, np.random.default_rng(SEED)),
+        "comparisons": comparisons(
+            questions, judged, np.random.default_rng(SEED), paired=_same_contexts(judged)
+        ),
         "by_reply": [],
         "agreement": agreement(scored(questions), judged, np.random.default_rng(SEED)),
         "raters": rater_figures(questions, judged),
@@ -75,6 +77,12 @@ def judging_figures(
         "method": f"{LEVEL:.0%} intervals: {METHOD} bootstrap over contexts, {RESAMPLES} resamples",
         "seed": SEED,
     }
+
+
+def _same_contexts(judged: Judged) -> bool:
+    """Whether every system was judged in the same contexts, so that these can be compared one by one."""
+    contexts = [set(judged.dialogue[judged.bot == bot].tolist()) for bot in judged.bots]
+    return all(each == contexts[0] for each in contexts)
 
 
 def majority_scores(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
