@@ -159,7 +159,7 @@ def counted(items: int) -> Result:
     """Every item five times by raters of whom some walk away and two processes are killed."""
     from labels.models import Label, Slot
 
-    study = make_queue(items, batch=items, lease=LEASE_SECONDS)
+    study = make_queue(items, batch=min(items, 500), lease=LEASE_SECONDS)
     wanted = items * RATERS_PER_ITEM
     began = time.monotonic()
     processes = [start_raters(study.pk) for _ in range(PROCESSES)]

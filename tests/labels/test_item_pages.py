@@ -37,8 +37,9 @@ def judged(make_queue: MakeQueue) -> Study:
     """Of two items, three raters agree on the first and are split on the second."""
     study = make_queue(2, raters=3)
     disputed = study.items.order_by("pk").last()
-    for says_yes in (True, True, False):
-        judge(study, lambda item: YES if says_yes or item != disputed else NO)
+    for _ in range(2):
+        judge(study, lambda item: YES)
+    judge(study, lambda item: NO if item == disputed else YES)
     return study
 
 
@@ -202,8 +203,9 @@ def read(study: Study, make_queue: MakeQueue) -> Dialogue:
     dialogue = talked(study, [(True, True)] * 7)
     queue = make_queue(raters=3)
     subjects.add_turns(queue, study, language="en")
-    for strict in (True, True, False):
-        judge(queue, lambda item: NO if strict and item.turn and item.turn.position == 14 else YES)
+    for _ in range(2):
+        judge(queue, lambda item: NO if item.turn and item.turn.position == 14 else YES)
+    judge(queue, lambda item: YES)
     return dialogue
 
 
