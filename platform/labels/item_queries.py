@@ -18,7 +18,10 @@ _ITEMS = """
 SELECT i.id, i.key, coalesce(run.system, bots.titles, 'unknown') AS system,
        coalesce(-r.context_id, d.id) AS cluster, coalesce(r.repetition, 1) AS repetition,
        coalesce(r.latency_ms, t.latency_ms) AS latency_ms,
-       coalesce(r.text, t.text) AS text, c.turns AS context, t.dialogue_id, t.position
+       coalesce(r.text, t.text) AS text, t.dialogue_id, t.position,
+       coalesce(c.turns[array_upper(c.turns, 1)],
+                (SELECT b.text FROM dialogues_turn AS b
+                  WHERE b.dialogue_id = t.dialogue_id AND b.position = t.position - 1), '') AS before
   FROM labels_item AS i
   LEFT JOIN responses_response AS r ON r.id = i.response_id
   LEFT JOIN responses_responserun AS run ON run.id = r.run_id
@@ -110,10 +113,7 @@ WITH votes AS (
            (array_agg(answer ORDER BY n DESC))[1] AS winner
       FROM votes GROUP BY item_id
 )
-SELECT i.key, i.system,
-       coalesce(i.context[array_upper(i.context, 1)],
-                (SELECT b.text FROM dialogues_turn AS b
-                  WHERE b.dialogue_id = i.dialogue_id AND b.position = i.position - 1), ''),
+SELECT i.key, i.system, i.before,
        coalesce(i.text, ''), coalesce(tally.votes, '{{}}'), coalesce(tally.raters, 0),
        round(100 * coalesce(tally.disagreement, 0))::integer, count(*) OVER ()
   FROM ({items}) AS i LEFT JOIN tally ON tally.item_id = i.id

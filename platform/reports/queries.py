@@ -13,10 +13,11 @@ from crowd.queries import progress
 from dialogues.models import Dialogue, Fault
 from evaluation.labels import AnyArray, FloatArray
 from evaluation.questions import QuestionSet
+from labels.item_queries import items_of
 from reports.course import READ_FOR_REPETITION, Course
 from reports.judged import Judged
 from reports.models import Report
-from studies.models import Study
+from studies.models import Study, Task
 
 
 class LabelledTurn(NamedTuple):
@@ -24,7 +25,7 @@ class LabelledTurn(NamedTuple):
 
     study: str
     bot: str
-    bot_version: str
+    bot_version: str | None
     dialogue: str
     dialogue_ending: str
     turn: int
@@ -63,13 +64,36 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
 """
 
 
+# The same of a judging study: `bot` is the system, `dialogue` a conversation or the key of a context, and
+# `turn` the position in the one or the repetition of the other.
+_JUDGMENTS = f"""
+SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.key), coalesce(d.ending, ''),
+       coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''), w.pseudonym,
+       (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
+       i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
+       coalesce(p.set_aside_at IS NOT NULL, false)
+  FROM ({items_of()}) AS i
+  JOIN labels_slot AS slot ON slot.item_id = i.id
+  JOIN labels_label AS l ON l.id = slot.label_id
+  JOIN studies_study AS s ON s.id = slot.study_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(i.dialogue_id, l.dialogue_id)
+  LEFT JOIN responses_response AS r ON r.id = l.response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
+  LEFT JOIN bots_botversion AS v ON v.id = coalesce(r.bot_version_id, t.bot_version_id)
+  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
+ ORDER BY i.id, l.id
+"""
+
+
 def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
-    """The study's labelled turns in batches, read through a server-side cursor: memory stays flat."""
+    """The study's labelled turns or judgments in batches, read through a server-side cursor: memory stays flat."""
     with transaction.atomic():
         connection.ensure_connection()
         with connection.connection.cursor(name="labelled_turns") as cursor:
             cursor.itersize = batch
-            cursor.execute(_LABELLED_TURNS, [study.pk])
+            cursor.execute(_JUDGMENTS if study.task == Task.JUDGING else _LABELLED_TURNS, [study.pk])
             while rows := cursor.fetchmany(batch):
                 yield [LabelledTurn(*row) for row in rows]
 

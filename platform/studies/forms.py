@@ -25,7 +25,9 @@ class StudyForm(forms.ModelForm[Study]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.instance.pk:
+        if not self.instance.pk:
+            self.initial.pop("languages", None)
+        else:
             latest = self.instance.consent_versions.last()
             self.initial["consent_text"] = latest.text if latest else ""
             self.initial["languages"] = ", ".join(self.instance.languages)

@@ -1,5 +1,6 @@
 """The report of a judging study against numbers worked out by hand."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -176,3 +177,15 @@ def test_a_report_without_judgments_says_so(
     computed(study)
 
     assert "No results yet." in sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+
+
+def test_judgments_are_exported_with_their_item(
+    judged: Study, rex: User, sign_in: Callable[[User], Client]
+) -> None:
+    lines = sign_in(rex).get(f"/studies/{judged.pk}/turns.jsonl").getvalue().decode().splitlines()  # type: ignore[attr-defined]
+
+    rows = [json.loads(line) for line in lines]
+    assert len(rows) == 12
+    of_c2 = [row for row in rows if row["bot"] == "Beta" and row["dialogue"] == "c2"]
+    assert [row["specific"] for row in of_c2] == [False, True, False]
+    assert {(row["context"], row["response"]) for row in of_c2} == {("Question 2?", "Beta answers c2.")}
