@@ -88,7 +88,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
 
 
 def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
-    """The study's labelled turns or judgments in batches, read through a server-side cursor: memory stays flat."""
+    """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat."""
     with transaction.atomic():
         connection.ensure_connection()
         with connection.connection.cursor(name="labelled_turns") as cursor:

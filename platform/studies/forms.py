@@ -4,8 +4,14 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from bots.models import Bot
-from studies.models import Study, StudyBot
+from evaluation.questions import QUESTION_SETS, Subject
+from studies.models import Study, StudyBot, Task
 from studies.services import PROTOCOL_FIELDS
+
+
+def _about_turns() -> list[tuple[str, str]]:
+    """The question sets that can be asked under a reply of a conversation."""
+    return [(s.key, s.title) for s in QUESTION_SETS.values() if Subject.TURN in s.subjects]
 
 
 class StudyForm(forms.ModelForm[Study]):
@@ -25,6 +31,8 @@ class StudyForm(forms.ModelForm[Study]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if "question_set" in self.fields and self.instance.task == Task.CONVERSATION:
+            self.fields["question_set"].choices = _about_turns()  # type: ignore[attr-defined]  # a choice
         if not self.instance.pk:
             self.initial.pop("languages", None)
         else:

@@ -339,6 +339,23 @@ def test_questions_that_do_not_fit_the_subject_are_refused(make_queue: MakeQueue
         subjects.add_dialogues(make_queue(), study, language="en")
 
 
+def test_whole_conversations_are_judged_with_questions_about_them(
+    make_queue: MakeQueue, study: Study
+) -> None:
+    finished(start_dialogue(study))
+    queue = make_queue(question_set="likert")
+    assert subjects.add_dialogues(queue, study, language="en").items == 1
+    desk = begin(queue)
+    (shown,) = judging.state(desk)["items"]
+
+    ratings = {"quality": 5, "fluency": 7, "diversity": 3, "relatedness": 4, "empathy": 2}
+    judging.judge(desk, key=UUID(shown["key"]), answers=ratings)
+
+    assert (shown["context"], shown["text"]) == (["Hi!", "Hello", "Go on."], None)
+    label = Label.objects.get()
+    assert (label.answers, label.dialogue) == (ratings, Dialogue.objects.get())
+
+
 def test_conversations_of_another_language_are_refused(make_queue: MakeQueue, study: Study) -> None:
     with pytest.raises(ValidationError, match="not a language of both studies"):
         subjects.add_turns(make_queue(languages=["zh"]), study, language="en")
