@@ -26,6 +26,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import psutil
+from load import cpu_seconds
 from turns import ROOT, Server, prepare_settings
 
 from project.embedded import PostgreSQL, Redis
@@ -130,7 +131,9 @@ def alternately(kinds: dict[str, Callable[[], None]], times: int) -> dict[str, l
     return took
 
 
-def on_sockets(server: Server, options: argparse.Namespace, *, per_second: float | None) -> Result:
+def on_sockets(
+    server: Server, watched: dict[str, int], options: argparse.Namespace, *, per_second: float | None
+) -> Result:
     """All raters together so many judgments a second; None: each the next as soon as the last is saved."""
     from crowd.models import Participation
     from crowd.sessions import COOKIE, signed
@@ -145,6 +148,7 @@ def on_sockets(server: Server, options: argparse.Namespace, *, per_second: float
     job = {
         "port": server.port, "sockets": sockets, "seconds": options.seconds, "warm_up": 1.0, "every": every,
     }  # fmt: skip
+    before = {name: cpu_seconds(pid) for name, pid in watched.items()}
     done = subprocess.run(
         [sys.executable, str(ROOT / "benchmarks" / "raters.py"), "sockets"],
         input=json.dumps(job), capture_output=True, text=True, check=False,
@@ -152,7 +156,12 @@ def on_sockets(server: Server, options: argparse.Namespace, *, per_second: float
     if done.returncode:
         raise SystemExit(f"The raters failed:\n{done.stderr}")
     seen: Result = json.loads(done.stdout)
-    return {"judged_per_s": round(seen["judged"] / options.seconds, 1), **seen}
+    judgments = max(1, seen["with_warm_up"])
+    used = {
+        f"{name}_cpu_us_per_judgment": round(1e6 * (cpu_seconds(pid) - before[name]) / judgments)
+        for name, pid in watched.items()
+    }
+    return {"judged_per_s": round(seen["judged"] / options.seconds, 1), **seen, **used}
 
 
 def counted(items: int) -> Result:
@@ -205,13 +214,15 @@ def measured(options: argparse.Namespace) -> Result:
         server = Server("turnwise", "benchmarks.unbounded:application", [], None)
         server.start()
         stack.callback(server.stop)
+        assert postgresql.process
+        watched = {"server": server.process.pid, "postgresql": postgresql.process}
         return {
             "one_rater": one_rater(options.items),
             f"{options.raters}_raters_closed_loop": [
-                on_sockets(server, options, per_second=None) for _ in range(options.repetitions)
+                on_sockets(server, watched, options, per_second=None) for _ in range(options.repetitions)
             ],
             f"{options.raters}_raters_by_the_clock": [
-                on_sockets(server, options, per_second=CLOCK) for _ in range(options.repetitions)
+                on_sockets(server, watched, options, per_second=CLOCK) for _ in range(options.repetitions)
             ],
             "exactly_five": counted(options.items),
             "server_memory_mb": server.memory_mb(),

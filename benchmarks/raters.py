@@ -69,6 +69,7 @@ async def judged_in_a_window(job: dict[str, Any]) -> dict[str, Any]:
             except (ConnectionError, TimeoutError) as error:
                 errors[str(error) or "no answer"] += 1
                 return
+            errors["none"] += 1
             if begin <= time.monotonic() < end:
                 took.append(time.monotonic() - began)
             due += every
@@ -76,7 +77,11 @@ async def judged_in_a_window(job: dict[str, Any]) -> dict[str, Any]:
     every, now = job["every"], time.monotonic()
     await asyncio.gather(*(work(rater, now + every * n / len(raters)) for n, rater in enumerate(raters)))
     idle = sum(not rater.items for rater in raters)
-    return {"judged": len(took), "ms": quantiles(took), "errors": dict(errors), "raters_without_items": idle}
+    everything = errors.pop("none", 0)
+    return {
+        "judged": len(took), "with_warm_up": everything, "ms": quantiles(took), "errors": dict(errors),
+        "raters_without_items": idle,
+    }  # fmt: skip
 
 
 def judge_through_the_service(study_id: int, raters: int, patience: float) -> None:

@@ -286,7 +286,7 @@ LIKERT = QuestionSet(
         _rating("empathy", "How empathic is it?", "Does it respond to feelings in a fitting way?"),
     ),
     source="Ghandeharioun et al. 2019, Approximating Interactive Human Evaluation with Self-Play, "
-    "arXiv:1906.09308, section 4",
+    "arXiv:1906.09308, section 4.2",
 )
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {s.key: s for s in (SSA, HUMAN_LIKENESS, LIKERT)}
