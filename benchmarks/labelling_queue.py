@@ -215,7 +215,7 @@ def measured(options: argparse.Namespace) -> Result:
         server.start()
         stack.callback(server.stop)
         assert postgresql.process
-        watched = {"server": server.process.pid, "postgresql": postgresql.process}
+        watched = {"server": server.process.pid, "postgresql": postgresql.process.pid}
         return {
             "one_rater": one_rater(options.items),
             f"{options.raters}_raters_closed_loop": [
