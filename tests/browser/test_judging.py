@@ -7,6 +7,7 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
+from accounts.models import User
 from labels.models import Label, Slot
 from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
@@ -16,6 +17,7 @@ from tests.conftest import MakeQueue
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 CRAMPED = (Path(__file__).parent / "cramped.js").read_text()
+PASSWORD = "a long hedgehog lamp"
 SIZES = {"desktop": {"width": 1280, "height": 800}, "phone": {"width": 320, "height": 568}}
 
 
@@ -230,3 +232,26 @@ async def test_a_worker_chooses_the_language_of_a_study_with_several(rita: Visit
 
     await expect(page.locator("#turns")).to_have_attribute("lang", "en")
     await expect(page.locator("#judged")).to_have_attribute("dir", "auto")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_researchers_pages_have_no_flaws(visit: Visit, queue: Study, rex: User, size: str) -> None:
+    visitor = await visit(viewport=SIZES[size])
+    await sync_to_async(give_password)(rex)
+    await visitor.go("/sign-in/")
+    await visitor.page.get_by_label("Username").fill("rex")
+    await visitor.page.get_by_label("Password").fill(PASSWORD)
+    await visitor.page.get_by_role("button", name="Sign in").click()
+    await visitor.page.wait_for_url("**/studies/")
+    item = await queue.items.afirst()
+    assert item
+    for path in ("", "queue/", "items/", f"items/{item.key}/", "report/", "edit/"):
+        await visitor.go(f"/studies/{queue.pk}/{path}")
+        assert await visitor.flaws() == [], path
+        too_wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert await visitor.page.evaluate(too_wide) == 0, path
+
+
+def give_password(user: User) -> None:
+    user.set_password(PASSWORD)
+    user.save()

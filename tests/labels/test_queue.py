@@ -401,3 +401,15 @@ def test_database_refuses_the_same_item_twice_in_a_batch(make_queue: MakeQueue) 
 
     with pytest.raises(IntegrityError, match="slot_once_per_batch"):
         Slot.objects.filter(key=held(desk)[0]).update(batch=desk.batch_id, number=F("number"))
+
+
+def test_what_a_withdrawn_worker_judged_goes_back_to_the_pool(make_queue: MakeQueue) -> None:
+    study = make_queue(2, raters=1)
+    desk = begin(study)
+    judge(desk, held(desk)[0])
+
+    Participation.objects.get(pk=desk.participation_id).worker.delete()
+    expire(study)
+
+    assert not Label.objects.exists()
+    assert len(judge_all(begin(study))) == 2
