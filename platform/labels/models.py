@@ -163,6 +163,8 @@ class Slot(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=("study", "language", "key"), condition=Q(label=None), name="slot_open"),
+            # Without it the few slots that a batch holds would be looked for among all open ones.
+            models.Index(fields=("batch",), condition=Q(label=None, batch__isnull=False), name="slot_held"),
         )
         constraints = (
             models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),

@@ -484,6 +484,14 @@ class Migration(migrations.Migration):
                 condition=models.Q(("label", None)), fields=["study", "language", "key"], name="slot_open"
             ),
         ),
+        migrations.AddIndex(
+            model_name="slot",
+            index=models.Index(
+                condition=models.Q(("batch__isnull", False), ("label", None)),
+                fields=["batch"],
+                name="slot_held",
+            ),
+        ),
         migrations.AddConstraint(
             model_name="slot",
             constraint=models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),
