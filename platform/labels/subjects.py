@@ -3,13 +3,11 @@
 Adding the same again adds only what is new, so that a study can grow with its runs.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
-from dialogues.models import Dialogue
 from evaluation.questions import Subject, question_set
 from labels.judging import plan_of
 from labels.models import JudgingPlan
@@ -121,26 +119,24 @@ def save_plan(plan: JudgingPlan) -> JudgingPlan:
     """Store the plan and give every item its slots. Labels beyond a smaller number of raters stay."""
     plan.full_clean()
     plan.save()
+    _lock_plan(plan.study)
     _run(_SHRINK, study=plan.study_id, raters=plan.raters_per_item)
     _run(_FILL, study=plan.study_id, raters=plan.raters_per_item)
     results_changed(plan.study_id)
     return plan
 
 
-def finished_dialogues(source: Study) -> int:
-    finished = Dialogue.objects.filter(study=source, ended_at__isnull=False)
-    return finished.exclude(ending=Dialogue.Ending.BOT_FAILED).count()
-
-
-ADD: dict[Subject, Callable[..., Added]] = {Subject.TURN: add_turns, Subject.DIALOGUE: add_dialogues}
-
-
 def _insert(study: Study, statement: str, **values: Any) -> int:
-    raters = plan_of(study).raters_per_item
+    raters = _lock_plan(study).raters_per_item
     added = _run(statement, study=study.pk, **values)
     _run(_FILL, study=study.pk, raters=raters)
     results_changed(study.pk)
     return added
+
+
+def _lock_plan(study: Study) -> JudgingPlan:
+    """The study's plan, locked: who adds at the same time waits, and adds only what is then missing."""
+    return JudgingPlan.objects.select_for_update().get(pk=plan_of(study).pk)
 
 
 def _run(statement: str, **values: Any) -> int:

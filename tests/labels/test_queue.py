@@ -1,10 +1,12 @@
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.db.models import Count, F
 from django.utils import timezone
 
@@ -413,3 +415,24 @@ def test_what_a_withdrawn_worker_judged_goes_back_to_the_pool(make_queue: MakeQu
 
     assert not Label.objects.exists()
     assert len(judge_all(begin(study))) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_add_at_the_same_time_add_everything_once(
+    make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    queue, run = make_queue(raters=3), make_run(make_contexts(20), "Alpha")
+    together = threading.Barrier(4)
+
+    def add() -> int:
+        try:
+            together.wait(timeout=10)
+            return subjects.add_responses(queue, run).items
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as people:
+        added = [each.result() for each in [people.submit(add) for _ in range(4)]]
+
+    assert sum(added) == 20
+    assert Slot.objects.filter(study=queue).count() == 60
