@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from crowd import services as crowd
 from evaluation.questions import Question, Subject, question_set
 from labels import item_queries, subjects
 from labels.forms import ConversationsForm, PlanForm, ResponsesForm, subjects_of
@@ -157,9 +158,12 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         key=key,
     )
     questions = question_set(study.question_set).questions
+    raters = study.participations.exclude(set_aside_reason="")
+    reasons = dict(raters.values_list("worker", "set_aside_reason"))
     answers = [
         {
             "rater": label.rater.pseudonym,
+            "set_aside": reasons.get(label.rater_id, ""),
             "at": label.changed_at,
             "changes": label.changes,
             "answers": [
@@ -177,6 +181,20 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "labels": answers,
     }
     return render(request, "labels/item.html", context)
+
+
+@require_POST
+@login_required
+def set_aside(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
+    """Set a rater of this item aside for the reason given; no reason takes it back."""
+    study = _judging_study(request, pk)
+    found = get_object_or_404(study.items, key=key)
+    participation = get_object_or_404(
+        study.participations, worker__pseudonym=request.POST.get("rater", "")[:20]
+    )
+    assert request.user.is_authenticated
+    crowd.set_aside(participation.pk, reason=request.POST.get("reason", ""), by=request.user)
+    return redirect("labels:item", pk=pk, key=found.key)
 
 
 def _judging_study(request: HttpRequest, pk: int) -> Study:

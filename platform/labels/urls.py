@@ -12,6 +12,7 @@ urlpatterns = [
     path("studies/<int:pk>/queue/add/", item_views.add, name="add"),
     path("studies/<int:pk>/items/", item_views.items, name="items"),
     path("studies/<int:pk>/items/<uuid:key>/", item_views.item, name="item"),
+    path("studies/<int:pk>/items/<uuid:key>/set-aside/", item_views.set_aside, name="set_aside_rater"),
     path("dialogues/<uuid:public_id>/", views.transcript, name="transcript"),
     path("dialogues/<uuid:public_id>/set-aside/", views.set_aside, name="set_aside"),
 ]

@@ -165,6 +165,21 @@ def test_every_item_has_a_page_with_its_votes(judged: Study, rex: User, sign_in:
     assert page.count("<td>No</td>") == 2  # the third rater: neither sensible nor specific
 
 
+def test_a_rater_is_set_aside_for_a_reason_and_taken_back(judged: Study, rex: User, sign_in: SignIn) -> None:
+    browser, item = sign_in(rex), judged.items.get(response__context__key="c1")
+    rater = judged.participations.order_by("pk").first()
+    assert rater
+    address = f"/studies/{judged.pk}/items/{item.key}/"
+    sent = {"rater": rater.worker.pseudonym, "reason": "Too fast"}
+
+    assert "set aside: Too fast" in browser.post(f"{address}set-aside/", sent, follow=True).content.decode()
+    assert (
+        "set aside:"
+        not in browser.post(f"{address}set-aside/", sent | {"reason": ""}, follow=True).content.decode()
+    )
+    assert browser.post(f"{address}set-aside/", {"rater": "nobody"}).status_code == 404
+
+
 @pytest.mark.parametrize("query", ["?question=none&majority=%27&system=%00&page=-1", "?page=999999999999"])
 def test_a_strange_query_is_no_error(judged: Study, rex: User, sign_in: SignIn, query: str) -> None:
     assert sign_in(rex).get(f"/studies/{judged.pk}/items/{query}").status_code == 200
