@@ -136,13 +136,18 @@ def _number(text: str) -> int:
     return min(int(text), 1_000_000) if text.isdecimal() and 0 < len(text) < 8 and int(text) else 1
 
 
+def _text(sent: str) -> str:
+    """What was sent, bounded and without the character that no database can hold."""
+    return sent[:500].replace("\x00", "")
+
+
 def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
     """What the query string asks for; what is unknown there counts as not given."""
     asked = next((q for q in questions if q.key == request.GET.get("question")), questions[0])
     majority = request.GET.get("majority", "")
     return Filter(
         question=asked.key,
-        system=request.GET.get("system", "")[:500].replace("\x00", ""),
+        system=_text(request.GET.get("system", "")),
         majority=majority if majority in item_queries.captions_of(asked) else "",
         split=request.GET.get("split") == "1",
     )
@@ -189,11 +194,10 @@ def set_aside(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """Set a rater of this item aside for the reason given; no reason takes it back."""
     study = _judging_study(request, pk)
     found = get_object_or_404(study.items, key=key)
-    participation = get_object_or_404(
-        study.participations, worker__pseudonym=request.POST.get("rater", "")[:20]
-    )
+    rater, reason = (_text(request.POST.get(name, "")) for name in ("rater", "reason"))
+    participation = get_object_or_404(study.participations, worker__pseudonym=rater)
     assert request.user.is_authenticated
-    crowd.set_aside(participation.pk, reason=request.POST.get("reason", ""), by=request.user)
+    crowd.set_aside(participation.pk, reason=reason, by=request.user)
     return redirect("labels:item", pk=pk, key=found.key)
 
 

@@ -177,7 +177,7 @@ def test_a_rater_is_set_aside_for_a_reason_and_taken_back(judged: Study, rex: Us
         "set aside:"
         not in browser.post(f"{address}set-aside/", sent | {"reason": ""}, follow=True).content.decode()
     )
-    assert browser.post(f"{address}set-aside/", {"rater": "nobody"}).status_code == 404
+    assert browser.post(f"{address}set-aside/", {"rater": "nobody\x00"}).status_code == 404
 
 
 @pytest.mark.parametrize("query", ["?question=none&majority=%27&system=%00&page=-1", "?page=999999999999"])
