@@ -1,4 +1,4 @@
-"""The product for `turns.py`, without its bound on the frames of one connection.
+"""The product for `turns.py` and `labelling_queue.py`, without its bound on the frames of one connection.
 
 A person sends a few frames a second and the product ends a connection that sends more. With one
 chatter in a closed loop that bound would be all that is measured.
@@ -7,5 +7,7 @@ chatter in a closed loop that bound would be all that is measured.
 from project.asgi import application as application  # first: it sets Django up
 
 from dialogues import consumers  # isort: skip
+from labels import judging_consumer  # isort: skip
 
 consumers.BURST = 1_000_000_000
+judging_consumer.BURST = 1_000_000_000

@@ -263,7 +263,33 @@ HUMAN_LIKENESS = QuestionSet(
     source="Adiwardana et al. 2020, arXiv:2001.09977, Figures 2, 9 and 10",
 )
 
-QUESTION_SETS: Mapping[str, QuestionSet] = {s.key: s for s in (SSA, HUMAN_LIKENESS)}
+SEVEN_POINTS = (
+    Choice(1, "1", "lowest"),
+    *(Choice(point, str(point)) for point in range(2, 7)),
+    Choice(7, "7", "highest"),
+)
+
+
+def _rating(key: str, wording: str, help_text: str) -> Question:
+    return Question(key=key, wording=wording, help=help_text, level=Level.ORDINAL, choices=SEVEN_POINTS)
+
+
+LIKERT = QuestionSet(
+    key="likert",
+    title="Five ratings of a whole conversation, 1 to 7",
+    subjects=frozenset({Subject.DIALOGUE}),
+    questions=(
+        _rating("quality", "How good is the conversation as a whole?", "Your overall impression."),
+        _rating("fluency", "How fluent is it?", "Is it well formed, and easy to read?"),
+        _rating("diversity", "How varied is it?", "Does it say new things, or repeat itself?"),
+        _rating("relatedness", "How related are the answers?", "Do they take up what was said before?"),
+        _rating("empathy", "How empathic is it?", "Does it respond to feelings in a fitting way?"),
+    ),
+    source="Ghandeharioun et al. 2019, Approximating Interactive Human Evaluation with Self-Play, "
+    "arXiv:1906.09308, section 4.2",
+)
+
+QUESTION_SETS: Mapping[str, QuestionSet] = {s.key: s for s in (SSA, HUMAN_LIKENESS, LIKERT)}
 
 
 def question_set(key: str) -> QuestionSet:

@@ -10,19 +10,24 @@ from channels.routing import URLRouter
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 from accounts.models import User
 from bots import host
 from bots.models import Bot
 from bots.services import register_bot
+from contexts.models import Context, ContextSet, ContextSetVersion
 from crowd.models import Participation, Worker
 from crowd.services import PanelId, assign, consent
 from crowd.sessions import COOKIE, signed
 from dialogues import batches, database
 from dialogues.models import Dialogue
 from dialogues.services import begin
+from labels import subjects
+from labels.models import JudgingPlan
 from project.routing import websocket_urlpatterns
+from responses.models import Response, ResponseRun, Source
 from studies.models import Study
 from studies.services import save_study, set_state
 
@@ -135,6 +140,70 @@ def dialogue(study: Study) -> Dialogue:
 @pytest.fixture
 def bot(study: Study) -> Bot:
     return study.study_bots.get().bot
+
+
+# --- things to judge: responses of systems to contexts, and studies that ask about them ------------
+
+MakeContexts = Callable[..., ContextSetVersion]
+MakeRun = Callable[..., ResponseRun]
+MakeQueue = Callable[..., Study]
+
+
+@pytest.fixture
+def make_contexts(rex: User) -> MakeContexts:
+    def make(number: int, *, language: str = "en") -> ContextSetVersion:
+        of = ContextSet.objects.create(name=uuid4().hex[:12], title="Small set", licence="CC0", owner=rex)
+        version = ContextSetVersion.objects.create(
+            context_set=of, number=1, content_hash=uuid4().hex, size=number
+        )
+        Context.objects.bulk_create(
+            Context(version=version, position=n, key=f"c{n}", turns=[f"Question {n}?"], language=language)
+            for n in range(1, number + 1)
+        )
+        return version
+
+    return make
+
+
+@pytest.fixture
+def make_run(rex: User) -> MakeRun:
+    """A system's responses to every context of a version."""
+
+    def make(version: ContextSetVersion, system: str, *, repetitions: int = 1) -> ResponseRun:
+        run = ResponseRun.objects.create(
+            context_version=version, source=Source.FILE, system=system, owner=rex,
+            repetitions=repetitions, state=ResponseRun.State.DONE,
+        )  # fmt: skip
+        Response.objects.bulk_create(
+            Response(
+                run=run, context=context, repetition=repetition, created_at=timezone.now(),
+                text=f"{system} answers {context.key}.",
+            )
+            for context in version.contexts.all()
+            for repetition in range(1, repetitions + 1)
+        )  # fmt: skip
+        return run
+
+    return make
+
+
+@pytest.fixture
+def make_queue(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> MakeQueue:
+    """An open judging study with the responses of "Alpha" to as many contexts as items are wanted."""
+
+    def make(
+        items: int = 0, *, raters: int = 5, batch: int = 50, lease: int = 600, **fields: object
+    ) -> Study:
+        system = fields.pop("system", "Alpha")
+        study = Study(**{"title": "Judge responses", "languages": ["en"], "task": "judging"} | fields)
+        save_study(study, owner=rex, consent_text="You judge responses.", targets={})
+        plan = JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, lease_seconds=lease)
+        subjects.save_plan(plan)
+        if items:
+            subjects.add_responses(study, make_run(make_contexts(items), system))
+        return set_state(study.pk, Study.State.OPEN)
+
+    return make
 
 
 # --- sockets -------------------------------------------------------------------------------------

@@ -14,15 +14,18 @@ from evaluation.questions import Level, QuestionSet
 from evaluation.report.judged import Judged
 
 
-def comparisons(questions: QuestionSet, judged: Judged, rng: Generator) -> list[dict[str, Any]]:
+def comparisons(
+    questions: QuestionSet, judged: Judged, rng: Generator, *, paired: bool = False
+) -> list[dict[str, Any]]:
     """Every two bots compared by SSA, or by the share of yes to the first binary question.
 
-    The widest difference comes first. None for fewer than two bots, or where no question is binary.
+    The widest difference comes first. `paired`: SSA is compared on the contexts that both have answered.
+    None for fewer than two bots, or where no question is binary.
     """
     if not len(judged):
         return []
     if questions.key == "ssa":
-        found = compare_all(judged.labels, rng)
+        found = compare_all(judged.labels, rng, paired=paired)
     else:
         binary = [question.key for question in questions.questions if question.level is Level.BINARY]
         found = _of_question(judged, binary[0], rng) if binary else []

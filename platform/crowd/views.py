@@ -42,7 +42,7 @@ GO_ON = {
 
 INSTRUCTIONS = {
     Task.CONVERSATION: "crowd/instructions.html",
-    Task.JUDGING: "crowd/instructions.html",
+    Task.JUDGING: "labels/instructions.html",
     Task.WRITING: "responses/instructions.html",
 }
 

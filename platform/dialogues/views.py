@@ -43,13 +43,13 @@ def _page_settings(dialogue: Dialogue, study: Study) -> dict[str, object]:
     return {
         "socket": f"/ws/dialogues/{dialogue.public_id}/",
         "dialogue": str(dialogue.public_id),
-        "questions": [_asked(question) for question in question_set(dialogue.question_set).questions],
+        "questions": [asked(question) for question in question_set(dialogue.question_set).questions],
         "max_chars": MAX_TEXT,
         "thanks": reverse("crowd:thanks", args=[study.code]),
     }
 
 
-def _asked(question: Question) -> dict[str, object]:
+def asked(question: Question) -> dict[str, object]:
     condition = question.asked_if
     return {
         "key": question.key,

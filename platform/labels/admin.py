@@ -7,9 +7,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from typing_extensions import override
 
+from accounts.view_only import ViewOnly
 from evaluation.questions import AnswersError, question_set
 from labels import services
-from labels.models import Label
+from labels.models import Batch, Item, JudgingPlan, Label, Slot
 
 
 class LabelForm(forms.ModelForm[Label]):
@@ -24,9 +25,10 @@ class LabelForm(forms.ModelForm[Label]):
 @admin.register(Label)
 class LabelAdmin(admin.ModelAdmin[Label]):
     form = LabelForm
-    list_display = ("turn", "rater", "question_set", "answers", "changed_at")
+    list_display = ("__str__", "rater", "question_set", "answers", "changed_at")
     list_filter = ("question_set",)
-    readonly_fields = ("turn", "rater", "question_set", "created_at", "changed_at", "changes")
+    readonly_fields = ("turn", "response", "dialogue", "rater", "question_set", "created_at", "changed_at",
+                       "changes")  # fmt: skip
 
     @override
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -44,3 +46,26 @@ class LabelAdmin(admin.ModelAdmin[Label]):
     @override
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Label]) -> None:
         services.delete(queryset)
+
+
+@admin.register(JudgingPlan)
+class JudgingPlanAdmin(admin.ModelAdmin[JudgingPlan]):
+    list_display = ("study", "raters_per_item", "batch_size", "lease_seconds")
+
+
+@admin.register(Item)
+class ItemAdmin(ViewOnly, admin.ModelAdmin[Item]):
+    list_display = ("key", "study", "language")
+    raw_id_fields = ("turn", "response", "dialogue")
+
+
+@admin.register(Batch)
+class BatchAdmin(ViewOnly, admin.ModelAdmin[Batch]):
+    list_display = ("public_id", "study", "worker", "done", "size")
+    raw_id_fields = ("assignment", "worker")
+
+
+@admin.register(Slot)
+class SlotAdmin(ViewOnly, admin.ModelAdmin[Slot]):
+    list_display = ("item", "number", "batch", "leased_until", "label")
+    raw_id_fields = ("item", "batch", "label")

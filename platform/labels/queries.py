@@ -1,12 +1,13 @@
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Count, Prefetch, QuerySet
 
 from accounts.access import visible_to
 from accounts.models import User
 from dialogues.models import Dialogue, Turn
 from dialogues.place import Place
 from evaluation.questions import Answer
-from labels.models import Label
+from labels.models import Label, Slot
+from studies.models import Study
 
 
 def own_labels(place: Place) -> dict[str, dict[str, Answer]]:
@@ -22,6 +23,13 @@ def dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
     return visible_to(user, Dialogue.objects.all(), owner="study__owner")
 
 
+def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
+    """Of each judging study, by its key: judgments given, and how many all its items want."""
+    counts = Slot.objects.filter(study__in=studies).values_list("study").order_by()
+    found = counts.annotate(judged=Count("label"), wanted=Count("pk"))
+    return {study: (judged, wanted) for study, judged, wanted in found}
+
+
 def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:
-    labels = Label.objects.select_related("rater").order_by("pk")
+    labels = Label.objects.select_related("rater", "slot").order_by("pk")
     return dialogue.turn_set.order_by("position").prefetch_related(Prefetch("labels", queryset=labels))

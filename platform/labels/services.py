@@ -76,22 +76,30 @@ def amend(label_id: int, *, answers: Mapping[str, object]) -> None:
     Raises:
         AnswersError: the answers do not fit the label's question set; nothing was saved.
     """
-    label = Label.objects.select_for_update(of=("self",)).select_related("turn__dialogue").get(pk=label_id)
+    labels = Label.objects.select_for_update(of=("self",)).select_related("turn__dialogue", "slot")
+    label = labels.get(pk=label_id)
     label.answers = question_set(label.question_set).check(answers)
     label.changed_at, label.changes = timezone.now(), F("changes") + 1
     label.save(update_fields=["answers", "changed_at", "changes"])
-    results_changed(label.turn.dialogue.study_id)
+    if hasattr(label, "slot"):
+        results_changed(label.slot.study_id)
+    elif label.turn:
+        results_changed(label.turn.dialogue.study_id)
 
 
 @transaction.atomic
 def delete(labels: QuerySet[Label]) -> None:
-    """Delete labels; the studies' reports follow. In conversations under way the turns wait for one again."""
-    gone = list(labels.select_related("turn"))
-    dialogues = Dialogue.objects.select_for_update().order_by("pk")
+    """Delete labels; the studies' reports follow.
+
+    In conversations under way the turns wait for a label again, in judging studies the items do.
+    """
+    gone = list(labels.select_related("turn", "slot"))
+    studies = {label.slot.study_id for label in gone if hasattr(label, "slot")}
     positions: dict[int, set[int]] = {}
     for label in gone:
-        positions.setdefault(label.turn.dialogue_id, set()).add(label.turn.position)
-    studies = set()
+        if label.turn and not hasattr(label, "slot"):
+            positions.setdefault(label.turn.dialogue_id, set()).add(label.turn.position)
+    dialogues = Dialogue.objects.select_for_update().order_by("pk")
     for dialogue in dialogues.filter(pk__in=positions):
         studies.add(dialogue.study_id)
         if dialogue.ended_at is None:

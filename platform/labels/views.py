@@ -12,6 +12,7 @@ from crowd import services as crowd
 from dialogues.models import Dialogue, Participant, Turn
 from evaluation.questions import Answer, question_set
 from labels.queries import dialogues_of, turns_with_labels
+from labels.readers import parties, tally, turns_of_both
 from studies.queries import studies_of
 
 PER_PAGE = 50
@@ -55,6 +56,24 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     return render(request, "labels/transcript.html", context)
 
 
+@require_GET
+@login_required
+def readers(request: HttpRequest, pk: int) -> HttpResponse:
+    """Labels of the chatters beside those of readers, who judged the same turns in another study."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    questions = question_set(study.question_set).questions
+    turns = turns_of_both(study)
+    page = Paginator(turns, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
+        "questions": questions,
+        "parties": parties(turns) if study.question_set == "ssa" else [],
+        "page": page,
+        "rows": [{"turn": turn, "verdicts": turn.verdicts(questions)} for turn in page],
+    }
+    return render(request, "labels/readers.html", context)
+
+
 @require_POST
 @login_required
 def set_aside(request: HttpRequest, public_id: UUID) -> HttpResponse:
@@ -72,6 +91,11 @@ def set_aside(request: HttpRequest, public_id: UUID) -> HttpResponse:
 def _shown(dialogue: Dialogue, turn: Turn, speaker: Participant, faults: list[str]) -> dict[str, object]:
     labels = list(turn.labels.all())
     is_live = dialogue.origin == Dialogue.Origin.LIVE
+    own = [label for label in labels if not hasattr(label, "slot")]
+    by_set: dict[str, list[dict[str, Answer]]] = {}
+    for label in labels:
+        if hasattr(label, "slot"):
+            by_set.setdefault(label.question_set, []).append(label.answers)
     return {
         "position": turn.position,
         "speaker": "bot" if speaker.bot else "human",
@@ -79,7 +103,8 @@ def _shown(dialogue: Dialogue, turn: Turn, speaker: Participant, faults: list[st
         "text": turn.text,
         "counted": turn.position >= dialogue.opening_turns,
         "latency_ms": turn.latency_ms,
-        "answers": _in_words(dialogue.question_set, labels[0].answers) if labels else None,
+        "answers": _in_words(dialogue.question_set, own[0].answers) if own else None,
+        "readers": [row for questions, answers in by_set.items() for row in tally(questions, answers)],
         "faults": faults,
     }
 

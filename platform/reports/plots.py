@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.palettes import PAGE, Palette
-from reports.references import PAPER_INTERACTIVE, Reference
+from reports.references import PAPER_INTERACTIVE, PAPER_STATIC, Reference
 from reports.theme import as_pdf, for_page
 
 Result: TypeAlias = Mapping[str, Any]
@@ -25,7 +25,7 @@ def svgs(result: Result) -> dict[str, str]:
         return {
             name: for_page(_drawn(name, result, PAGE), name, describe(result))
             for name, (_, describe) in _CHARTS.items()
-            if name != "plane" or _is_ssa(result)
+            if (name != "plane" or _is_ssa(result)) and (name != "by-reply" or result["by_reply"])
         }
 
 
@@ -36,8 +36,8 @@ def pdf(name: str, result: Result, palette: Palette) -> bytes:
 
 
 def _drawn(name: str, result: Result, palette: Palette) -> Figure:
-    references = PAPER_INTERACTIVE if _is_ssa(result) else ()
-    return _CHARTS[name][0](result, references, palette)
+    published = PAPER_STATIC if result.get("task") == "judging" else PAPER_INTERACTIVE
+    return _CHARTS[name][0](result, published if _is_ssa(result) else (), palette)
 
 
 def _shares(result: Result) -> list[tuple[int, str]]:

@@ -20,8 +20,9 @@ from evaluation.report.course import READ_FOR_REPETITION, Course
 from evaluation.report.figures import scored
 from evaluation.report.judged import Judged
 from evaluation.report.study import StudyData
+from labels.item_queries import items_of
 from reports.models import Report
-from studies.models import Speaker, Study
+from studies.models import Speaker, Study, Task
 
 
 class LabelledTurn(NamedTuple):
@@ -29,7 +30,7 @@ class LabelledTurn(NamedTuple):
 
     study: str
     bot: str
-    bot_version: str
+    bot_version: str | None
     dialogue: str
     dialogue_ending: str
     turn: int
@@ -46,6 +47,7 @@ class LabelledTurn(NamedTuple):
     origin: str
 
 
+# What readers say of the same turns in a judging study belongs to that study (labels_slot).
 # The speaker of the turn before a reply is its partner; together they say what was judged.
 _LABELLED_TURNS = """
 SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.position,
@@ -63,17 +65,41 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
   JOIN bots_bot AS b ON b.id = v.bot_id
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id
  WHERE d.study_id = %s
+   AND NOT EXISTS (SELECT FROM labels_slot AS slot WHERE slot.label_id = l.id)
  ORDER BY d.id, t.position, l.id
 """
 
 
+# The same of a judging study: `bot` is the system, `dialogue` a conversation or the key of a context, and
+# `turn` the position in the one or the repetition of the other.
+_JUDGMENTS = f"""
+SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.key), coalesce(d.ending, ''),
+       coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''), w.pseudonym,
+       (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
+       i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
+       coalesce(p.set_aside_at IS NOT NULL, false)
+  FROM ({items_of()}) AS i
+  JOIN labels_slot AS slot ON slot.item_id = i.id
+  JOIN labels_label AS l ON l.id = slot.label_id
+  JOIN studies_study AS s ON s.id = slot.study_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(i.dialogue_id, l.dialogue_id)
+  LEFT JOIN responses_response AS r ON r.id = l.response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
+  LEFT JOIN bots_botversion AS v ON v.id = coalesce(r.bot_version_id, t.bot_version_id)
+  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
+ ORDER BY i.id, l.id
+"""
+
+
 def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
-    """The study's labelled turns in batches, read through a server-side cursor: memory stays flat."""
+    """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat."""
     with transaction.atomic():
         connection.ensure_connection()
         with connection.connection.cursor(name="labelled_turns") as cursor:
             cursor.itersize = batch
-            cursor.execute(_LABELLED_TURNS, [study.pk])
+            cursor.execute(_JUDGMENTS if study.task == Task.JUDGING else _LABELLED_TURNS, [study.pk])
             while rows := cursor.fetchmany(batch):
                 yield [LabelledTurn(*row) for row in rows]
 
@@ -97,6 +123,7 @@ SELECT v.bot_id, t.dialogue_id,
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
  WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
+   AND NOT EXISTS (SELECT FROM labels_slot AS s WHERE s.label_id = l.id)
 """
 # Booleans have no cast to numbers in one step; jsonb has.
 _ANSWER = ", CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE (l.answers->>%s)::float8 END"

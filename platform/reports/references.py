@@ -17,6 +17,15 @@ class Reference:
     ssa: int
 
 
+# Responses to fixed contexts, five raters each.
+PAPER_STATIC = (
+    Reference("Human", 94, 69, 82),
+    Reference("Meena (full)", 86, 70, 78),
+    Reference("Meena (base)", 81, 63, 72),
+    Reference("DialoGPT", 62, 39, 51),
+    Reference("Cleverbot", 59, 28, 44),
+    Reference("GenericBot", 70, 0, 35),
+)
 PAPER_INTERACTIVE = (
     Reference("Human", 97, 75, 86),
     Reference("Meena (full)", 87, 70, 79),

@@ -23,13 +23,14 @@ from bots import drift
 from bots.models import Bot
 from crowd.queries import finished_and_wanted, progress
 from dialogues.queries import from_elsewhere
+from labels.queries import judged_and_wanted
 from reports import apart, exports, pdf, queries, services, tasks
 from reports.models import Chart
 from reports.palettes import PALETTES, standalone
-from reports.references import PAPER_INTERACTIVE
+from reports.references import PAPER_INTERACTIVE, PAPER_STATIC, Reference
 from reports.rehearsal.services import delete_rehearsal as delete_with_all
 from responses.queries import written_and_wanted
-from studies.models import Study
+from studies.models import Study, Task
 from studies.queries import real_studies_of, studies_of
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ T = TypeVar("T", str, bytes)
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
     found = real_studies_of(request.user)
-    numbers = finished_and_wanted(found) | written_and_wanted(found)
+    numbers = finished_and_wanted(found) | written_and_wanted(found) | judged_and_wanted(found)
     shown = []
     for study in found.select_related("owner"):
         finished, target = numbers.get(study.pk, (0, 0))
@@ -78,9 +79,17 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "progress": progress(study),
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
         "from_elsewhere": from_elsewhere(study),
-        "references": PAPER_INTERACTIVE if study.question_set == "ssa" else (),
+        "references": references_of(study),
     }
-    return render(request, "reports/study.html", context)
+    template = "reports/judging.html" if study.task == Task.JUDGING else "reports/study.html"
+    return render(request, template, context)
+
+
+def references_of(study: Study) -> tuple[Reference, ...]:
+    """Published results that the study's own can be seen beside."""
+    if study.question_set != "ssa":
+        return ()
+    return PAPER_STATIC if study.task == Task.JUDGING else PAPER_INTERACTIVE
 
 
 @require_GET

@@ -6,8 +6,14 @@ from django.core.exceptions import ValidationError
 from accounts.models import User
 from bots.models import Bot
 from contexts.queries import versions_of
+from evaluation.questions import QUESTION_SETS, Subject
 from studies.models import Study, StudyBot, Task, WritingPlan
 from studies.services import PROTOCOL_FIELDS
+
+
+def _about_turns() -> list[tuple[str, str]]:
+    """The question sets that can be asked under a reply of a conversation."""
+    return [(s.key, s.title) for s in QUESTION_SETS.values() if Subject.TURN in s.subjects]
 
 
 class StudyForm(forms.ModelForm[Study]):
@@ -27,7 +33,11 @@ class StudyForm(forms.ModelForm[Study]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.instance.pk:
+        if "question_set" in self.fields and self.instance.task == Task.CONVERSATION:
+            self.fields["question_set"].choices = _about_turns()  # type: ignore[attr-defined]  # a choice
+        if not self.instance.pk:
+            self.initial.pop("languages", None)
+        else:
             latest = self.instance.consent_versions.last()
             self.initial["consent_text"] = latest.text if latest else ""
             self.initial["languages"] = ", ".join(self.instance.languages)
@@ -71,6 +81,17 @@ class WritingPlanForm(forms.ModelForm[WritingPlan]):
         field.empty_label = None
         for field in self.fields.values():
             field.disabled = bool(study and study.state != Study.State.DRAFT)
+
+
+class JudgingStudyForm(StudyForm):
+    """Everything about a study whose workers judge, but what they judge."""
+
+    class Meta:
+        model = Study
+        fields = (
+            "title", "languages", "question_set", "instructions", "pay_amount", "pay_currency",
+            "expected_minutes",
+        )  # fmt: skip
 
 
 class TargetForm(forms.Form):

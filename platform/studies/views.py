@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -8,7 +9,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from studies import services
-from studies.forms import StudyForm, WritingPlanForm, WritingStudyForm, chosen_targets, target_formset
+from studies.forms import (
+    JudgingStudyForm,
+    StudyForm,
+    WritingPlanForm,
+    WritingStudyForm,
+    chosen_targets,
+    target_formset,
+)
 from studies.models import Study, Task
 from studies.queries import studies_of
 
@@ -20,15 +28,18 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_required
 def new(request: HttpRequest) -> HttpResponse:
     """A new study; its task is in the address."""
-    if request.GET.get("task") == Task.WRITING:
-        return _writing_form(request, None)
-    return _form(request, None)
+    return _form_of(request.GET.get("task", ""))(request, None)
 
 
 @login_required
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    return _writing_form(request, study) if study.task == Task.WRITING else _form(request, study)
+    return _form_of(study.task)(request, study)
+
+
+def _form_of(task: str) -> Callable[[HttpRequest, Study | None], HttpResponse]:
+    forms = {Task.WRITING.value: _writing_form, Task.JUDGING.value: _judging_form}
+    return forms.get(task, _form)
 
 
 def _form(request: HttpRequest, study: Study | None) -> HttpResponse:
@@ -49,6 +60,15 @@ def _writing_form(request: HttpRequest, study: Study | None) -> HttpResponse:
         saved = _saved(request, form, targets={}, writing=plan_form.save(commit=False))
     shown = {"form": form, "plan_form": plan_form, "study": study}
     return redirect(saved) if saved else _shown(request, "studies/writing_form.html", shown)
+
+
+def _judging_form(request: HttpRequest, study: Study | None) -> HttpResponse:
+    form = JudgingStudyForm(request.POST or None, instance=study or Study(task=Task.JUDGING))
+    saved = None
+    if request.method == "POST" and form.is_valid():
+        saved = _saved(request, form, targets={})
+    shown = {"form": form, "study": study}
+    return redirect(saved) if saved else _shown(request, "studies/judging_form.html", shown)
 
 
 def _saved(request: HttpRequest, form: StudyForm, **parts: Any) -> Study | None:

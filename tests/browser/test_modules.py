@@ -83,6 +83,13 @@ async def test_an_answer_drops_the_answers_that_are_no_longer_asked(run: Run) ->
     assert await run(body, SSA) == {"sensible": False}
 
 
+async def test_a_question_that_was_not_asked_before_is_asked(run: Run) -> None:
+    """What the server filled in for it is no answer."""
+    body = "return m.withAnswer(argument, {sensible: false, specific: false}, 'sensible', true)"
+
+    assert await run(body, SSA) == {"sensible": True}
+
+
 @pytest.mark.parametrize(
     ("answers", "open_question"),
     [({}, "sensible"), ({"sensible": True}, "specific"), ({"sensible": False}, None),

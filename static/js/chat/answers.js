@@ -38,7 +38,8 @@ export function openQuestion(questions, answers) {
 }
 
 /**
- * The answers after choosing one more; what is then no longer asked is dropped.
+ * The answers after choosing one more; what is then no longer asked is dropped. So is what was not asked before:
+ * the server fills in "not specific" for what made no sense, but nobody has said so.
  *
  * @param {Question[]} questions
  * @param {Answers} answers
@@ -48,6 +49,7 @@ export function openQuestion(questions, answers) {
  */
 export function withAnswer(questions, answers, key, value) {
   const chosen = { ...answers, [key]: value };
-  const asked = askedQuestions(questions, chosen).filter((question) => question.key in chosen);
+  const given = new Set([key, ...askedQuestions(questions, answers).map((question) => question.key)]);
+  const asked = askedQuestions(questions, chosen).filter(({ key: other }) => given.has(other) && other in chosen);
   return Object.fromEntries(asked.map((question) => [question.key, chosen[question.key]]));
 }

@@ -1,0 +1,165 @@
+"""What a judging study is to judge: responses of runs, turns of conversations, whole conversations.
+
+Adding the same again adds only what is new, so that a study can grow with its runs.
+"""
+
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+
+from evaluation.questions import Subject, question_set
+from labels.judging import plan_of
+from labels.models import JudgingPlan
+from responses.models import ResponseRun
+from studies.models import Study
+from studies.services import results_changed
+
+
+class Added(NamedTuple):
+    """How many items came in, and how many were left out because no worker of the study reads them."""
+
+    items: int
+    of_other_languages: int = 0
+
+
+_RESPONSES = """
+INSERT INTO labels_item (study_id, response_id, key, language)
+SELECT %(study)s, r.id, gen_random_uuid(), c.language
+  FROM responses_response AS r JOIN contexts_context AS c ON c.id = r.context_id
+ WHERE r.run_id = %(run)s AND c.language = ANY(%(languages)s)
+    ON CONFLICT DO NOTHING
+"""
+
+# Of every conversation; a sample is the same whenever it is drawn, and grows by adding.
+_FINISHED = """
+SELECT d.id, d.opening_turns FROM dialogues_dialogue AS d
+ WHERE d.study_id = %(source)s AND d.ended_at IS NOT NULL AND d.ending <> 'bot_failed'
+ ORDER BY md5(d.public_id::text)
+ LIMIT %(sample)s
+"""
+_TURNS = f"""
+INSERT INTO labels_item (study_id, turn_id, key, language)
+SELECT %(study)s, t.id, gen_random_uuid(), %(language)s
+  FROM ({_FINISHED}) AS d
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id AND t.position >= d.opening_turns
+  JOIN dialogues_participant AS p ON p.dialogue_id = d.id AND p.seat = t.position %% 2
+ WHERE p.bot_id IS NOT NULL
+    ON CONFLICT DO NOTHING
+"""
+_DIALOGUES = f"""
+INSERT INTO labels_item (study_id, dialogue_id, key, language)
+SELECT %(study)s, d.id, gen_random_uuid(), %(language)s FROM ({_FINISHED}) AS d
+    ON CONFLICT DO NOTHING
+"""
+# An item has as many slots as raters are wanted, or more where more have begun already.
+_FILL = """
+INSERT INTO labels_slot (item_id, number, study_id, key, language)
+SELECT i.id, missing.n, i.study_id, i.key, i.language
+  FROM labels_item AS i
+ CROSS JOIN LATERAL (
+       SELECT n FROM generate_series(1, %(raters)s) AS n
+        WHERE NOT EXISTS (SELECT FROM labels_slot AS s WHERE s.item_id = i.id AND s.number = n)
+        LIMIT greatest(%(raters)s - (SELECT count(*) FROM labels_slot AS s WHERE s.item_id = i.id), 0)
+       ) AS missing
+ WHERE i.study_id = %(study)s
+"""
+_SHRINK = """
+DELETE FROM labels_slot
+ WHERE batch_id IS NULL
+   AND id IN (SELECT id FROM (
+                  SELECT id, row_number() OVER (PARTITION BY item_id ORDER BY batch_id IS NULL, id) AS place
+                    FROM labels_slot WHERE study_id = %(study)s) AS s
+               WHERE place > %(raters)s)
+"""
+
+
+@transaction.atomic
+def add_responses(study: Study, run: ResponseRun) -> Added:
+    """Add every response of a run whose context is in a language of the study.
+
+    Raises:
+        ValidationError: the study does not judge, or its questions are not about responses.
+    """
+    _refuse_unfit(study, Subject.RESPONSE)
+    items = _insert(study, _RESPONSES, run=run.pk, languages=study.languages)
+    others = run.responses.exclude(context__language__in=study.languages).count()
+    return Added(items, others)
+
+
+@transaction.atomic
+def add_turns(study: Study, source: Study, *, language: str, conversations: int | None = None) -> Added:
+    """Add the bots' turns of the finished conversations of `source`, the scripted opening left out.
+
+    Args:
+        study: where they are judged.
+        source: whose conversations, live or imported.
+        language: of these conversations; workers who read it get them.
+        conversations: how many of them, drawn at random but always the same; None: all.
+
+    Raises:
+        ValidationError: the study does not judge, its questions are not about turns, or the language is
+            none of both studies.
+    """
+    _refuse_unfit(study, Subject.TURN)
+    _refuse_unread(study, source, language)
+    return Added(_insert(study, _TURNS, source=source.pk, language=language, sample=conversations))
+
+
+@transaction.atomic
+def add_dialogues(study: Study, source: Study, *, language: str, conversations: int | None = None) -> Added:
+    """Add the finished conversations of `source` as wholes; arguments and errors as of `add_turns`."""
+    _refuse_unfit(study, Subject.DIALOGUE)
+    _refuse_unread(study, source, language)
+    return Added(_insert(study, _DIALOGUES, source=source.pk, language=language, sample=conversations))
+
+
+@transaction.atomic
+def save_plan(plan: JudgingPlan) -> JudgingPlan:
+    """Store the plan and give every item its slots. Labels beyond a smaller number of raters stay."""
+    plan.full_clean()
+    plan.save()
+    _lock_plan(plan.study)
+    _run(_SHRINK, study=plan.study_id, raters=plan.raters_per_item)
+    _run(_FILL, study=plan.study_id, raters=plan.raters_per_item)
+    results_changed(plan.study_id)
+    return plan
+
+
+def _insert(study: Study, statement: str, **values: Any) -> int:
+    raters = _lock_plan(study).raters_per_item
+    added = _run(statement, study=study.pk, **values)
+    _run(_FILL, study=study.pk, raters=raters)
+    results_changed(study.pk)
+    return added
+
+
+def _lock_plan(study: Study) -> JudgingPlan:
+    """The study's plan, locked: who adds at the same time waits, and adds only what is then missing."""
+    return JudgingPlan.objects.select_for_update().get(pk=plan_of(study).pk)
+
+
+def _run(statement: str, **values: Any) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return int(cursor.rowcount)
+
+
+def _refuse_unfit(study: Study, subject: Subject) -> None:
+    if study.task != "judging":
+        raise ValidationError(f"“{study}” has no queue: its workers do something else than judging.")
+    asked = question_set(study.question_set)
+    if subject not in asked.subjects:
+        fitting = ", ".join(sorted(each.value for each in asked.subjects))
+        raise ValidationError(
+            f"The questions “{asked.title}” cannot be asked about a {subject.value}, only about: {fitting}. "
+            f"Make a study with other questions."
+        )
+
+
+def _refuse_unread(study: Study, source: Study, language: str) -> None:
+    if language not in study.languages or language not in source.languages:
+        raise ValidationError(
+            f"“{language}” is not a language of both studies: “{study}” has {', '.join(study.languages)}, "
+            f"“{source}” has {', '.join(source.languages)}. Choose another, or add it to the study."
+        )

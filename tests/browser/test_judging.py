@@ -1,0 +1,257 @@
+"""Judging items one after the other: by keyboard alone, on a phone, back and forth, with a dead line."""
+
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from asgiref.sync import sync_to_async
+from playwright.async_api import Page, expect
+
+from accounts.models import User
+from labels.models import Label, Slot
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.browser.test_nothing_lost import Line
+from tests.conftest import MakeQueue
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+CRAMPED = (Path(__file__).parent / "cramped.js").read_text()
+PASSWORD = "a long hedgehog lamp"
+SIZES = {"desktop": {"width": 1280, "height": 800}, "phone": {"width": 320, "height": 568}}
+
+
+@pytest.fixture
+def queue(make_queue: MakeQueue) -> Study:
+    return make_queue(25, batch=20)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def rita(visit: Visit) -> Visitor:
+    return await visit()
+
+
+async def sit_down(visitor: Visitor, study: Study) -> Page:
+    """From the study link to the first item."""
+    page = visitor.page
+    await visitor.go(study.get_entry_url())
+    await page.get_by_label("I agree to take part").check()
+    await page.get_by_role("button", name="Continue").click()
+    await page.get_by_role("button", name="Start judging").click()
+    await expect(page.get_by_role("group", name="make sense")).to_be_focused()
+    return page
+
+
+async def answers() -> list[dict[str, bool]]:
+    return [label.answers async for label in Label.objects.order_by("pk")]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_twenty_items_by_keyboard_alone(visit: Visit, queue: Study, size: str) -> None:
+    page = await sit_down(await visit(viewport=SIZES[size]), queue)
+    for number in range(20):
+        await expect(page.locator("#done-text")).to_have_text(f"{number} of 20 judged.")
+        await expect(page.get_by_role("group", name="make sense")).to_be_focused()
+        await expect(page.locator("#judged")).to_be_in_viewport()
+        if number % 3 == 0:
+            await page.keyboard.press("n")
+        else:
+            await page.keyboard.press("y")
+            await expect(page.get_by_role("group", name="specific")).to_be_focused()
+            await page.keyboard.press("yn"[number % 2])
+    await expect(page.get_by_role("button", name="Finish")).to_be_enabled()
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("button", name="Finish")).to_be_focused()
+    await page.keyboard.press("Enter")
+
+    await expect(page.get_by_label("Completion code")).to_be_visible()
+    expected = [
+        {"sensible": number % 3 != 0, "specific": number % 3 != 0 and number % 2 == 0} for number in range(20)
+    ]
+    assert await answers() == expected
+
+
+async def test_going_back_changes_an_answer(rita: Visitor, queue: Study) -> None:
+    page = await sit_down(rita, queue)
+    first = await page.locator("#judged").text_content()
+    await page.keyboard.press("n")
+    await expect(page.locator("#judged")).not_to_have_text(first or "")
+    second = await page.locator("#judged").text_content()
+
+    await page.keyboard.press("ArrowLeft")
+    await expect(page.locator("#judged")).to_have_text(first or "")
+    await expect(page.get_by_role("button", name="No", pressed=True)).to_have_count(1)
+    await page.keyboard.press("y")
+    await page.keyboard.press("n")
+
+    await expect(page.locator("#judged")).to_have_text(second or "")
+    await expect(page.locator("#done-text")).to_have_text("1 of 20 judged.")
+    label = await Label.objects.aget()
+    assert label.answers == {"sensible": True, "specific": False}
+
+
+async def test_going_on_without_a_change_changes_nothing(rita: Visitor, queue: Study) -> None:
+    page = await sit_down(rita, queue)
+    await page.keyboard.press("n")
+    await expect(page.locator("#done-text")).to_have_text("1 of 20 judged.")
+    second = await page.locator("#judged").text_content()
+
+    await page.keyboard.press("ArrowLeft")
+    await page.get_by_role("button", name="Next").click()
+
+    await expect(page.locator("#judged")).to_have_text(second or "")
+    await page.keyboard.press("ArrowRight")
+    await expect(page.locator("#judged")).to_have_text(second or "")
+    assert await answers() == [{"sensible": False, "specific": False}]
+
+
+async def test_answers_given_while_the_line_is_dead_are_sent_later(rita: Visitor, queue: Study) -> None:
+    line = Line()
+    await rita.page.route_web_socket("**/ws/**", line.connect)
+    page = await sit_down(rita, queue)
+    line.swallows = "state"  # each new connection stays useless until the line is mended
+    await line.sockets[-1].close(code=1012, reason="the line broke")
+    await expect(page.locator("#connection")).to_contain_text("your answers are kept")
+    for _ in range(2):
+        await page.keyboard.press("n")
+    await expect(page.locator("#waiting-text")).to_have_text("2 not saved yet.")
+    assert await answers() == []
+
+    line.swallows = None
+    await page.reload()
+
+    await expect(page.locator("#done-text")).to_have_text("2 of 20 judged.")
+    await expect(page.locator("#waiting-text")).to_have_text("")
+    await page.keyboard.press("ArrowLeft")
+    await expect(page.locator(".questions .mark")).to_have_text("Saved")
+    assert await answers() == [{"sensible": False, "specific": False}] * 2
+
+
+@pytest.mark.parametrize("lost", ["judge", "judged"])
+async def test_a_judgment_that_the_line_swallowed_is_sent_again(
+    rita: Visitor, queue: Study, lost: str
+) -> None:
+    line = Line()
+    await rita.page.route_web_socket("**/ws/**", line.connect)
+    page = await sit_down(rita, queue)
+    line.swallows = lost
+    await page.keyboard.press("n")
+    await expect(page.locator("#done-text")).to_have_text("1 of 20 judged.")
+
+    await line.break_()
+    await page.keyboard.press("n")
+
+    await expect(page.locator("#done-text")).to_have_text("2 of 20 judged.")
+    await page.keyboard.press("ArrowLeft")
+    await expect(page.locator(".questions .mark")).to_have_text("Saved")
+    assert await answers() == [{"sensible": False, "specific": False}] * 2
+
+
+async def test_a_reloaded_page_goes_on_and_can_go_back(rita: Visitor, queue: Study) -> None:
+    page = await sit_down(rita, queue)
+    first = await page.locator("#judged").text_content()
+    await page.keyboard.press("n")
+    await expect(page.locator("#done-text")).to_have_text("1 of 20 judged.")
+    second = await page.locator("#judged").text_content()
+
+    await page.reload()
+
+    await expect(page.locator("#judged")).to_have_text(second or "")
+    await page.get_by_role("button", name="Back").click()
+    await expect(page.locator("#judged")).to_have_text(first or "")
+    await expect(page.get_by_role("button", name="No", pressed=True)).to_have_count(1)
+
+
+async def test_who_was_away_is_told_and_goes_on(rita: Visitor, queue: Study) -> None:
+    page = await sit_down(rita, queue)
+    await give_the_item_away(queue)
+
+    await page.keyboard.press("n")
+
+    await expect(page.get_by_role("alert")).to_contain_text("given to somebody else")
+    await expect(page.get_by_role("group", name="make sense")).to_be_visible()
+    await expect(page.locator("#done-text")).to_have_text("0 of 20 judged.")
+
+
+@sync_to_async
+def give_the_item_away(study: Study) -> None:
+    """As if the lease of the item before the worker were over and somebody else had taken it."""
+    first = Slot.objects.filter(study=study, batch__isnull=False).order_by("key").first()
+    assert first
+    first.item.slots.all().delete()
+
+
+@pytest.fixture
+def last_item(make_queue: MakeQueue) -> Study:
+    return make_queue(1, pay_amount="2.50")
+
+
+async def test_who_finds_nothing_more_is_done_early(rita: Visitor, last_item: Study) -> None:
+    page = await sit_down(rita, last_item)
+    await expect(page.get_by_text("2.50 USD for all of them.")).to_be_visible()
+    await page.keyboard.press("n")
+
+    await expect(page.get_by_text("done early and paid in full")).to_be_visible()
+    await page.get_by_role("button", name="Finish").click()
+    await expect(page.get_by_label("Completion code")).to_be_visible()
+
+
+@pytest.fixture
+def long_words(make_queue: MakeQueue) -> Study:
+    return make_queue(2, system=("Donaudampfschifffahrtsgesellschaft" * 4)[:120])
+
+
+async def test_the_page_fits_a_phone(visit: Visit, long_words: Study) -> None:
+    phone = await visit(viewport=SIZES["phone"], has_touch=True, is_mobile=True)
+    page = await sit_down(phone, long_words)
+    assert await page.evaluate(CRAMPED) == []
+    assert await phone.flaws() == []
+    for summary in ("The questions", "Keyboard", "Resume code"):
+        await page.get_by_text(summary, exact=True).click()
+    assert await page.evaluate(CRAMPED) == []
+    for _ in range(2):
+        await page.get_by_role("button", name="No").tap()
+    await expect(page.get_by_role("button", name="Finish")).to_be_enabled()
+    assert await page.evaluate(CRAMPED) == []
+    assert await phone.flaws() == []
+
+
+@pytest.fixture
+def bilingual(make_queue: MakeQueue) -> Study:
+    return make_queue(2, languages=["en", "de"])
+
+
+async def test_a_worker_chooses_the_language_of_a_study_with_several(rita: Visitor, bilingual: Study) -> None:
+    page = rita.page
+    await rita.go(bilingual.get_entry_url())
+    await page.get_by_label("I agree to take part").check()
+    await page.get_by_role("button", name="Continue").click()
+    await page.get_by_role("button", name="Start judging").click()
+    assert await rita.flaws() == []
+    await page.get_by_role("button", name="English").click()
+
+    await expect(page.locator("#turns")).to_have_attribute("lang", "en")
+    await expect(page.locator("#judged")).to_have_attribute("dir", "auto")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_researchers_pages_have_no_flaws(visit: Visit, queue: Study, rex: User, size: str) -> None:
+    visitor = await visit(viewport=SIZES[size])
+    await sync_to_async(give_password)(rex)
+    await visitor.go("/sign-in/")
+    await visitor.page.get_by_label("Username").fill("rex")
+    await visitor.page.get_by_label("Password").fill(PASSWORD)
+    await visitor.page.get_by_role("button", name="Sign in").click()
+    await visitor.page.wait_for_url("**/studies/")
+    item = await queue.items.afirst()
+    assert item
+    for path in ("", "queue/", "items/", f"items/{item.key}/", "report/", "edit/"):
+        await visitor.go(f"/studies/{queue.pk}/{path}")
+        assert await visitor.flaws() == [], path
+        too_wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert await visitor.page.evaluate(too_wide) == 0, path
+
+
+def give_password(user: User) -> None:
+    user.set_password(PASSWORD)
+    user.save()

@@ -1,0 +1,191 @@
+"""The report of a judging study against numbers worked out by hand."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from crowd.services import set_aside
+from evaluation.labels import Labels
+from evaluation.ssa import Unit, ssa
+from labels import judging, subjects
+from labels.models import Item, Label
+from studies.models import Study
+from tests.conftest import MakeContexts, MakeQueue, MakeRun
+from tests.labels.conftest import begin
+from tests.reports.conftest import computed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+YES, MEH, NO = (
+    {"sensible": True, "specific": True},
+    {"sensible": True, "specific": False},
+    {"sensible": False},
+)
+Planned = dict[tuple[str, str, int], list[dict[str, bool]]]
+
+
+def vote(study: Study, planned: Planned) -> None:
+    """Let as many raters as there are answers give them, by (system, context, repetition)."""
+    for rater in range(max(map(len, planned.values()))):
+        desk = begin(study)
+        while shown := judging.state(desk)["items"]:
+            item = Item.objects.select_related("response__run", "response__context").get(key=shown[0]["key"])
+            assert item.response
+            of = (item.response.run.system, item.response.context.key, item.response.repetition)
+            judging.judge(desk, key=UUID(shown[0]["key"]), answers=planned[of][rater])
+        judging.finish(desk)
+
+
+@pytest.fixture
+def judged(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """Three raters of two systems at two contexts."""
+    study, contexts = make_queue(raters=3), make_contexts(2)
+    for system in ("Alpha", "Beta"):
+        subjects.add_responses(study, make_run(contexts, system))
+    vote(study, {
+        ("Alpha", "c1", 1): [YES, YES, NO], ("Alpha", "c2", 1): [NO, NO, MEH],
+        ("Beta", "c1", 1): [YES, YES, YES], ("Beta", "c2", 1): [MEH, YES, MEH],
+    })  # fmt: skip
+    return study
+
+
+def values(rows: list[dict[str, Any]]) -> dict[str, list[float]]:
+    return {row["bot"]: [cell["value"] for cell in row["cells"]] for row in rows}
+
+
+def test_means_count_every_judgment(judged: Study) -> None:
+    result = computed(judged).result
+
+    # Alpha: sensible 2 + 1 of 6, specific 2 of 6. Beta: sensible 6 of 6, specific 3 + 1 of 6.
+    assert result
+    assert values(result["bots"]) == {
+        "Alpha": pytest.approx([50, 100 / 3, 125 / 3]),
+        "Beta": pytest.approx([100, 200 / 3, 250 / 3]),
+    }
+    assert [
+        (row["turns"], row["conversations"], row["labels"], row["workers"]) for row in result["bots"]
+    ] == [(2, 2, 6, 3)] * 2
+
+
+def test_majorities_count_every_item(judged: Study) -> None:
+    result = computed(judged).result
+
+    # Alpha: c1 sensible 2:1 and specific 2:1, c2 sensible 1:2. Beta: c1 all; c2 sensible 3:0, specific 1:2.
+    assert result
+    assert values(result["majority"]) == {"Alpha": [50, 50, 50], "Beta": [100, 50, 75]}
+
+
+def test_majorities_agree_with_the_published_unit_of_the_evaluation_package(judged: Study) -> None:
+    rows = [
+        (response.run.system, response.context_id, 1, label.rater_id, *label.answers.values())
+        for label in Label.objects.select_related("response__run")
+        if (response := label.response)
+    ]
+    expected = {bot: 100 * score.ssa for bot, score in ssa(Labels.from_rows(rows), Unit.MAJORITY).items()}
+
+    result = computed(judged).result
+
+    assert result
+    assert {bot: cells[2] for bot, cells in values(result["majority"]).items()} == expected
+
+
+def test_agreement_is_that_of_pairs_of_raters(judged: Study) -> None:
+    result = computed(judged).result
+
+    # Sensible: 2:1 agrees in 1 of 3 pairs, 3:0 in 3 of 3; 1 + 1 + 3 + 3 of 12 pairs.
+    assert result
+    assert result["agreement"][0]["percent"] == pytest.approx(100 * 8 / 12)
+    assert result["raters_per_item"] == [{"raters": 3, "items": 4}]
+
+
+def test_departures_from_the_paper_are_named(judged: Study) -> None:
+    result = computed(judged).result
+
+    assert result
+    assert result["deviations"] == ["3 workers judge each item; in the paper 5."]
+
+
+def test_items_that_still_want_raters_are_named(make_queue: MakeQueue) -> None:
+    study = make_queue(3)
+    vote(study, {("Alpha", f"c{n}", 1): [YES] for n in (1, 2, 3)})
+
+    result = computed(study).result
+
+    assert result
+    assert result["deviations"][0].startswith("3 of 3 items have fewer than the 5 raters that are wanted")
+
+
+def test_repeated_runs_give_a_standard_deviation(
+    make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = make_queue(raters=1)
+    subjects.add_responses(study, make_run(make_contexts(2), "Alpha", repetitions=2))
+    vote(study, {("Alpha", "c1", 1): [YES], ("Alpha", "c2", 1): [YES],
+                 ("Alpha", "c1", 2): [YES], ("Alpha", "c2", 2): [NO]})  # fmt: skip
+
+    result = computed(study).result
+
+    # Runs of 100 and 50 percent: mean 75, deviation 25 * sqrt(2) with n - 1 in the denominator.
+    assert result
+    cell = result["repetitions"][0]["cells"][2]
+    assert (cell["value"], cell["deviation"]) == (75, pytest.approx(25 * 2**0.5))
+
+
+def test_other_questions_have_means_and_majorities_too(make_queue: MakeQueue) -> None:
+    study = make_queue(2, raters=3, question_set="human-likeness")
+    like, unlike = {"human_like": True}, {"human_like": False}
+    vote(study, {("Alpha", "c1", 1): [like, like, unlike], ("Alpha", "c2", 1): [unlike, unlike, unlike]})
+
+    result = computed(study).result
+
+    assert result
+    assert values(result["bots"]) == {"Alpha": pytest.approx([100 / 3])}
+    assert values(result["majority"]) == {"Alpha": [50]}
+
+
+def test_raters_set_aside_are_shown_apart(judged: Study, rex: User) -> None:
+    participation = judged.participations.order_by("pk").first()
+    assert participation
+    set_aside(participation.pk, reason="Too fast", by=rex)
+
+    result = computed(judged).result
+
+    # With the first rater Beta is specific 4 of 6, without 2 of 2 and 1 of 2.
+    assert result
+    assert values(result["bots"])["Beta"][1] == pytest.approx(400 / 6)
+    assert values(result["without"]["bots"])["Beta"][1] == 75
+
+
+def test_the_page_shows_both_results(judged: Study, rex: User, sign_in: Callable[[User], Client]) -> None:
+    computed(judged)
+
+    page = sign_in(rex).get(f"/studies/{judged.pk}/report/").content.decode()
+
+    for words in ("Strict majority", "3 workers judge each item", "4 items with 3 raters", "Differences"):
+        assert words in page
+
+
+def test_a_report_without_judgments_says_so(
+    make_queue: MakeQueue, rex: User, sign_in: Callable[[User], Client]
+) -> None:
+    study = make_queue(2)
+    computed(study)
+
+    assert "No results yet." in sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+
+
+def test_judgments_are_exported_with_their_item(
+    judged: Study, rex: User, sign_in: Callable[[User], Client]
+) -> None:
+    lines = sign_in(rex).get(f"/studies/{judged.pk}/turns.jsonl").getvalue().decode().splitlines()  # type: ignore[attr-defined]
+
+    rows = [json.loads(line) for line in lines]
+    assert len(rows) == 12
+    of_c2 = [row for row in rows if row["bot"] == "Beta" and row["dialogue"] == "c2"]
+    assert [row["specific"] for row in of_c2] == [False, True, False]
+    assert {(row["context"], row["response"]) for row in of_c2} == {("Question 2?", "Beta answers c2.")}
