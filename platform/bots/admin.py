@@ -1,7 +1,8 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from bots.models import Bot, BotCopy, BotRevision, BotVersion
+from accounts.view_only import ViewOnly
+from bots.models import Bot, BotCopy, BotRevision, BotVersion, CanaryRun
 
 
 @admin.register(Bot)
@@ -33,6 +34,11 @@ class BotVersionAdmin(admin.ModelAdmin[BotVersion]):
 
 
 @admin.register(BotCopy)
-class BotCopyAdmin(admin.ModelAdmin[BotCopy]):
+class BotCopyAdmin(ViewOnly, admin.ModelAdmin[BotCopy]):
     list_display = ("bot", "host", "state", "seen_at")
-    readonly_fields = ("bot", "channel", "host", "state", "health", "seen_at")
+
+
+@admin.register(CanaryRun)
+class CanaryRunAdmin(ViewOnly, admin.ModelAdmin[CanaryRun]):
+    list_display = ("bot", "version", "at", "verdict")
+    list_filter = ("verdict",)

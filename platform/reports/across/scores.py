@@ -87,6 +87,7 @@ SELECT v.bot_id, v.id, d.study_id, d.id, extract(epoch FROM d.ended_at){sums}, c
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
  WHERE d.study_id = ANY(%s) AND d.ending = 'complete' AND l.question_set = %s
    AND (%s IS NULL OR v.bot_id = %s)
+   AND NOT EXISTS (SELECT FROM labels_slot AS slot WHERE slot.label_id = l.id)
  GROUP BY v.bot_id, v.id, d.id
  LIMIT %s
 """

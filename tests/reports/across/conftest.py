@@ -7,10 +7,9 @@ from bots.services import version_of
 from dialogues.models import Dialogue
 from dialogues.queries import place_of
 from dialogues.services import finish
-from labels.services import record
 from studies.models import Study
 from tests.conftest import start_dialogue, worker_of
-from tests.reports.conftest import add_exchange
+from tests.reports.conftest import add_exchange, add_label
 
 NO, SENSIBLE, BOTH = ((False, False), (True, False), (True, True))
 
@@ -33,6 +32,6 @@ def talk(
             answers = {"sensible": label[0], "specific": label[1]}
         else:
             answers = {"human_like": label}
-        record(place, position=2 * n + 2, answers=answers)
+        add_label(dialogue, position=2 * n + 2, answers=answers)
     finish(place)
     return dialogue
