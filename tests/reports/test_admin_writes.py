@@ -6,12 +6,10 @@ from django.test import Client
 from accounts.models import User
 from crowd.models import Worker
 from dialogues.models import Dialogue, Turn
-from dialogues.queries import place_of
 from labels.models import Label
-from labels.services import record
 from studies.models import Study
-from tests.conftest import start_dialogue, worker_of
-from tests.reports.conftest import SignIn, add_exchange, computed, talked
+from tests.conftest import start_dialogue
+from tests.reports.conftest import SignIn, add_exchange, add_label, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 YES = {"post": "yes"}
@@ -88,11 +86,10 @@ def test_answers_that_no_question_has_are_refused_in_words(reported: Study, admi
 
 def test_a_reply_waits_for_a_label_again_once_its_label_is_deleted(short: Study, admin: Client) -> None:
     dialogue = start_dialogue(short)
-    place = place_of(dialogue.public_id, worker_of(dialogue).pk)
     version = talked(short, [(True, True)]).turn_set.get(bot_version__isnull=False, position=2).bot_version
     assert version
     add_exchange(dialogue, version, text="Well", latency=1)
-    record(place, position=2, answers={"sensible": True, "specific": True})
+    add_label(dialogue, position=2, answers={"sensible": True, "specific": True})
 
     admin.post(f"/admin/labels/label/{Label.objects.get(turn__dialogue=dialogue).pk}/delete/", YES)
 

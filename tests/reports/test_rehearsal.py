@@ -182,7 +182,10 @@ def test_a_second_rehearsal_takes_the_place_of_the_first(study: Study) -> None:
 def test_what_cannot_be_rehearsed_is_said(
     study: Study, make_study: MakeStudy, fields: dict[str, object], said: str
 ) -> None:
-    other = make_rehearsal(study, 5) if "rehearsal_of" in fields else make_study(**fields)
+    other = make_rehearsal(study, 5) if "rehearsal_of" in fields else make_study()
+    if "task" in fields:
+        Study.objects.filter(pk=other.pk).update(**fields)
+        other.refresh_from_db()
 
     with pytest.raises(CommandError, match=said):
         rehearsed(other)
