@@ -52,6 +52,10 @@ class BotBusyError(HostingError):
     """The bot takes no request now: its queue is full or it is stuck. Nothing was started; try later."""
 
 
+class BotRestingError(BotBusyError):
+    """The bot has failed several times in a row and is left alone for a while."""
+
+
 class BotLateError(HostingError):
     """The answer did not come before the deadline. If it still comes it is thrown away."""
 

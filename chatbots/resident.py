@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Self
 
+from chatbots import errors
 from chatbots.base import MAX_RESPONSE_CHARS, Bot, Context, Response
 from chatbots.breaker import Breaker
 from chatbots.checks import check_bot, checked, checked_batch, last_lines
@@ -86,7 +87,7 @@ class Resident:
             The bot's response, cleaned by `clean_response`.
 
         Raises:
-            BotBusyError: the queue is full, the bot is stuck, or it rests after failures in a row.
+            BotBusyError: the queue is full, the bot is stuck, or (`BotRestingError`) it has failed too often.
             BotLateError: no answer within the deadline.
             BotFailedError: the bot cannot be loaded, raised an error, answered nothing usable, or was closed.
         """
@@ -211,7 +212,7 @@ class Resident:
                 "no requests until it is done. If that does not end, restart its host."
             )
         if left := self._breaker.seconds_left():
-            return BotBusyError(
+            return errors.BotRestingError(
                 f"Bot '{self.name}' has failed {self._breaker.failures} times in a row and is left alone for "
                 f"{left:.0f} s. Last error: {self._tally.last_error}"
             )

@@ -23,6 +23,7 @@ from chatbots.errors import (
     BotFailedError,
     BotLateError,
     BotNotHostedError,
+    BotRestingError,
     HostingError,
 )
 
@@ -32,7 +33,8 @@ Item = dict[str, Any]
 # An answer that left the host in time may still be under way.
 TRAVEL_SECONDS = 1.0
 _ERRORS: dict[str, type[HostingError]] = {
-    error.__name__: error for error in (BotBusyError, BotLateError, BotFailedError, BotNotHostedError)
+    error.__name__: error
+    for error in (BotBusyError, BotRestingError, BotLateError, BotFailedError, BotNotHostedError)
 }
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from bots import client
 from chatbots.base import Context
-from chatbots.errors import BotBusyError, BotLateError, ChatbotError, last_line
+from chatbots.errors import BotBusyError, BotLateError, BotRestingError, ChatbotError, last_line
 from responses import services
 from responses.locks import only_here
 from responses.models import ResponseRun
@@ -30,9 +30,10 @@ STOCK = 512
 QUICK_SECONDS, SLOW_SECONDS = 2.0, 6.0
 # Before a bot that takes no request now is asked again.
 PAUSE_SECONDS = 1.0
+
 # After so many failures in a row the bot is broken, not the context.
 MOST_FAILURES_IN_A_ROW = 20
-
+WAITING = ("busy", "late", "resting")
 Outcome = Answered | Failed
 
 
@@ -78,6 +79,7 @@ class _Slice:
     until: float
     at_once: int = 1
     failures: int = 0
+    broken: str = ""
     stock: list[Missing] = field(default_factory=list)
 
     async def work(self) -> bool:
@@ -88,10 +90,10 @@ class _Slice:
             if not wanted:
                 await _conclude(self.run.pk)
                 return False
-            if not await self._ask(wanted):
+            if not await self._ask(wanted) and not self.broken:
                 return True
-            if self.failures >= MOST_FAILURES_IN_A_ROW:
-                await _give_up(self.run.pk, self.failures)
+            if self.broken:
+                await _give_up(self.run.pk, self.broken)
                 return False
         return True
 
@@ -108,18 +110,27 @@ class _Slice:
         outcomes = await asyncio.gather(*(_outcome(self.run, each) for each in wanted))
         answered = [each for each in outcomes if isinstance(each, Answered)]
         # Too much at once is our fault, and too early nobody's: neither counts against the context.
-        waiting = [each for each in outcomes if isinstance(each, Failed) and each.kind in ("busy", "late")]
+        waiting = [each for each in outcomes if isinstance(each, Failed) and each.kind in WAITING]
         failed = [each for each in outcomes if isinstance(each, Failed) and each not in waiting]
         alone = len(wanted) == 1
         if alone and waiting and waiting[0].kind == "late":
             failed = waiting  # asked last from now on, so that it does not hold up the others
         await _record(self.run, answered, failed)
         self.failures = 0 if answered else self.failures + len(failed)
+        self._look_whether_broken([each for each in outcomes if isinstance(each, Failed)])
         self._adapt(time.monotonic() - began, overloaded=bool(waiting))
-        if alone and waiting:
+        if alone and waiting and not self.broken:
             await _note_waiting(self.run, waiting[0].detail)
             await asyncio.sleep(PAUSE_SECONDS)
         return not (alone and waiting)
+
+    def _look_whether_broken(self, failed: Sequence[Failed]) -> None:
+        """Hosting leaves a bot alone that fails again and again; one that cannot be loaded fails at once."""
+        resting = [each.detail for each in failed if each.kind == "resting"]
+        if resting:
+            self.broken = resting[0]
+        elif self.failures >= MOST_FAILURES_IN_A_ROW:
+            self.broken = f"The bot failed {self.failures} times in a row. It said last: {failed[-1].detail}"
 
     def _adapt(self, seconds: float, *, overloaded: bool) -> None:
         if overloaded:
@@ -137,6 +148,8 @@ async def _outcome(run: ResponseRun, missing: Missing) -> Outcome:
     seed = seed_of(run.seed, context.key, missing.repetition)
     try:
         reply = await client.reply(run.bot_id, Context.from_texts(context.turns, seed))
+    except BotRestingError as error:
+        return Failed(missing, "resting", str(error))
     except BotBusyError as error:
         return Failed(missing, "busy", str(error))
     except BotLateError as error:
@@ -167,10 +180,8 @@ def _conclude(run_id: int) -> None:
 
 
 @database_sync_to_async
-def _give_up(run_id: int, failures: int) -> None:
-    newest = ResponseRun.objects.get(pk=run_id).faults.order_by("-at").first()
-    said = f" It said last: {newest.detail}" if newest else ""
-    services.fail(run_id, f"The bot failed {failures} times in a row.{said}", timezone.now())
+def _give_up(run_id: int, why: str) -> None:
+    services.fail(run_id, why, timezone.now())
 
 
 @database_sync_to_async

@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.models import User
 from bots import host
 from bots.models import Bot, BotVersion
+from chatbots import breaker
 from responses import services, tasks
 from responses.answering import answer_slice, seed_of
 from responses.locks import only_here
@@ -118,7 +119,10 @@ def test_a_response_that_failed_is_asked_for_again(make_run: MakeRun) -> None:
     assert sum(run.faults.values_list("attempts", flat=True)) == 2
 
 
-def test_a_response_that_keeps_failing_stops_the_run_until_somebody_takes_it_up(make_run: MakeRun) -> None:
+def test_a_response_that_keeps_failing_stops_the_run_until_somebody_takes_it_up(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
     run = make_run(2, fail_on=[1], fail_times=7)
 
     answer_slice(run.pk)
@@ -144,6 +148,7 @@ def test_a_bot_that_always_fails_stops_the_run_early(make_run: MakeRun) -> None:
     stopped = reread(run)
     assert stopped.state == ResponseRun.State.FAILED
     assert "times in a row" in stopped.reason
+    assert "Turn 1 was configured to fail" in stopped.reason
     assert run.faults.count() < 100
 
 
