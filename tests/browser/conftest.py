@@ -50,7 +50,9 @@ class Server:
         self.address = ""
 
     def start(self) -> None:
-        options = ["--port", str(self.port), "--lifespan", "on", "--ws", "websockets-sansio"]
+        # Bots are loaded when they are first asked: a host that looks after all of them every two seconds
+        # would get in the way of emptying the tables between tests.
+        options = ["--port", str(self.port), "--lifespan", "off", "--ws", "websockets-sansio"]
         command = [sys.executable, "-m", "uvicorn", "project.asgi:application", *options]
         database = urlsplit(os.environ["DATABASE_URL"])
         name = settings.DATABASES["default"]["NAME"]  # the test database, by now
