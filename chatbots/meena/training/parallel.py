@@ -32,6 +32,7 @@ def process_group(device: torch.device) -> Iterator[tuple[int, int]]:
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield distributed.get_rank(), ranks
+        distributed.barrier()  # whoever leaves first would cut the others' connections while they still talk
     finally:
         distributed.destroy_process_group()
 
