@@ -1,6 +1,6 @@
 """What hosting adds to a reply, alone and over the Channels layer: prints JSON.
 
-    python benchmarks/hosting.py [--requests 2000] [--rounds 5] [--seconds 3]
+    python benchmarks/hosting.py [--requests 2000] [--rounds 5] [--seconds 3] [--without-model]
 
 - `microseconds_per_request`, one at a time from one event loop, medians: `direct` calls the bot;
   `thread_hop` is the floor, handing a context to a bare thread and its answer back; `resident` is the bot
@@ -12,6 +12,8 @@
 - `over_the_channel_layer`: `manage.py hostbots generic` in another process, with PostgreSQL and Redis
   started for this run; against the bot asked in this process, and against the floor of one bare PUBLISH
   there and one back for each request, through the same Redis over one connection.
+- `huggingface`: what `benchmarks/huggingface.py` measures, a causal model of about 30M parameters with 16
+  dialogues together against one after another; needs the models extra, takes a minute or two.
 """
 
 import argparse
@@ -341,6 +343,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=2_000, help="per way and round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each closed loop")
+    parser.add_argument("--without-model", action="store_true", help="leave `huggingface` out")
     options = parser.parse_args()
     logging.disable(logging.WARNING)  # the storm's planned failures
     result = asyncio.run(one_process(options.requests, options.rounds))
@@ -348,6 +351,10 @@ def main() -> None:
     result["storm"] = asyncio.run(storm())
     with host_process() as bot_id:
         result["over_the_channel_layer"] = asyncio.run(over_the_channel_layer(bot_id, options.seconds))
+    if not options.without_model:
+        from huggingface import measured  # beside this file
+
+        result["huggingface"] = measured()
     print(json.dumps(result, indent=2))
 
 

@@ -3,7 +3,8 @@
     python benchmarks/huggingface.py [--dialogues 16] [--tokens 32] [--repeats 5]
 
 Builds a GPT-2 with random weights, real files and the bot around them; answers the same contexts together,
-one after another, and with `transformers.generate` in one padded batch, in the same run. Greedy, so that the
+one joining the others after each token, one after another, and with `transformers.generate` in one padded
+batch, in the same run. Greedy, so that the
 replies can be compared token for token. Prints JSON; times are medians in seconds.
 """
 
@@ -87,6 +88,50 @@ def generate(bot: Any, prompts: list[list[int]], tokens: int) -> Any:
         )
 
 
+def joining(bot: Any, contexts: list[Context]) -> list[Any]:
+    """The responses where one context more joins before each step, as dialogues come in hosting."""
+    answering, waiting, done = bot.answering(), list(contexts), {}
+    while len(done) < len(contexts):
+        if waiting and answering.room:
+            answering.admit([waiting.pop(0)])
+        done |= answering.step()
+    return [done[key] for key in sorted(done)]  # keys are given in the order of joining
+
+
+def measured(dialogues: int = 16, tokens: int = 32, repeats: int = 5) -> dict[str, Any]:
+    """Everything that is printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        parameters = save_model(Path(folder))
+        bot: Any = create_bot(
+            "huggingface-causal",
+            {"model": folder, "greedy": True, "most_tokens": tokens, "batch": dialogues},
+        )
+    contexts = contexts_of(dialogues)
+    prompts = [bot.prompt(context, bot.room()) for context in contexts]
+    together = bot.respond(contexts)
+    alone = [bot.respond([context])[0] for context in contexts]
+    joined = joining(bot, contexts)
+    times = {
+        "together": seconds_of(repeats, lambda: bot.respond(contexts)),
+        "joining": seconds_of(repeats, lambda: joining(bot, contexts)),
+        "one_after_another": seconds_of(repeats, lambda: [bot.respond([context]) for context in contexts]),
+        "transformers_generate_together": seconds_of(repeats, lambda: generate(bot, prompts, tokens)),
+    }
+    return {
+        "parameters": parameters,
+        "dialogues": dialogues,
+        "tokens_of_replies": [response.tokens for response in together],
+        "same_replies_as_alone": together == alone == joined,
+        "seconds": {name: round(seconds, 3) for name, seconds in times.items()},
+        "gain": round(times["one_after_another"] / times["together"], 2),
+        "gain_joining": round(times["one_after_another"] / times["joining"], 2),
+        "against_generate": round(times["transformers_generate_together"] / times["together"], 2),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "machine": platform.machine(),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -94,43 +139,7 @@ def main() -> None:
     parser.add_argument("--dialogues", type=int, default=16)
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        parameters = save_model(Path(folder))
-        bot: Any = create_bot(
-            "huggingface-causal",
-            {"model": folder, "greedy": True, "most_tokens": options.tokens, "batch": options.dialogues},
-        )
-    contexts = contexts_of(options.dialogues)
-    prompts = [bot.prompt(context, bot.room()) for context in contexts]
-    together = bot.respond(contexts)
-    alone = [bot.respond([context])[0] for context in contexts]
-    times = {
-        "together": seconds_of(options.repeats, lambda: bot.respond(contexts)),
-        "one_after_another": seconds_of(
-            options.repeats, lambda: [bot.respond([context]) for context in contexts]
-        ),
-        "transformers_generate_together": seconds_of(
-            options.repeats, lambda: generate(bot, prompts, options.tokens)
-        ),
-    }
-    print(
-        json.dumps(
-            {
-                "parameters": parameters,
-                "dialogues": options.dialogues,
-                "tokens_of_replies": [response.tokens for response in together],
-                "same_replies_as_alone": together == alone,
-                "seconds": {name: round(seconds, 3) for name, seconds in times.items()},
-                "gain": round(times["one_after_another"] / times["together"], 2),
-                "against_generate": round(times["transformers_generate_together"] / times["together"], 2),
-                "threads": torch.get_num_threads(),
-                "torch": torch.__version__,
-                "machine": platform.machine(),
-            },
-            indent=1,
-        )
-    )
+    print(json.dumps(measured(**vars(parser.parse_args())), indent=1))
 
 
 if __name__ == "__main__":

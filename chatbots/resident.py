@@ -349,7 +349,8 @@ class Resident:
         joining: list[Request] = []
         try:
             while under_way or self._state is not State.CLOSED:
-                joining = self._joining(answering.room) if under_way else self._next_batch(answering.room, 0)
+                room = answering.room
+                joining = self._joining(room) if under_way else self._next_batch(room, bot.max_wait)
                 with self._busy(len(under_way) + len(joining)):
                     if joining:
                         keys = answering.admit([request.context for request in joining])

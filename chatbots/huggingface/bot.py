@@ -3,13 +3,15 @@
 import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response, is_blank, seed_of
+from chatbots.base import BotConfiguration, Candidate, Context, Failure, Response, is_blank, seed_of
+from chatbots.continuous import Answering, ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.hashing import hash_of
 from chatbots.huggingface.files import (
@@ -119,7 +121,41 @@ class SampledConfiguration(ModelConfiguration):
         return 1 if self.greedy else self.samples
 
 
-class ModelBot(Bot):
+class _Answering(Answering):
+    """Translates between hosting and a `chatbots.huggingface.decoding.DecodingStream`."""
+
+    def __init__(self, bot: "ModelBot", decoder: Any) -> None:
+        from chatbots.huggingface.decoding import DecodingStream
+
+        self._bot, settings = bot, bot.configuration
+        self._stream = DecodingStream(decoder, room=settings.batch, count=settings.replies)
+        self._keys = count()
+        self._failed: dict[int, Response | Failure] = {}
+
+    @property
+    def room(self) -> int:
+        return self._stream.room
+
+    def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
+        room = self._bot.room()
+        keys, prompts, seeds = [next(self._keys) for _ in contexts], dict[int, list[int]](), list[int]()
+        for key, context in zip(keys, contexts, strict=True):
+            try:
+                prompts[key] = self._bot.prompt(context, room)
+            except Exception as error:  # a template may refuse a dialogue, which must not end the others
+                self._failed[key] = Failure(error)
+            else:
+                seeds.append(seed_of(context))
+        if prompts:
+            self._stream.admit(list(prompts), list(prompts.values()), seeds)
+        return keys
+
+    def step(self) -> dict[int, Response | Failure]:
+        failed, self._failed = self._failed, {}
+        return failed | {key: self._bot.response(drawn) for key, drawn in self._stream.step().items()}
+
+
+class ModelBot(ContinuousBot):
     """A bot with a language model that is decoded here. Subclasses say how a context becomes a prompt."""
 
     Configuration: ClassVar[type[BotConfiguration]] = ModelConfiguration
@@ -178,12 +214,15 @@ class ModelBot(Bot):
         own = limit if self.kind == "seq2seq" else limit - self.configuration.most_tokens
         return max(2, min(self.configuration.context_tokens, own))
 
-    def respond(self, contexts: Sequence[Context]) -> list[Response]:
-        """A reply per context, drawn from its own seed; of several samples the likeliest per token."""
-        count, room = self.configuration.replies, self.room()
-        prompts = [prompt for context in contexts for prompt in [self.prompt(context, room)] * count]
-        drawn = self._decoder.decode(prompts, [seed_of(context) for context in contexts], count)
-        return [self._response(drawn[place : place + count]) for place in range(0, len(drawn), count)]
+    def answering(self) -> Answering:
+        """Replies drawn token by token, each from its context's own seed."""
+        return _Answering(self, self._decoder)
+
+    def response(self, drawn: Sequence[Any]) -> Response:
+        """What is said, from the `chatbots.huggingface.decoding.Generated` of a context, at least one."""
+        ranked = sorted(drawn, key=lambda reply: -reply.per_token)
+        candidates = tuple(Candidate(self._text(reply), reply.per_token) for reply in ranked)
+        return Response(candidates[0].text, candidates if len(ranked) > 1 else (), ranked[0].length)
 
     def fingerprint(self) -> Mapping[str, object]:
         """As of every bot, and the hashes of the model's files and of the code that decodes them."""
@@ -193,11 +232,6 @@ class ModelBot(Bot):
             "model_hash": content_hash(self.folder),
             "revision": None if is_local(self.configuration.source) else self.folder.name,
         }
-
-    def _response(self, drawn: Sequence[Any]) -> Response:
-        ranked = sorted(drawn, key=lambda reply: -reply.per_token)
-        candidates = tuple(Candidate(self._text(reply), reply.per_token) for reply in ranked)
-        return Response(candidates[0].text, candidates if len(ranked) > 1 else (), ranked[0].length)
 
     def _text(self, reply: Any) -> str:
         return str(self.tokenizer.decode(reply.tokens, skip_special_tokens=True)).strip()

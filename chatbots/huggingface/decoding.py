@@ -1,6 +1,6 @@
 """Decoding of many dialogues together, each as if it were alone.
 
-Causal models get their prompts padded on the left and masked; rows that have ended leave the batch. What is
+Rows that have ended leave the batch, and others join it between two tokens. What is
 drawn for a row comes from random numbers of its own, so its neighbours cannot change it, up to the rounding
 of matrix products of different sizes: where two tokens are equally likely to within that rounding (about one
 part in a million in float32), a batch can differ from a row alone.
@@ -10,16 +10,16 @@ Shapes: n rows that are still decoded, t tokens so far, v vocabulary.
 
 from __future__ import annotations
 
-import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from chatbots.huggingface.running import Running, RunningCausal, RunningSeq2Seq
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,111 +60,6 @@ class Generated(NamedTuple):
         return self.log_likelihood / self.length
 
 
-class Running(ABC):
-    """A batch in a model: gives the scores of the next token of each row.
-
-    Attributes:
-        scores: before softmax, (n, v).
-    """
-
-    scores: Tensor
-
-    @abstractmethod
-    def keep(self, rows: Tensor) -> None:
-        """Let all other rows leave: (n) indices."""
-
-    @abstractmethod
-    def advance(self, tokens: Tensor) -> None:
-        """Append a token to each row, (n,), and compute the scores after it."""
-
-
-class RunningCausal(Running):
-    """A batch in a decoder-only model.
-
-    Args:
-        model: in evaluation mode.
-        prompts: tokens of each row, at least one.
-        padding: any token; it is masked.
-    """
-
-    def __init__(self, model: Any, prompts: Sequence[Sequence[int]], padding: int) -> None:
-        self._model = model
-        self._accepted = inspect.signature(model.forward).parameters
-        longest = max(map(len, prompts))
-        rows = [[padding] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
-        lengths = torch.tensor([len(prompt) for prompt in prompts])
-        ids = torch.tensor(rows)
-        device = model.get_input_embeddings().weight.device
-        self._mask = (torch.arange(longest) >= longest - lengths.unsqueeze(1)).long().to(device)  # (n, t)
-        self._cache: Any = None
-        self._compute(ids.to(device), (self._mask.cumsum(dim=1) - 1).clamp(min=0))
-
-    def keep(self, rows: Tensor) -> None:
-        """As in the base."""
-        self._cache.batch_select_indices(rows)
-        self._mask = self._mask[rows]
-
-    def advance(self, tokens: Tensor) -> None:
-        """As in the base."""
-        positions = self._mask.sum(dim=1, keepdim=True)  # (n, 1)
-        self._mask = torch.cat([self._mask, torch.ones_like(positions)], dim=1)
-        self._compute(tokens.unsqueeze(1), positions)
-
-    def _compute(self, ids: Tensor, positions: Tensor) -> None:
-        optional = {"position_ids": positions, "logits_to_keep": 1}
-        output = self._model(
-            input_ids=ids,
-            attention_mask=self._mask,
-            past_key_values=self._cache,
-            use_cache=True,
-            **{name: value for name, value in optional.items() if name in self._accepted},
-        )
-        self._cache, self.scores = output.past_key_values, output.logits[:, -1]
-
-
-class RunningSeq2Seq(Running):
-    """A batch in a model with an encoder.
-
-    Args:
-        model: in evaluation mode.
-        prompts: tokens of each row for the encoder, at least one.
-        padding: any token; it is masked.
-    """
-
-    def __init__(self, model: Any, prompts: Sequence[Sequence[int]], padding: int) -> None:
-        self._model = model
-        longest = max(map(len, prompts))
-        device = model.get_input_embeddings().weight.device
-        ids = torch.tensor(
-            [[*prompt, *[padding] * (longest - len(prompt))] for prompt in prompts], device=device
-        )
-        lengths = torch.tensor([len(prompt) for prompt in prompts], device=device)
-        self._mask = (torch.arange(longest, device=device) < lengths.unsqueeze(1)).long()  # (n, t)
-        self._encoded = model.get_encoder()(input_ids=ids, attention_mask=self._mask, return_dict=True)
-        self._cache: Any = None
-        start = model.generation_config.decoder_start_token_id
-        if start is None:
-            start = model.config.decoder_start_token_id
-        self.advance(torch.full((len(prompts),), start, device=device))
-
-    def keep(self, rows: Tensor) -> None:
-        """As in the base."""
-        self._cache.batch_select_indices(rows)
-        self._mask = self._mask[rows]
-        self._encoded.last_hidden_state = self._encoded.last_hidden_state[rows]
-
-    def advance(self, tokens: Tensor) -> None:
-        """As in the base."""
-        output = self._model(
-            encoder_outputs=self._encoded,
-            attention_mask=self._mask,
-            decoder_input_ids=tokens.unsqueeze(1),
-            past_key_values=self._cache,
-            use_cache=True,
-        )
-        self._cache, self.scores = output.past_key_values, output.logits[:, -1]
-
-
 class Decoder:
     """Draws replies with one model.
 
@@ -188,75 +83,136 @@ class Decoder:
     ) -> None:
         self.model, self.settings, self.padding = model, settings, padding
         embedding = model.get_input_embeddings().weight
-        self._ends = ends
-        self._ending = torch.tensor(sorted(ends), dtype=torch.long, device=embedding.device)
-        self._shows = torch.zeros(embedding.shape[0], dtype=torch.bool, device=embedding.device)
-        self._shows[torch.tensor(list(shown), dtype=torch.long, device=embedding.device)] = True
+        self.ends = ends
+        self.ending = torch.tensor(sorted(ends), dtype=torch.long, device=embedding.device)
+        self.shows = torch.zeros(embedding.shape[0], dtype=torch.bool, device=embedding.device)
+        self.shows[torch.tensor(list(shown), dtype=torch.long, device=embedding.device)] = True
+
+    def begin(self, prompts: Sequence[Sequence[int]]) -> Running:
+        """Read prompts, each at least one token, together."""
+        kind = RunningSeq2Seq if self.model.config.is_encoder_decoder else RunningCausal
+        return kind(self.model, prompts, self.padding)
+
+    def draw(self, scores: Tensor, uniforms: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
+        """`draw`, but no end for a row of which nothing can be seen yet; seen: (n,), bool."""
+        allowed = scores
+        if len(self.ending) and not bool(seen.all()):
+            allowed = scores.clone()
+            allowed[:, self.ending] = torch.where(seen.unsqueeze(1), allowed[:, self.ending], -torch.inf)
+        return draw(allowed, uniforms, scores, self.settings)
+
+
+@dataclass
+class _Row:
+    """A reply as far as it is drawn, and the context that it is for."""
+
+    key: int
+    tokens: list[int] = field(default_factory=list)
+    log_likelihood: float = 0.0
+
+
+class DecodingStream:
+    """Contexts whose replies are being drawn, a token of each at a time; others join in between.
+
+    Args:
+        decoder: whose model and settings apply.
+        room: most contexts at once.
+        count: replies per context.
+    """
+
+    def __init__(self, decoder: Decoder, *, room: int, count: int = 1) -> None:
+        self._decoder, self._most, self._count = decoder, room, count
+        self._running: Running | None = None
+        self._rows: list[_Row] = []
+        self._ended: dict[int, list[_Row]] = {}
+
+    @property
+    def room(self) -> int:
+        """Contexts that can join now: none as long as others are in a batch that takes nobody in."""
+        if self._running is None:
+            return self._most
+        return self._most - len(self._ended) if self._running.joinable else 0
 
     @torch.inference_mode()
-    def decode(
-        self, prompts: Sequence[Sequence[int]], seeds: Sequence[int], count: int = 1
-    ) -> list[Generated]:
-        """Draw a reply for every prompt.
+    def admit(self, keys: Sequence[int], prompts: Sequence[Sequence[int]], seeds: Sequence[int]) -> None:
+        """Read the prompts of contexts, at most `room`.
 
         Args:
-            prompts: tokens of each; `count` in a row belong to one context.
-            seeds: one per context.
-            count: prompts per context.
+            keys: names each context for `step`; never one that is under way.
+            prompts: tokens of each, at least one.
+            seeds: of each; a reply depends on its prompt and its seed alone.
+        """
+        several = [prompt for prompt in prompts for _ in range(self._count)]
+        self.join(self._decoder.begin(several), keys, seeds)
+
+    @torch.inference_mode()
+    def join(self, newcomers: Running, keys: Sequence[int], seeds: Sequence[int]) -> None:
+        """Let contexts whose prompts have been read join; as `admit`."""
+        device, longest = newcomers.scores.device, self._decoder.settings.most_tokens
+        numbers = np.concatenate([uniform_numbers(seed, self._count, longest) for seed in seeds])
+        state = _State(
+            torch.from_numpy(numbers).to(device),
+            torch.zeros(len(numbers), dtype=torch.long, device=device),
+            torch.zeros(len(numbers), dtype=torch.bool, device=device),
+        )
+        if self._running is None:
+            self._running, self._state = newcomers, state
+        else:
+            self._running.join(newcomers)
+            self._state = _State(*map(torch.cat, zip(self._state, state, strict=True)))
+        self._rows += [_Row(key) for key in keys for _ in range(self._count)]
+        self._ended |= {key: [] for key in keys}
+
+    @torch.inference_mode()
+    def step(self) -> dict[int, list[Generated]]:
+        """Draw one more token of every reply.
 
         Returns:
-            One reply per prompt.
+            By key, the replies to the contexts that are done now: `count` each.
         """
-        kind = RunningSeq2Seq if self.model.config.is_encoder_decoder else RunningCausal
-        return self.run(kind(self.model, prompts, self.padding), seeds, count)
+        if self._running is None:
+            return {}
+        randoms, places, seen = self._state
+        uniforms = randoms.gather(1, places.unsqueeze(1)).squeeze(1)
+        tokens, log_probabilities = self._decoder.draw(self._running.scores, uniforms, seen)
+        for row, token, gained in zip(self._rows, tokens.tolist(), log_probabilities.tolist(), strict=True):
+            row.tokens.append(token)
+            row.log_likelihood += gained
+        self._state = _State(randoms, places + 1, seen | self._decoder.shows[tokens])
+        full = self._state.places == self._decoder.settings.most_tokens
+        return self._go_on(tokens, ~(full | torch.isin(tokens, self._decoder.ending)))
 
-    def run(self, running: Running, seeds: Sequence[int], count: int = 1) -> list[Generated]:
-        """Draw until every row has ended or is full; those that have leave the batch."""
-        longest = self.settings.most_tokens
-        numbers = np.concatenate([uniform_numbers(seed, count, longest) for seed in seeds])
-        randoms = torch.from_numpy(numbers).to(running.scores.device)
-        drawing = _Drawing(len(randoms), longest)
-        live = torch.arange(len(randoms), device=running.scores.device)
-        seen = torch.zeros(len(randoms), dtype=torch.bool, device=running.scores.device)
-        for place in range(longest):
-            allowed = self._without_early_ends(running.scores, seen)
-            tokens, log_probabilities = draw(allowed, randoms[live, place], running.scores, self.settings)
-            drawing.add(live, place, tokens, log_probabilities)
-            going = (~torch.isin(tokens, self._ending)).nonzero().squeeze(1)
-            if not len(going) or place + 1 == longest:
-                break
-            seen = (seen | self._shows[tokens])[going]
-            if len(going) < len(live):
-                running.keep(going)
-                live = live[going]
-            running.advance(tokens[going])
-        return drawing.generated(self._ends)
+    def _go_on(self, tokens: Tensor, going: Tensor) -> dict[int, list[Generated]]:
+        """Let the rows leave that are done, and go on with the others: (n,), bool."""
+        assert self._running is not None
+        staying = going.nonzero().squeeze(1)
+        if len(staying) < len(self._rows):
+            done = self._leave(going.tolist())
+            if not len(staying):
+                self._running = None
+                return done
+            self._running.keep(staying)
+            self._state = _State(*(each[staying] for each in self._state))
+        else:
+            done = {}
+        self._running.advance(tokens[staying])
+        return done
 
-    def _without_early_ends(self, scores: Tensor, seen: Tensor) -> Tensor:
-        if bool(seen.all()) or not len(self._ending):
-            return scores
-        allowed = scores.clone()
-        allowed[:, self._ending] = torch.where(seen.unsqueeze(1), allowed[:, self._ending], -torch.inf)
-        return allowed
+    def _leave(self, going: list[bool]) -> dict[int, list[Generated]]:
+        for row, stays in zip(self._rows, going, strict=True):
+            if not stays:
+                self._ended[row.key].append(row)
+        self._rows = [row for row, stays in zip(self._rows, going, strict=True) if stays]
+        done = [key for key, rows in self._ended.items() if len(rows) == self._count]
+        return {key: [_generated(row, self._decoder.ends) for row in self._ended.pop(key)] for key in done}
 
 
-class _Drawing:
-    """What has been drawn so far."""
+class _State(NamedTuple):
+    """What decides the next token of each row, beside its scores."""
 
-    def __init__(self, rows: int, longest: int) -> None:
-        self._tokens = torch.zeros((rows, longest), dtype=torch.long)
-        self._lengths = torch.zeros(rows, dtype=torch.long)
-        self._log_likelihoods = torch.zeros(rows, dtype=torch.float64)
-
-    def add(self, rows: Tensor, place: int, tokens: Tensor, log_probabilities: Tensor) -> None:
-        rows = rows.cpu()
-        self._tokens[rows, place] = tokens.cpu()
-        self._lengths[rows] += 1
-        self._log_likelihoods[rows] += log_probabilities.double().cpu()
-
-    def generated(self, ends: frozenset[int]) -> list[Generated]:
-        rows = zip(self._tokens.tolist(), self._lengths.tolist(), self._log_likelihoods.tolist(), strict=True)
-        return [_generated(tokens[:length], likelihood, ends) for tokens, length, likelihood in rows]
+    randoms: Tensor  # (n, longest), float64
+    places: Tensor  # (n,): tokens drawn so far
+    seen: Tensor  # (n,), bool: whether something can be seen of them
 
 
 def draw(
@@ -294,6 +250,6 @@ def uniform_numbers(seed: int, rows: int, longest: int) -> NDArray[np.float64]:
     return np.random.Generator(np.random.Philox(seed % 2**64)).random((rows, longest))
 
 
-def _generated(tokens: list[int], log_likelihood: float, ends: frozenset[int]) -> Generated:
-    said = tokens[:-1] if tokens[-1] in ends else tokens
-    return Generated(tuple(said), len(tokens), log_likelihood)
+def _generated(row: _Row, ends: frozenset[int]) -> Generated:
+    said = row.tokens[:-1] if row.tokens[-1] in ends else row.tokens
+    return Generated(tuple(said), len(row.tokens), row.log_likelihood)

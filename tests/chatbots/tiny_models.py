@@ -11,6 +11,8 @@ from transformers import (
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
     PreTrainedTokenizerFast,
 )
 
@@ -91,6 +93,23 @@ def save_llama(folder: Path) -> str:
         pad_token_id=None,
     )
     return save(LlamaForCausalLM(config), tokenizer, folder)
+
+
+def save_mistral(folder: Path) -> str:
+    """Attention that looks eight tokens back and no further."""
+    tokenizer = byte_tokenizer(END, eos_token=END, bos_token=END)
+    config = MistralConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=256,
+        sliding_window=8,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    return save(MistralForCausalLM(config), tokenizer, folder)
 
 
 def save_blenderbot(folder: Path) -> str:

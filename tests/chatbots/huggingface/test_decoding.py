@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from chatbots.base import Context, seed_of
-from chatbots.huggingface.decoding import Decoder, DecodingSettings, Running, draw, uniform_numbers
+from chatbots.huggingface.decoding import Decoder, DecodingSettings, DecodingStream, draw, uniform_numbers
+from chatbots.huggingface.running import Running
 from chatbots.registry import create_bot
 from tests.chatbots.tiny_models import save_blenderbot, save_gpt2, save_llama
 
@@ -33,7 +34,21 @@ def make(folders, name, **settings):
 
 def drawn(bot, contexts):
     prompts = [bot.prompt(context, bot.room()) for context in contexts]
-    return bot._decoder.decode(prompts, [seed_of(context) for context in contexts])
+    stream = DecodingStream(bot._decoder, room=len(contexts))
+    stream.admit(range(len(contexts)), prompts, [seed_of(context) for context in contexts])
+    return [only(replies) for replies in finished(stream, len(contexts))]
+
+
+def finished(stream, contexts):
+    done = {}
+    while len(done) < contexts:
+        done |= stream.step()
+    return [done[key] for key in range(contexts)]
+
+
+def only(replies):
+    [reply] = replies
+    return reply
 
 
 @every_model
@@ -149,7 +164,9 @@ def test_a_reply_does_not_end_before_something_can_be_seen(folders):
     )
 
     # Token 1 ends, token 2 shows nothing: 2, then 3 (still nothing seen), then the end.
-    assert decoder.run(Stubborn(), [7])[0].tokens == (2, 3)
+    stream = DecodingStream(decoder, room=1)
+    stream.join(Stubborn(), [0], [7])
+    assert only(finished(stream, 1)[0]).tokens == (2, 3)
 
 
 def test_random_numbers_belong_to_the_seed_alone():

@@ -1,0 +1,177 @@
+"""A batch of rows in a model, which others can join and which each leaves when it is done.
+
+Causal models get their rows padded on the left and masked, as far as the longest of them needs.
+
+Shapes: n rows that are still decoded, t tokens so far, v vocabulary.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+
+class Running(ABC):
+    """A batch in a model: gives the scores of the next token of each row.
+
+    Attributes:
+        scores: before softmax, (n, v).
+    """
+
+    scores: Tensor
+
+    @property
+    def joinable(self) -> bool:
+        """Whether `join` is possible."""
+        return False
+
+    def join(self, newcomers: Self) -> None:
+        """Take another batch of the same model in, its rows after these; that batch is used up.
+
+        Raises:
+            NotImplementedError: this batch is not `joinable`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} takes nobody in. Wait until it is done.")
+
+    @abstractmethod
+    def keep(self, rows: Tensor) -> None:
+        """Let all other rows leave: (n) indices."""
+
+    @abstractmethod
+    def advance(self, tokens: Tensor) -> None:
+        """Append a token to each row, (n,), and compute the scores after it."""
+
+
+class RunningCausal(Running):
+    """A batch in a decoder-only model.
+
+    Args:
+        model: in evaluation mode.
+        prompts: tokens of each row, at least one.
+        padding: any token; it is masked.
+    """
+
+    def __init__(self, model: Any, prompts: Sequence[Sequence[int]], padding: int) -> None:
+        self._model = model
+        self._accepted = inspect.signature(model.forward).parameters
+        longest = max(map(len, prompts))
+        rows = [[padding] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
+        lengths = torch.tensor([len(prompt) for prompt in prompts])
+        ids = torch.tensor(rows)
+        device = model.get_input_embeddings().weight.device
+        self._mask = (torch.arange(longest) >= longest - lengths.unsqueeze(1)).long().to(device)  # (n, t)
+        self._cache: Any = None
+        self._compute(ids.to(device), (self._mask.cumsum(dim=1) - 1).clamp(min=0))
+
+    @property
+    def joinable(self) -> bool:
+        """Whether the cache holds a place per token, as that of attention does and a recurrent state not."""
+        layers = getattr(self._cache, "layers", [None])
+        return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in layers)
+
+    def join(self, newcomers: Self) -> None:
+        """As in the base."""
+        longest = max(self._mask.shape[1], newcomers._mask.shape[1])
+        self._fit(longest)
+        newcomers._fit(longest)
+        for ours, theirs in zip(self._cache.layers, newcomers._cache.layers, strict=True):
+            if ours.is_initialized:
+                ours.keys = torch.cat([ours.keys, theirs.keys])
+                ours.values = torch.cat([ours.values, theirs.values])
+        self._mask = torch.cat([self._mask, newcomers._mask])
+        self.scores = torch.cat([self.scores, newcomers.scores])
+
+    def keep(self, rows: Tensor) -> None:
+        """As in the base; padding that only those who leave were longer than leaves with them."""
+        self._cache.batch_select_indices(rows)
+        self._mask = self._mask[rows]
+        if self.joinable:
+            self._fit(int(self._mask.sum(dim=1).max()))
+
+    def advance(self, tokens: Tensor) -> None:
+        """As in the base."""
+        positions = self._mask.sum(dim=1, keepdim=True)  # (n, 1)
+        self._mask = torch.cat([self._mask, torch.ones_like(positions)], dim=1)
+        self._compute(tokens.unsqueeze(1), positions)
+
+    def _fit(self, length: int) -> None:
+        """Pad or cut the places on the left, so that each row has that many."""
+        more = length - self._mask.shape[1]
+        if not more:
+            return
+        self._mask = pad(self._mask, (more, 0))
+        for layer in self._cache.layers:
+            if layer.is_initialized:
+                _fit_layer(layer, length)
+
+    def _compute(self, ids: Tensor, positions: Tensor) -> None:
+        optional = {"position_ids": positions, "logits_to_keep": 1}
+        output = self._model(
+            input_ids=ids,
+            attention_mask=self._mask,
+            past_key_values=self._cache,
+            use_cache=True,
+            **{name: value for name, value in optional.items() if name in self._accepted},
+        )
+        self._cache, self.scores = output.past_key_values, output.logits[:, -1]
+
+
+class RunningSeq2Seq(Running):
+    """A batch in a model with an encoder.
+
+    Args:
+        model: in evaluation mode.
+        prompts: tokens of each row for the encoder, at least one.
+        padding: any token; it is masked.
+    """
+
+    def __init__(self, model: Any, prompts: Sequence[Sequence[int]], padding: int) -> None:
+        self._model = model
+        longest = max(map(len, prompts))
+        device = model.get_input_embeddings().weight.device
+        ids = torch.tensor(
+            [[*prompt, *[padding] * (longest - len(prompt))] for prompt in prompts], device=device
+        )
+        lengths = torch.tensor([len(prompt) for prompt in prompts], device=device)
+        self._mask = (torch.arange(longest, device=device) < lengths.unsqueeze(1)).long()  # (n, t)
+        self._encoded = model.get_encoder()(input_ids=ids, attention_mask=self._mask, return_dict=True)
+        self._cache: Any = None
+        start = model.generation_config.decoder_start_token_id
+        if start is None:
+            start = model.config.decoder_start_token_id
+        self.advance(torch.full((len(prompts),), start, device=device))
+
+    def keep(self, rows: Tensor) -> None:
+        """As in the base."""
+        self._cache.batch_select_indices(rows)
+        self._mask = self._mask[rows]
+        self._encoded.last_hidden_state = self._encoded.last_hidden_state[rows]
+
+    def advance(self, tokens: Tensor) -> None:
+        """As in the base."""
+        output = self._model(
+            encoder_outputs=self._encoded,
+            attention_mask=self._mask,
+            decoder_input_ids=tokens.unsqueeze(1),
+            past_key_values=self._cache,
+            use_cache=True,
+        )
+        self._cache, self.scores = output.past_key_values, output.logits[:, -1]
+
+
+def _fit_layer(layer: DynamicLayer, length: int) -> None:
+    """Pad or cut the keys and values, (n, heads, t, width), on the left."""
+    if isinstance(layer, DynamicSlidingWindowLayer):
+        layer.cumulative_length = length
+        length = min(length, layer.sliding_window - 1)
+    assert layer.keys is not None  # as in every layer that has been used
+    assert layer.values is not None
+    more = length - layer.keys.shape[-2]
+    layer.keys, layer.values = pad(layer.keys, (0, 0, more, 0)), pad(layer.values, (0, 0, more, 0))
