@@ -9,10 +9,12 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from accounts.models import User
 from bots import host
 from bots.models import Bot, BotVersion
+from chatbots import breaker
 from responses import services, tasks
 from responses.answering import answer_slice, seed_of
 from responses.locks import only_here
@@ -77,6 +79,16 @@ def test_a_run_goes_on_where_a_slice_ended(make_run: MakeRun) -> None:
     assert len(places(run)) == 4
 
 
+def test_a_run_waits_longer_for_a_slow_bot_than_people_do(make_run: MakeRun, settings: Settings) -> None:
+    settings.BOT_DEADLINE_SECONDS = 0.1
+    run = make_run(2, seconds=0.4)
+
+    assert answer_slice(run.pk) is False
+
+    assert places(run) == [("c1", 1), ("c2", 1)]
+    assert not ResponseFault.objects.exists()
+
+
 def test_nobody_works_on_a_run_that_another_has(make_run: MakeRun) -> None:
     run = make_run(2)
 
@@ -118,6 +130,13 @@ def test_a_response_that_failed_is_asked_for_again(make_run: MakeRun) -> None:
     assert sum(run.faults.values_list("attempts", flat=True)) == 2
 
 
+@pytest.fixture
+def _no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bot that fails is asked again at once, and not after seconds or minutes."""
+    monkeypatch.setattr(breaker, "FIRST_REST_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("_no_rest")
 def test_a_response_that_keeps_failing_stops_the_run_until_somebody_takes_it_up(make_run: MakeRun) -> None:
     run = make_run(2, fail_on=[1], fail_times=7)
 
@@ -136,6 +155,7 @@ def test_a_response_that_keeps_failing_stops_the_run_until_somebody_takes_it_up(
     assert reread(run).state == ResponseRun.State.DONE
 
 
+@pytest.mark.usefixtures("_no_rest")
 def test_a_bot_that_always_fails_stops_the_run_early(make_run: MakeRun) -> None:
     run = make_run(100, fail_on=[1])
 
