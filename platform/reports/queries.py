@@ -77,7 +77,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''), w.pseudonym,
        (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
        i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       coalesce(p.set_aside_at IS NOT NULL, false)
+       coalesce(p.set_aside_at IS NOT NULL, false), coalesce(d.origin, '')
   FROM ({items_of()}) AS i
   JOIN labels_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id

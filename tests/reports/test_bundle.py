@@ -29,13 +29,12 @@ from dialogues.services import finish
 from evaluation.questions import QUESTION_SETS
 from evaluation.report.bundle import recompute
 from evaluation.report.tables import tables
-from labels.services import record
 from reports import apart
 from reports.described import MASK, masked
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.reports.conftest import SignIn, add_exchange, computed, talked
+from tests.reports.conftest import SignIn, add_exchange, add_label, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -156,7 +155,7 @@ def test_another_question_set_is_recomputed_from_its_own_columns(
         dialogue = start_dialogue(study)
         place = place_of(dialogue.public_id, worker_of(dialogue).pk)
         add_exchange(dialogue, version_of(study.study_bots.get().bot, {}), text="Hm", latency=1)
-        record(place, position=2, answers={"human_like": human})
+        add_label(dialogue, position=2, answers={"human_like": human})
         finish(place)
 
     found = recompute(bundle_of(study))
