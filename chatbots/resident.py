@@ -37,7 +37,7 @@ class Resident:
         load: makes the bot; runs on the bot's thread, may take minutes.
         queue_size: most requests that wait; more are refused with `BotBusyError`.
         deadline: seconds from request to answer, unless a request brings its own.
-        stuck_after: seconds in a call after which it is stuck, more where callers wait longer; None: twice it.
+        stuck_after: seconds in a call after which it is stuck, more if callers wait longer; None: twice it.
     """
 
     def __init__(
