@@ -50,8 +50,13 @@ def _row(item: Item) -> dict[str, Any]:
     questions = question_set(item.study.question_set).questions
     return {
         "item": item,
-        "before": response.context.turns if response else [item.before] if item.before else [],
+        "before": response.context.turns if response else _turn_before(item),
         "text": response.text if response else item.turn.text if item.turn else "",
         "raters": len(labels),
         "votes": [(question.wording, votes_on(question, answers)) for question in questions],
     }
+
+
+def _turn_before(item: Item) -> list[str]:
+    before: str | None = getattr(item, "before")  # noqa: B009  # annotated by judged_of
+    return [before] if before else []
