@@ -38,7 +38,7 @@ class Resident:
         load: makes the bot; runs on the bot's thread, may take minutes.
         queue_size: most requests that wait; more are refused with `BotBusyError`.
         deadline: seconds from request to answer, unless a request brings its own.
-        stuck_after: seconds in one call of the bot after which it is stuck; None for twice the deadline.
+        stuck_after: seconds in a call after which it is stuck, more if callers wait longer; None: twice it.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Resident:
         self.name = name
         self.queue_size = queue_size
         self.deadline = deadline
-        self.stuck_after = 2 * deadline if stuck_after is None else stuck_after
+        self.stuck_after = self._stuck_limit = 2 * deadline if stuck_after is None else stuck_after
         if min(self.queue_size, self.deadline, self.stuck_after) <= 0:
             raise ValueError(f"Bot '{name}': queue_size, deadline and stuck_after must be above 0.")
         self._load = load
@@ -144,7 +144,7 @@ class Resident:
         busy_since = self._busy_since
         if self._state is not State.READY:
             return self._state
-        if busy_since is not None and time.monotonic() - busy_since > self.stuck_after:
+        if busy_since is not None and time.monotonic() - busy_since > self._stuck_limit:
             return State.STUCK
         return State.READY if self._breaker.is_closed else State.FAILING
 
@@ -208,7 +208,7 @@ class Resident:
             return BotFailedError(f"Bot '{self.name}' is closed.")
         if state is State.STUCK:
             return BotBusyError(
-                f"Bot '{self.name}' has been computing one answer for over {self.stuck_after:g} s and takes "
+                f"Bot '{self.name}' has been computing one answer for over {self._stuck_limit:g} s and takes "
                 "no requests until it is done. If that does not end, restart its host."
             )
         if left := self._breaker.seconds_left():
@@ -311,9 +311,10 @@ class Resident:
 
     def _serve(self, bot: Bot, batch: list[Request]) -> None:
         """Compute and deliver. A batch that fails is asked again one by one, to fail only the guilty."""
-        batch = [request for request in batch if request.until > time.monotonic()]
-        if not batch:
+        if not (batch := [request for request in batch if request.until > time.monotonic()]):
             return
+        longer = (request.until - request.since - self.deadline for request in batch)
+        self._stuck_limit = self.stuck_after + max(0.0, *longer)
         outcomes = self._attempt(bot, [request.context for request in batch])
         if outcomes is None:
             for request in batch:

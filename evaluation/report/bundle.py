@@ -18,6 +18,8 @@ from evaluation.report.conformance import Conduct
 from evaluation.report.course import READ_FOR_REPETITION, Course
 from evaluation.report.figures import scored
 from evaluation.report.judged import Judged
+from evaluation.report.judging import judging_figures
+from evaluation.report.judging_rows import judged_items
 from evaluation.report.study import StudyData, study_result
 
 FORMAT = 1
@@ -82,9 +84,9 @@ def _recomputed(bundle: "_Bundle") -> Recomputed:
     stored = bundle.document("report.json")
     try:
         # Through JSON, as the stored one went: its numbers are exact, its tuples are lists.
-        report = json.loads(json.dumps(study_result(_study(bundle))))
+        report = json.loads(json.dumps(_result(bundle)))
     except ValueError as error:  # labels that cannot be true
-        raise FileError(f"{bundle.path}, data/labels.jsonl: {error}") from None
+        raise FileError(f"{bundle.path}, data/{_labels_of(bundle)}.jsonl: {error}") from None
     ours, theirs = dict(_leaves(report)), dict(_leaves(stored))
     differences = [
         Difference(where, theirs.get(where), ours.get(where))
@@ -180,19 +182,39 @@ class _Told:
     names: Mapping[str, str]  # what the report calls a bot
 
 
-def _study(bundle: _Bundle) -> StudyData:
+def _labels_of(bundle: _Bundle) -> str:
+    """The table with what workers answered."""
+    judging = bundle.document("study.json")["protocol"].get("task") == "judging"
+    return "judgments" if judging else "labels"
+
+
+def _result(bundle: _Bundle) -> dict[str, Any]:
     about = bundle.document("study.json")
+    questions = _questions(bundle, about)
+    if _labels_of(bundle) == "labels":
+        return study_result(_study(bundle, about, questions))
+    found = judged_items(about, questions, bundle.rows("items"), bundle.rows("judgments"))
+    return judging_figures(questions, found, set_aside=_set_aside(bundle))
+
+
+def _questions(bundle: _Bundle, about: Row) -> QuestionSet:
     try:
-        questions = question_set(about["question_set"])
+        return question_set(about["question_set"])
     except UnknownQuestionSetError as error:
         raise FileError(f"{bundle.path}, study.json: {error}") from None
+
+
+def _set_aside(bundle: _Bundle) -> dict[str, str]:
+    return {w["rater"]: w["set_aside_reason"] for w in bundle.rows("workers") if w["set_aside_at"]}
+
+
+def _study(bundle: _Bundle, about: Row, questions: QuestionSet) -> StudyData:
     told = _told(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
     labels = list(bundle.rows("labels"))
     judged = _judged(bundle, questions, told, labels)
     courses = _courses(told, bundle.rows("faults"))
-    aside = {w["rater"]: w["set_aside_reason"] for w in bundle.rows("workers") if w["set_aside_at"]}
     conduct = _conduct(about, courses, judged, _unlabelled(told, labels))
-    return StudyData(questions, judged, courses, aside, conduct)
+    return StudyData(questions, judged, courses, _set_aside(bundle), conduct)
 
 
 def _told(bundle: _Bundle, names: Mapping[str, str]) -> _Told:

@@ -48,6 +48,7 @@ class Table:
 
 _DIALOGUE = Column("dialogue", Kind.TEXT, "public id of the conversation")
 _TURN = Column("turn", Kind.INTEGER, "position in the conversation from 0 up, the opening included")
+_ITEM = Column("item", Kind.TEXT, "name of the item, a random one")
 _RATER = "pseudonym of the worker; the same person has the same pseudonym in every study of the platform"
 
 CONVERSATIONS = Table(
@@ -121,9 +122,30 @@ WORKERS = Table(
     ),
 )
 
-_LABELS = (
-    _DIALOGUE,
-    _TURN,
+ITEMS = Table(
+    "items",
+    "One row per thing that workers judge, judged or not, in the order in which they came in.",
+    (
+        _ITEM,
+        Column("system", Kind.TEXT, "what the report calls whose words it is about"),
+        Column(
+            "context", Kind.INTEGER, "number of the context or conversation, the same for all items from it"
+        ),
+        Column("name", Kind.TEXT, "key of the context, or public id of the conversation"),
+        Column("turn", Kind.INTEGER, "position of a turn in its conversation; empty for anything else"),
+        Column("repetition", Kind.INTEGER, "which of the system's repeated runs it is from, from 1"),
+        Column("language", Kind.TEXT, "code of the language"),
+        Column("said_before", Kind.TEXT, "what was said before, oldest first, as a JSON list of texts"),
+        Column(
+            "text", Kind.TEXT, "what is judged; empty for a whole conversation, which is in `said_before`"
+        ),
+        Column("bot_version", Kind.TEXT, "fingerprint of the bot version; empty for people and files"),
+        Column("latency_ms", Kind.INTEGER, "time from asking the bot to its response, in milliseconds"),
+        Column("seed", Kind.INTEGER, "seed that the bot was given for it"),
+    ),
+)
+
+_LABEL = (
     Column("rater", Kind.TEXT, _RATER),
     Column("question_set", Kind.TEXT, "key of the questions that were answered"),
     Column("labelled_at", Kind.TIME, "when the label was last changed, UTC"),
@@ -133,17 +155,32 @@ _LABELS = (
 
 def labels_table(sets: Sequence[QuestionSet]) -> Table:
     """The table of labels, with a column for each question of these sets."""
-    asked = {question.key: _column(question) for each in sets for question in each.questions}
     return Table(
         "labels",
         "One row per label: a worker's answers about one turn, in the order of the turns.",
-        (*_LABELS, *asked.values()),
+        (_DIALOGUE, _TURN, *_LABEL, *_asked(sets)),
     )
 
 
-def tables(sets: Sequence[QuestionSet]) -> tuple[Table, ...]:
-    """All tables of a study in which these question sets were answered."""
+def judgments_table(sets: Sequence[QuestionSet]) -> Table:
+    """The table of judgments, with a column for each question of these sets."""
+    return Table(
+        "judgments",
+        "One row per judgment: a worker's answers about one item, in the order of their first answers.",
+        (_ITEM, *_LABEL, *_asked(sets)),
+    )
+
+
+def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table, ...]:
+    """All tables of a study in which these question sets were answered, by judging or by talking."""
+    if judging:
+        return ITEMS, judgments_table(sets), WORKERS
     return CONVERSATIONS, TURNS, labels_table(sets), FAULTS, WORKERS
+
+
+def _asked(sets: Sequence[QuestionSet]) -> Sequence[Column]:
+    asked = {question.key: _column(question) for each in sets for question in each.questions}
+    return tuple(asked.values())
 
 
 def _column(question: Question) -> Column:

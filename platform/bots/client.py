@@ -28,17 +28,21 @@ class Reply:
     seed: int | None
 
 
-async def reply(bot_id: int, context: Context, *, party: Hashable = None) -> Reply:
+async def reply(
+    bot_id: int, context: Context, *, party: Hashable = None, deadline: float | None = None
+) -> Reply:
     """Ask a resident bot for its response to `context`: here, or in the process that has least to do.
 
     Args:
         bot_id: of a `bots.models.Bot`.
         context: the dialogue so far.
         party: who asks, such as a study's code; a bot serves parties in turn.
+        deadline: seconds to wait at most; settings.BOT_DEADLINE_SECONDS if None, as for people who wait.
 
     Raises:
         chatbots.errors.ChatbotError: busy, late, failed or hosted nowhere, each its own class.
     """
+    seconds = settings.BOT_DEADLINE_SECONDS if deadline is None else deadline
     if DIRECTORY.is_old:
         await asyncio.to_thread(_read_directory)
     hosted = host.hosted_here(bot_id)
@@ -46,25 +50,27 @@ async def reply(bot_id: int, context: Context, *, party: Hashable = None) -> Rep
         sender = await courier()
         copy = min(copies, key=sender.under_way)
         if hosted is None or hosted.resident.waiting > sender.under_way(copy):
-            return await _reply_from_elsewhere(sender, copy, context, party)
-    return await _reply_from_here(hosted or await _host_now(bot_id), context, party)
+            return await _reply_from_elsewhere(sender, copy, context, party, seconds)
+    return await _reply_from_here(hosted or await _host_now(bot_id), context, party, seconds)
 
 
-async def _reply_from_here(hosted: HostedBot, context: Context, party: Hashable) -> Reply:
+async def _reply_from_here(hosted: HostedBot, context: Context, party: Hashable, deadline: float) -> Reply:
     started = time.monotonic()
-    response = await hosted.resident.respond(context, party=party)
+    response = await hosted.resident.respond(context, deadline=deadline, party=party)
     if hosted.version_id is None:
         raise BotFailedError(f"{hosted.row} answered before its version was recorded.")
     return Reply(response, hosted.version_id, round((time.monotonic() - started) * 1000), context.seed)
 
 
-async def _reply_from_elsewhere(sender: Courier, copy: Copy, context: Context, party: Hashable) -> Reply:
+async def _reply_from_elsewhere(
+    sender: Courier, copy: Copy, context: Context, party: Hashable, deadline: float
+) -> Reply:
     """Ask a copy; if its process has just let it go, the next one. Each copy is asked once at most."""
     try:
-        answer = await sender.ask(copy, context, deadline=settings.BOT_DEADLINE_SECONDS, party=party)
+        answer = await sender.ask(copy, context, deadline=deadline, party=party)
     except BotNotHostedError:
         DIRECTORY.forget(copy)
-        return await reply(copy.bot_id, context, party=party)
+        return await reply(copy.bot_id, context, party=party, deadline=deadline)
     return Reply(unpacked_response(answer), answer["version"], answer["latency_ms"], context.seed)
 
 

@@ -147,7 +147,13 @@ def _shown(bot: str, both: Parties) -> dict[str, Any]:
 def _kappa(found: Kappa | Undefined) -> dict[str, Any]:
     if isinstance(found, Undefined):
         return {"undefined": found.reason}
-    return {"value": found.value, "agree": 100 * found.observed}
+    interval = found.interval()
+    return {
+        "value": found.value,
+        "agree": 100 * found.observed,
+        "low": max(-1.0, interval.low),
+        "high": min(1.0, interval.high),
+    }
 
 
 def tally(questions: str, answers: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Vote]]]:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from labels import item_views, judging_views, views
+from labels import bot_views, item_views, judging_views, views
 
 app_name = "labels"
 urlpatterns = [
@@ -13,6 +13,7 @@ urlpatterns = [
     path("studies/<int:pk>/items/", item_views.items, name="items"),
     path("studies/<int:pk>/items/<uuid:key>/", item_views.item, name="item"),
     path("studies/<int:pk>/items/<uuid:key>/set-aside/", item_views.set_aside, name="set_aside_rater"),
+    path("bots/<slug:name>/judged/", bot_views.judged, name="bot"),
     path("dialogues/<uuid:public_id>/", views.transcript, name="transcript"),
     path("dialogues/<uuid:public_id>/set-aside/", views.set_aside, name="set_aside"),
 ]

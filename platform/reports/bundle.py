@@ -14,17 +14,17 @@ from django.template.loader import render_to_string
 from crowd.views import instructions_shown
 from evaluation.questions import QuestionSet
 from evaluation.report.bundle import FORMAT, LIBRARIES
-from evaluation.report.study import study_result
 from evaluation.report.tables import Table, tables
 from reports import latex
 from reports.archive import Archive
+from reports.computing import computation
 from reports.described import described
 from reports.files import FORMATS, schema_of
 from reports.palettes import LIGHT, standalone
 from reports.plots import pdf, svgs
-from reports.queries import snapshot, study_data
+from reports.queries import snapshot
 from reports.rows import rows, sets_answered
-from studies.models import Study
+from studies.models import Study, Task
 
 
 def write_bundle(study_id: int, stream: BinaryIO) -> None:
@@ -36,8 +36,8 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
     with snapshot():
         study = Study.objects.get(pk=study_id)
         # Through JSON, as the stored report goes: its numbers stay exact.
-        result = json.loads(json.dumps(study_result(study_data(study))))
-        all_tables = tables(sets_answered(study))
+        result = json.loads(json.dumps(computation(study)()))
+        all_tables = tables(sets_answered(study), judging=study.task == Task.JUDGING)
         with closing(Archive(stream)) as archive:
             archive.add("README.md", _readme(study, result, all_tables))
             for name, content in _documents(study, result):
@@ -51,7 +51,8 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
 def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
     yield "study.json", _pretty(described(study))
     shown = instructions_shown(study) | {"resume_code": "", "started": False, "begin": ""}
-    yield "instructions.html", render_to_string("crowd/instructions.html", shown)
+    template = "labels/instructions.html" if study.task == Task.JUDGING else "crowd/instructions.html"
+    yield "instructions.html", render_to_string(template, shown)
     for consent in study.consent_versions.all():
         yield f"consent/{consent.number}.txt", consent.text
     yield "questions.json", _pretty([_questions(each) for each in sets_answered(study)])

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit, urlunsplit
 from bots.models import Bot
 from chatbots.errors import ChatbotError
 from chatbots.registry import REGISTRY
+from labels.models import JudgingPlan
 from reports.queries import bot_names
-from studies.models import Study, StudyBot
+from studies.models import Study, StudyBot, Task
 from studies.services import PROTOCOL_FIELDS
 
 MASK = "**********"
@@ -28,6 +29,7 @@ def described(study: Study) -> dict[str, Any]:
         "results_version": study.results_version,
         "question_set": study.question_set,
         "protocol": {name: getattr(study, name) for name in PROTOCOL_FIELDS if name != "question_set"},
+        "judging": _plan(study),
         "languages": study.languages,
         "instructions": study.instructions,
         "pay": {"amount": str(study.pay_amount), "currency": study.pay_currency},
@@ -35,6 +37,14 @@ def described(study: Study) -> dict[str, Any]:
         "consent": list(study.consent_versions.values_list("number", flat=True)),
         "bots": [_described_bot(each, names[each.bot_id]) for each in bots],
     }
+
+
+def _plan(study: Study) -> dict[str, int] | None:
+    """How many judge each item, of a study whose workers judge."""
+    if study.task != Task.JUDGING:
+        return None
+    plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
+    return {name: getattr(plan, name) for name in ("raters_per_item", "batch_size", "lease_seconds")}
 
 
 def _described_bot(in_study: StudyBot, shown_as: str) -> dict[str, Any]:

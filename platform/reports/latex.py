@@ -20,7 +20,8 @@ _UNKNOWN = "--"
 def tables(result: Result) -> dict[str, str]:
     """By name, the tables that the result has data for."""
     made = {"scores": _scores, "comparisons": _comparisons, "agreement": _agreement, "course": _course}
-    return {name: make(result) for name, make in made.items()} if result["bots"] else {}
+    there = [name for name in made if result["bots"] and (name != "course" or name in result)]
+    return {name: made[name](result) for name in there}
 
 
 def escaped(text: str) -> str:
@@ -48,7 +49,8 @@ def _table(alignment: str, head: Sequence[str], rows: Sequence[Sequence[str]], n
 
 def _scores(result: Result) -> str:
     titles = [escaped(column["title"]) for column in result["columns"]]
-    head = ["Bot", *titles, "Conversations", "Replies", "Labels", "Workers"]
+    counted = ["Contexts", "Items"] if result.get("task") == "judging" else ["Conversations", "Replies"]
+    head = ["Bot", *titles, *counted, "Labels", "Workers"]
     rows = [
         [
             escaped(bot["bot"]),

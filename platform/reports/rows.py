@@ -8,12 +8,15 @@ from typing import TypeAlias
 from django.db import connection, transaction
 
 from evaluation.questions import QuestionSet, question_set
-from evaluation.report.tables import CONVERSATIONS, FAULTS, TURNS, WORKERS, Table
+from evaluation.report.tables import CONVERSATIONS, FAULTS, ITEMS, TURNS, WORKERS, Table
+from labels.item_queries import items_of
 from labels.models import Label
-from studies.models import Study
+from studies.models import Study, Task
 
 Value: TypeAlias = str | int | bool | datetime | None
 BATCH = 20_000
+# Their last value is the answers, which have a column each.
+_ANSWERED = ("labels", "judgments")
 
 _SEAT = "JOIN dialogues_participant AS seat ON seat.dialogue_id = d.id AND seat.bot_id IS NOT NULL"
 _STATEMENTS = {
@@ -49,6 +52,31 @@ SELECT d.public_id::text, t.position, w.pseudonym, l.question_set, l.changed_at,
  WHERE d.study_id = %s
  ORDER BY d.id, t.position, l.id
 """,
+    # Contexts are counted in the order in which the report's resampling has them.
+    ITEMS.name: f"""
+SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c.key, d.public_id::text),
+       i.position, i.repetition, item.language,
+       coalesce(to_json(c.turns),
+                (SELECT json_agg(b.text ORDER BY b.position) FROM dialogues_turn AS b
+                  WHERE b.dialogue_id = d.id AND (t.id IS NULL OR b.position < t.position)), '[]')::text,
+       i.text, v.fingerprint, i.latency_ms, coalesce(r.seed, t.seed)
+  FROM ({items_of()}) AS i
+  JOIN labels_item AS item ON item.id = i.id
+  LEFT JOIN responses_response AS r ON r.id = item.response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN dialogues_turn AS t ON t.id = item.turn_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, item.dialogue_id)
+  LEFT JOIN bots_botversion AS v ON v.id = coalesce(r.bot_version_id, t.bot_version_id)
+ ORDER BY i.id
+""",
+    "judgments": """
+SELECT s.key::text, w.pseudonym, l.question_set, l.changed_at, l.changes, l.answers::text
+  FROM labels_slot AS s
+  JOIN labels_label AS l ON l.id = s.label_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+ WHERE s.study_id = %s
+ ORDER BY l.id
+""",
     FAULTS.name: """
 SELECT d.public_id::text, f.position, f.kind, f.at
   FROM dialogues_fault AS f
@@ -75,7 +103,7 @@ def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
         cursor.itersize = BATCH
         cursor.execute(_STATEMENTS[table.name], [study.pk])
         while batch := cursor.fetchmany(BATCH):
-            yield [_answered(row, table) for row in batch] if table.name == "labels" else batch
+            yield [_answered(row, table) for row in batch] if table.name in _ANSWERED else batch
 
 
 def _answered(row: Sequence[Value], table: Table) -> Sequence[Value]:
@@ -87,6 +115,8 @@ def _answered(row: Sequence[Value], table: Table) -> Sequence[Value]:
 
 def sets_answered(study: Study) -> list[QuestionSet]:
     """The question set of the study, and others that were answered in it."""
-    used = Label.objects.filter(turn__dialogue__study=study).values_list("question_set", flat=True)
+    is_judging = study.task == Task.JUDGING
+    labels = Label.objects.filter(**{"slot__study" if is_judging else "turn__dialogue__study": study})
+    used = labels.values_list("question_set", flat=True)
     others = sorted(set(used.distinct().order_by()) - {study.question_set})
     return [question_set(key) for key in (study.question_set, *others)]

@@ -3,22 +3,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from evaluation.questions import question_set
-from evaluation.report.figures import scored
-from evaluation.report.judging import judging_figures
-from evaluation.report.study import study_result
 from reports import queries
-from reports.judging_queries import judged_items
+from reports.computing import computation
 from reports.models import Chart, Report
 from reports.plots import svgs
-from studies.models import Study, Task
+from studies.models import Study
 
 log = logging.getLogger(__name__)
 
@@ -102,12 +97,7 @@ def _computed(report_id: int) -> _Computed:
     """Everything that a ready report stores, from one snapshot of the database."""
     with queries.snapshot():
         study = Report.objects.select_related("study").get(pk=report_id).study
-        if study.task == Task.JUDGING:
-            questions = question_set(study.question_set)
-            items = judged_items(study, questions, [question.key for question in scored(questions)])
-            compute = partial(judging_figures, questions, items, set_aside=queries.set_aside(study))
-        else:
-            compute = partial(study_result, queries.study_data(study))
+        compute = computation(study)
     result = compute()
     return _Computed(study.results_version, result, svgs(result))
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from channels.db import database_sync_to_async
+from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 
 # Other jobs wait for the slice to end, and the worker's heartbeat too.
 SLICE_SECONDS = 15.0
+# Nobody waits before a screen: a slow bot has longer for a response than in a conversation.
+DEADLINE_SECONDS = 120.0
 # So many contexts are asked at once when they are answered quickly, so that a bot can batch them.
 MOST_AT_ONCE = 32
 # What is missing is looked up for so many at once: the look-up reads the whole set.
@@ -147,7 +150,11 @@ async def _outcome(run: ResponseRun, missing: Missing) -> Outcome:
     context = missing.context
     seed = seed_of(run.seed, context.key, missing.repetition)
     try:
-        reply = await client.reply(run.bot_id, Context.from_texts(context.turns, seed))
+        reply = await client.reply(
+            run.bot_id,
+            Context.from_texts(context.turns, seed),
+            deadline=max(DEADLINE_SECONDS, settings.BOT_DEADLINE_SECONDS),
+        )
     except BotRestingError as error:
         return Failed(missing, "resting", str(error))
     except BotBusyError as error:

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -121,6 +122,18 @@ async def test_a_killed_host_is_late_first_and_forgotten_soon(
         await client.reply(bot.pk, HELLO)
 
 
+async def test_who_gives_it_longer_hears_a_slow_bot_of_another_process(
+    start_host: StartHost, settings: Settings
+) -> None:
+    settings.BOT_DEADLINE_SECONDS = 0.2
+    bot = await sync_to_async(scripted)(seconds=0.6)
+    await sync_to_async(start_host)("far")
+
+    with pytest.raises(BotLateError):
+        await client.reply(bot.pk, HELLO)
+    assert (await client.reply(bot.pk, HELLO, deadline=30)).response.text == "Hello!"
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     scripted()
 
@@ -180,6 +193,18 @@ def test_a_changed_configuration_is_loaded_and_an_inactive_bot_let_go() -> None:
     Bot.objects.update(active=False)
     host.tend()
     assert host.everything() == []
+
+
+@pytest.mark.usefixtures("_hosting")
+def test_a_bot_that_was_given_longer_is_not_stuck_before(settings: Settings) -> None:
+    settings.BOT_DEADLINE_SECONDS = 0.1
+    slow = tended(scripted(seconds=1.0)).resident
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(slow.respond_now, HELLO, deadline=30)
+        time.sleep(0.5)  # twice the deadline is long over
+
+        assert slow.state is State.READY
+        assert waiting.result().text == "Hello!"
 
 
 @pytest.mark.usefixtures("_hosting")

@@ -240,10 +240,14 @@ def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
     assert found["turns"] == 7
     assert found["first"] == [100, 100, 100]
     assert found["third"] == pytest.approx([100 * (6 + 1 / 3) / 7] * 3)
-    assert found["kappas"][0] == {"value": pytest.approx(0), "agree": pytest.approx(600 / 7)}
+    assert found["kappas"][0]["value"] == pytest.approx(0)
+    assert found["kappas"][0]["agree"] == pytest.approx(600 / 7)
     by_hand = cohen_kappa([[0, 0], [1, 6]])
     assert isinstance(by_hand, Kappa)
     assert found["kappas"][0]["value"] == pytest.approx(by_hand.value)
+    # 95 % of a normal distribution is within 1.96 standard errors; kappa itself is within -1 and 1.
+    assert found["kappas"][0]["low"] == pytest.approx(max(-1, by_hand.value - 1.959964 * by_hand.error))
+    assert found["kappas"][0]["high"] == pytest.approx(min(1, by_hand.value + 1.959964 * by_hand.error))
 
 
 def test_labels_of_readers_stay_out_of_the_report_of_the_conversations(read: Dialogue) -> None:

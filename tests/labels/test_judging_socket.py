@@ -2,7 +2,9 @@
 
 import json
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -10,15 +12,16 @@ import pytest
 from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
+from django.core.management import call_command
 
 from crowd.models import Assignment, Participation
 from crowd.sessions import COOKIE, signed
-from labels import judging
-from labels.models import Batch, Item, Label
+from labels import judging, subjects
+from labels.models import Batch, Item, Label, Slot
 from project.routing import websocket_urlpatterns
 from reports.services import build_report, queue_report
 from studies.models import Study
-from tests.conftest import MakeQueue, enter
+from tests.conftest import MakeQueue, MakeStudy, enter
 
 YES = {"sensible": True, "specific": True}
 
@@ -68,8 +71,8 @@ async def sit(transactional_db: None) -> AsyncIterator[OpenSeat]:
     """Let somebody new sit down at a study's queue; the tab and its first frame."""
     seats: list[Seat] = []
 
-    async def one(study: Study) -> tuple[Seat, dict[str, Any]]:
-        batch, cookie = await sync_to_async(new_batch)(study)
+    async def one(study: Study, language: str = "en") -> tuple[Seat, dict[str, Any]]:
+        batch, cookie = await sync_to_async(new_batch)(study, language)
         seats.append(Seat(batch.public_id, cookie))
         return seats[-1], await seats[-1].connect()
 
@@ -80,9 +83,9 @@ async def sit(transactional_db: None) -> AsyncIterator[OpenSeat]:
             await seat.application.wait(timeout=10)
 
 
-def new_batch(study: Study) -> tuple[Batch, str]:
+def new_batch(study: Study, language: str = "en") -> tuple[Batch, str]:
     participation = enter(study)
-    return judging.begin(participation, language="en"), signed(participation)
+    return judging.begin(participation, language=language), signed(participation)
 
 
 @pytest.fixture
@@ -201,7 +204,7 @@ async def test_planted_rates_are_in_the_report(sit: OpenSeat, make_queue: MakeQu
         await seat.send(type="finish")
         await seat.receive()
 
-    (found,) = await sync_to_async(majority_of)(study)
+    (found,) = (await sync_to_async(report_of)(study))["majority"]
 
     assert [cell["value"] for cell in found["cells"]] == [75, 30, 52.5]
 
@@ -218,11 +221,82 @@ def plan(number: int, rng: random.Random) -> list[dict[str, bool]]:
     return answers
 
 
-def majority_of(study: Study) -> list[dict[str, Any]]:
+def report_of(study: Study) -> dict[str, Any]:
     study.refresh_from_db()
     report = queue_report(study)
     build_report(report.pk)
     report.refresh_from_db()
     assert report.result
-    rows: list[dict[str, Any]] = report.result["majority"]
-    return rows
+    return report.result
+
+
+# --- the published conversations ---------------------------------------------------------------------
+
+PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "meena"
+# Shares of votes that are planted: sensible, and specific among these.
+RATES = {"Human": (0.95, 0.8), "Meena": (0.85, 0.75), "Mitsuku": (0.7, 0.5), "XiaoIce": (0.4, 0.3)}
+TURNS_OF_EACH = 50
+Votes = dict[str, list[tuple[bool, bool]]]
+
+
+def published_turns(make_study: MakeStudy, make_queue: MakeQueue) -> Study:
+    """The four files, imported; fifty turns of each system wait to be judged by five raters."""
+    queue: Study = make_queue(raters=5, batch=30, languages=["en", "zh"])
+    for system in RATES:
+        language = "zh" if system == "XiaoIce" else "en"
+        source = make_study({f"beside-{system.lower()}": 1}, languages=[language])
+        call_command("import_dialogues", str(PUBLISHED / f"{system.lower()}.txt"), study=source.code)
+        subjects.add_turns(queue, source, language=language, conversations=12)
+        more = queue.items.filter(turn__bot_version__bot__title=system).order_by("pk")[TURNS_OF_EACH:]
+        queue.items.filter(pk__in=list(more.values_list("pk", flat=True))).delete()
+    return queue
+
+
+def planted(study: Study) -> tuple[dict[str, str], Votes]:
+    """By item its system, and the votes of five raters as (sensible, specific)."""
+    rng = random.Random(7)
+    systems = {str(i.key): i.turn.bot_version.bot.title for i in study.items.order_by("pk") if i.turn}
+    votes: Votes = {}
+    for key, system in systems.items():
+        sensible, specific = RATES[system]
+        votes[key] = [(rng.random() < sensible, rng.random() < specific) for _ in range(5)]
+        votes[key] = [(makes_sense, makes_sense and fits) for makes_sense, fits in votes[key]]
+    return systems, votes
+
+
+def answers_of(vote: tuple[bool, bool]) -> dict[str, bool]:
+    return {"sensible": True, "specific": vote[1]} if vote[0] else {"sensible": False}
+
+
+@pytest.mark.shared_data
+@pytest.mark.skipif(not PUBLISHED.exists(), reason=f"{PUBLISHED} is absent")
+async def test_planted_rates_of_the_published_conversations_are_in_the_report(
+    sit: OpenSeat, make_study: MakeStudy, make_queue: MakeQueue
+) -> None:
+    study = await sync_to_async(published_turns)(make_study, make_queue)
+    systems, votes = await sync_to_async(planted)(study)
+    assert Counter(systems.values()) == dict.fromkeys(RATES, TURNS_OF_EACH)
+    waiting = {key: list(given) for key, given in votes.items()}
+
+    for language in ("en", "zh"):
+        while await Slot.objects.filter(study=study, language=language, label=None).aexists():
+            seat, state = await sit(study, language)
+            items = [item["key"] for item in state["items"]]
+            while items:
+                key = items.pop()
+                judged = await seat.judge(key, **answers_of(waiting[key].pop()))
+                items += [item["key"] for item in judged["leased"]]
+            await seat.send(type="finish")
+            assert (await seat.receive())["finished"]
+
+    result = await sync_to_async(report_of)(study)
+    for system in RATES:
+        of_system = [votes[key] for key in systems if systems[key] == system]
+        # An item is a yes by majority if three of its five raters say so; a mean is over all 250 votes.
+        majority = [100 * sum(sum(v[n] for v in five) >= 3 for five in of_system) / 50 for n in (0, 1)]
+        mean = [100 * sum(v[n] for five in of_system for v in five) / 250 for n in (0, 1)]
+        for rows, (sensible, specific) in (("majority", majority), ("bots", mean)):
+            (row,) = [each for each in result[rows] if each["bot"] == system]
+            expected = [sensible, specific, (sensible + specific) / 2]
+            assert [cell["value"] for cell in row["cells"]] == pytest.approx(expected, abs=1e-9)
+    assert result["raters_per_item"] == [{"raters": 5, "items": 4 * TURNS_OF_EACH}]

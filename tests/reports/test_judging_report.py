@@ -1,16 +1,21 @@
 """The report of a judging study against numbers worked out by hand."""
 
 import json
+import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from accounts.models import User
 from crowd.services import set_aside
+from evaluation.csv_file import FileError
 from evaluation.labels import Labels
+from evaluation.report.bundle import recompute
 from evaluation.ssa import Unit, ssa
 from labels import judging, subjects
 from labels.models import Item, Label
@@ -189,3 +194,86 @@ def test_judgments_are_exported_with_their_item(
     of_c2 = [row for row in rows if row["bot"] == "Beta" and row["dialogue"] == "c2"]
     assert [row["specific"] for row in of_c2] == [False, True, False]
     assert {(row["context"], row["response"]) for row in of_c2} == {("Question 2?", "Beta answers c2.")}
+
+
+# --- the bundle ------------------------------------------------------------------------------------
+
+
+def bundled(study: Study, folder: Path) -> Path:
+    path = folder / "bundle.zip"
+    call_command("bundle", str(study.pk), output=path)
+    return path
+
+
+def test_the_bundle_alone_gives_every_number_of_the_stored_report(
+    make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun, rex: User, tmp_path: Path
+) -> None:
+    """Two systems, repeated runs, four raters of whom one is set aside, items that lack raters."""
+    study, contexts = make_queue(raters=5, batch=100), make_contexts(9)
+    for system in ("Beta", "Alpha"):
+        subjects.add_responses(study, make_run(contexts, system, repetitions=2))
+    vote(study, {
+        (system, f"c{c}", repetition): [
+            [YES, MEH, NO][(c * rater + repetition + len(system)) % 3] for rater in (1, 2, 3, 4)
+        ]
+        for system in ("Alpha", "Beta") for c in range(1, 10) for repetition in (1, 2)
+    })  # fmt: skip
+    participation = study.participations.order_by("pk").first()
+    assert participation
+    set_aside(participation.pk, reason="Too fast", by=rex)
+    stored = computed(study).result
+
+    found = recompute(bundled(study, tmp_path))
+
+    assert stored
+    assert found.report == stored
+    assert (found.differences, found.changed_files) == ([], [])
+    assert stored["repetitions"]
+    assert stored["without"]["bots"]
+    assert any("low" in cell for row in stored["majority"] for cell in row["cells"])
+
+
+def test_the_bundle_of_other_questions_is_recomputed_too(make_queue: MakeQueue, tmp_path: Path) -> None:
+    study = make_queue(2, raters=3, question_set="human-likeness")
+    like, unlike = {"human_like": True}, {"human_like": False}
+    vote(study, {("Alpha", "c1", 1): [like, like, unlike], ("Alpha", "c2", 1): [unlike, unlike, unlike]})
+
+    found = recompute(bundled(study, tmp_path))
+
+    assert found.differences == []
+    assert found.report["bots"][0]["cells"][0]["value"] == pytest.approx(100 / 3)
+
+
+def test_the_bundle_has_what_was_judged_and_one_changed_judgment_is_found(
+    judged: Study, tmp_path: Path
+) -> None:
+    path, changed = bundled(judged, tmp_path), tmp_path / "changed.zip"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
+        items = [json.loads(line) for line in old.read("data/items.jsonl").splitlines()]
+        about = json.loads(old.read("study.json"))
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "data/judgments.jsonl":
+                content = content.replace(b'"specific": true', b'"specific": false', 1)
+            new.writestr(name, content)
+
+    found = recompute(changed)
+
+    assert about["judging"]["raters_per_item"] == 3
+    assert {(row["system"], row["said_before"], row["text"]) for row in items} == {
+        (system, f'["Question {n}?"]', f"{system} answers c{n}.")
+        for system in ("Alpha", "Beta")
+        for n in (1, 2)
+    }
+    assert found.changed_files == ["data/judgments.jsonl"]
+    assert found.differences
+
+
+def test_a_judgment_of_an_item_that_is_not_there_is_named(judged: Study, tmp_path: Path) -> None:
+    path, changed = bundled(judged, tmp_path), tmp_path / "changed.zip"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, b"" if name == "data/items.jsonl" else old.read(name))
+
+    with pytest.raises(FileError, match=r"data/judgments.jsonl: a judgment of item .* does not have"):
+        recompute(changed)

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from accounts.models import User
 from bots import host
@@ -76,6 +77,16 @@ def test_a_run_goes_on_where_a_slice_ended(make_run: MakeRun) -> None:
 
     assert slices > 1
     assert len(places(run)) == 4
+
+
+def test_a_run_waits_longer_for_a_slow_bot_than_people_do(make_run: MakeRun, settings: Settings) -> None:
+    settings.BOT_DEADLINE_SECONDS = 0.1
+    run = make_run(2, seconds=0.4)
+
+    assert answer_slice(run.pk) is False
+
+    assert places(run) == [("c1", 1), ("c2", 1)]
+    assert not ResponseFault.objects.exists()
 
 
 def test_nobody_works_on_a_run_that_another_has(make_run: MakeRun) -> None:

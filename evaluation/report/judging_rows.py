@@ -1,0 +1,67 @@
+"""From the rows of a judging study's bundle to what its report reads."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from evaluation.questions import QuestionSet
+from evaluation.report.figures import scored
+from evaluation.report.judged import Judged
+from evaluation.report.judging import JudgedItems
+
+Row = dict[str, Any]
+
+
+def judged_items(
+    about: Mapping[str, Any], questions: QuestionSet, items: Iterable[Row], judgments: Iterable[Row]
+) -> JudgedItems:
+    """The judgments of a study as `judging_figures` takes them.
+
+    Args:
+        about: the study, as study.json has it.
+        questions: what was asked.
+        items: rows of the table `items`.
+        judgments: rows of the table `judgments`, in its order.
+
+    Raises:
+        ValueError: a judgment of an item that is not among the items; names both.
+    """
+    by_key = {row["item"]: row for row in items}
+    given = list(judgments)
+    unknown = next((row["item"] for row in given if row["item"] not in by_key), None)
+    if unknown is not None:
+        raise ValueError(f"a judgment of item {unknown}, which data/items.jsonl does not have.")
+    places = _places(by_key.values())
+    of = [by_key[row["item"]] for row in given]
+    judged = Judged(
+        bot=np.array([item["system"] for item in of], dtype=object),
+        dialogue=np.array([item["context"] for item in of], dtype=np.int64),
+        reply=np.array([places[item["item"]] for item in of], dtype=np.int64),
+        rater=np.array([row["rater"] for row in given], dtype=object),
+        latency_ms=np.array([_number(item["latency_ms"]) for item in of], dtype=np.float64),
+        answers={
+            question.key: np.array([_number(row[question.key]) for row in given], dtype=np.float64)
+            for question in scored(questions)
+        },
+    )
+    return JudgedItems(
+        judged=judged,
+        repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
+        raters_wanted=about["judging"]["raters_per_item"],
+        items=len(by_key),
+        languages=about["languages"],
+    )
+
+
+def _places(items: Iterable[Row]) -> dict[str, int]:
+    """By item, its place among the items of its context, from 1."""
+    places: dict[str, int] = {}
+    seen: dict[int, int] = {}
+    for row in items:
+        places[row["item"]] = seen[row["context"]] = seen.get(row["context"], 0) + 1
+    return places
+
+
+def _number(answer: float | None) -> float:
+    return float("nan") if answer is None else float(answer)
