@@ -15,7 +15,7 @@ from bots import host
 from bots.models import Bot, BotVersion
 from responses import services, tasks
 from responses.answering import answer_slice, seed_of
-from responses.locks import only_here
+from responses.locks import RUNS, only_here
 from responses.models import Response, ResponseFault, ResponseRun
 from responses.queries import progress
 from tests.responses.conftest import MakeRun, MakeVersion
@@ -80,7 +80,7 @@ def test_a_run_goes_on_where_a_slice_ended(make_run: MakeRun) -> None:
 def test_nobody_works_on_a_run_that_another_has(make_run: MakeRun) -> None:
     run = make_run(2)
 
-    with only_here(run.pk) as ours:
+    with only_here(RUNS, run.pk) as ours:
         assert ours
         assert answer_slice(run.pk) is False
 
@@ -310,7 +310,7 @@ def test_only_runs_that_nobody_works_on_are_taken_up(make_run: MakeRun) -> None:
     run = make_run(2)
     services.begin(run.pk, now=timezone.now() - timedelta(hours=5))
 
-    with only_here(run.pk):
+    with only_here(RUNS, run.pk):
         tasks.take_up_runs()
     assert timezone.now() - reread(run).active_at > timedelta(hours=4)  # type: ignore[operator]
     tasks.take_up_runs()
