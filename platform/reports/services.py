@@ -1,11 +1,9 @@
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -13,6 +11,7 @@ from reports import queries
 from reports.computing import computation
 from reports.models import Chart, Report
 from reports.plots import svgs
+from responses.locks import REPORTS, is_worked_on, only_here
 from studies.models import Study
 
 log = logging.getLogger(__name__)
@@ -29,7 +28,6 @@ DIED = (
     f"memory. Give the Celery worker more (its log and the system's say how much it had), then compute the "
     f"report anew."
 )
-_LOCKS_OF_REPORTS = 7301
 
 
 def queue_report(study: Study, *, now: datetime | None = None) -> Report:
@@ -48,7 +46,7 @@ def queue_report(study: Study, *, now: datetime | None = None) -> Report:
 
 def build_report(report_id: int) -> None:
     """Compute a queued report. Runs at most once at a time; a report that is done stays as it is."""
-    with _only_here(report_id) as mine:
+    with only_here(REPORTS, report_id) as mine:
         if not mine or not _begin(report_id):
             return
         try:
@@ -56,21 +54,6 @@ def build_report(report_id: int) -> None:
         except Exception as error:
             log.exception("Report %s failed.", report_id)
             _store(report_id, state=Report.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
-
-
-@contextmanager
-def _only_here(report_id: int) -> Iterator[bool]:
-    """Hold the report's lock on this connection; it falls with the process that held it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [_LOCKS_OF_REPORTS, report_id])
-        row = cursor.fetchone()
-    mine = bool(row and row[0])
-    try:
-        yield mine
-    finally:
-        if mine:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS_OF_REPORTS, report_id])
 
 
 def _begin(report_id: int) -> bool:
@@ -136,23 +119,18 @@ def lost_reports(now: datetime) -> list[int]:
     """Queued reports whose message seems lost, and running ones whose process has died."""
     waiting = Report.objects.filter(state=Report.State.QUEUED, requested_at__lt=now - RESEND_AFTER)
     running = Report.objects.filter(state=Report.State.RUNNING).values_list("pk", flat=True)
-    return [*waiting.values_list("pk", flat=True), *(pk for pk in running if not _is_locked(pk))]
-
-
-def _is_locked(report_id: int) -> bool:
-    with _only_here(report_id) as free:
-        return not free
+    return [*waiting.values_list("pk", flat=True), *(pk for pk in running if not is_worked_on(REPORTS, pk))]
 
 
 def staleness(study: Study, shown: Report | None, newest: Report | None) -> str:
     """Why the figures shown are not the newest, in a sentence; empty if they are."""
     if newest is None:
-        return "No report has been computed yet. It starts by itself when conversations are finished."
+        return "No report has been computed yet. It starts by itself once there is finished work."
     if newest.state == Report.State.FAILED:
         kept = " The figures below are from the last one that worked." if shown else ""
         return f"The last computation failed: {newest.reason}{kept}"
     if newest.state in AT_WORK:
         return "A new report is being computed." if shown else "The first report is being computed."
     if newest.results_version < study.results_version:
-        return "Conversations have changed since this report was computed. A new one starts in a few seconds."
+        return "Results have changed since this report was computed. A new one starts in a few seconds."
     return ""

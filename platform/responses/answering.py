@@ -16,7 +16,7 @@ from bots import client
 from chatbots.base import Context
 from chatbots.errors import BotBusyError, BotLateError, BotRestingError, ChatbotError, last_line
 from responses import services
-from responses.locks import only_here
+from responses.locks import RUNS, only_here
 from responses.models import ResponseRun
 from responses.services import Answered, BotChangedError, Failed, Missing
 
@@ -58,7 +58,7 @@ def answer_slice(run_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
     Returns:
         Whether there is more to do.
     """
-    with only_here(run_id) as ours:
+    with only_here(RUNS, run_id) as ours:
         run = services.begin(run_id, now=timezone.now()) if ours else None
         if run is None:
             return False

@@ -3,26 +3,27 @@ from contextlib import contextmanager
 
 from django.db import connections
 
-_LOCKS_OF_RUNS = 7302
+# What is locked: PostgreSQL keeps locks apart by these numbers.
+REPORTS, RUNS = 7301, 7302
 
 
 @contextmanager
-def only_here(run_id: int) -> Iterator[bool]:
-    """Hold the run's lock, on a connection of its own; it falls with the process that held it.
+def only_here(kind: int, pk: int) -> Iterator[bool]:
+    """Hold the lock of a report or a run, on a connection of its own; it falls with the process that held it.
 
     Yields:
-        Whether it is ours; False if another process works on the run.
+        Whether it is ours; False if another process works on it.
     """
     connection = connections.create_connection("default")
     try:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [_LOCKS_OF_RUNS, run_id])
+            cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [kind, pk])
             row = cursor.fetchone()
         yield bool(row and row[0])
     finally:
         connection.close()
 
 
-def is_worked_on(run_id: int) -> bool:
-    with only_here(run_id) as free:
+def is_worked_on(kind: int, pk: int) -> bool:
+    with only_here(kind, pk) as free:
         return not free

@@ -3,7 +3,7 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from responses import answering, services
-from responses.locks import is_worked_on
+from responses.locks import RUNS, is_worked_on
 from responses.models import ResponseRun, Source
 
 # A message is on its way for at most so long; then it is taken for lost and sent again.
@@ -23,7 +23,7 @@ def take_up_runs() -> None:
     """Send the runs that nobody works on and no message is under way for: their process has died."""
     at_work = ResponseRun.objects.filter(state__in=services.AT_WORK, source=Source.BOT)
     for run_id in at_work.values_list("pk", flat=True):
-        if not is_worked_on(run_id) and send(run_id):
+        if not is_worked_on(RUNS, run_id) and send(run_id):
             services.taken_up(run_id, now=timezone.now())
 
 

@@ -119,6 +119,10 @@ def _refuse_empty(study: Study) -> None:
             )
     elif study.task == Task.WRITING and not hasattr(study, "writing"):
         raise ValidationError("Choose the contexts that people are to respond to, then open the study.")
+    elif study.task == Task.JUDGING and not study.items.exists():
+        raise ValidationError(
+            "Nothing to judge yet: add responses or conversations to the queue, then open it."
+        )
 
 
 def results_changed(study_id: int) -> None:

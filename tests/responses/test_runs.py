@@ -17,7 +17,7 @@ from bots.models import Bot, BotVersion
 from chatbots import breaker
 from responses import services, tasks
 from responses.answering import answer_slice, seed_of
-from responses.locks import only_here
+from responses.locks import RUNS, only_here
 from responses.models import Response, ResponseFault, ResponseRun
 from responses.queries import progress
 from tests.responses.conftest import MakeRun, MakeVersion
@@ -92,7 +92,7 @@ def test_a_run_waits_longer_for_a_slow_bot_than_people_do(make_run: MakeRun, set
 def test_nobody_works_on_a_run_that_another_has(make_run: MakeRun) -> None:
     run = make_run(2)
 
-    with only_here(run.pk) as ours:
+    with only_here(RUNS, run.pk) as ours:
         assert ours
         assert answer_slice(run.pk) is False
 
@@ -326,7 +326,7 @@ def test_only_runs_that_nobody_works_on_are_taken_up(make_run: MakeRun) -> None:
     run = make_run(2)
     services.begin(run.pk, now=timezone.now() - timedelta(hours=5))
 
-    with only_here(run.pk):
+    with only_here(RUNS, run.pk):
         tasks.take_up_runs()
     assert timezone.now() - reread(run).active_at > timedelta(hours=4)  # type: ignore[operator]
     tasks.take_up_runs()

@@ -117,6 +117,14 @@ def test_a_study_without_bots_cannot_be_opened(rex: User) -> None:
         set_state(study.pk, Study.State.OPEN)
 
 
+def test_a_judging_study_with_an_empty_queue_cannot_be_opened(rex: User) -> None:
+    study = Study(title="Empty", languages=["en"], task="judging")
+    save_study(study, owner=rex, consent_text="Yes", targets={})
+
+    with pytest.raises(ValidationError, match="to the queue"):
+        set_state(study.pk, Study.State.OPEN)
+
+
 @pytest.mark.parametrize("state", ["", "draft", "deleted", "'; --"])
 def test_an_unknown_state_changes_nothing(study: Study, rex: User, sign_in: SignIn, state: str) -> None:
     response = sign_in(rex).post(f"/studies/{study.pk}/state/", {"state": state}, follow=True)

@@ -117,7 +117,7 @@ class TestSideBySide:
 
         page = page_of(sign_in(rex), f"/compare/?study={first.pk}&study={second.pk}")
 
-        assert "Conversations have changed since" in page
+        assert "Results have changed since" in page
         assert cells_of(page, 'Bob<br><span class="small soft compared__study">First') == [
             "50.0",
             "50.0",
