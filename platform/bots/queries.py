@@ -1,5 +1,5 @@
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -52,10 +52,15 @@ class CopyHealth:
     @property
     def latencies(self) -> list[tuple[str, int, int]]:
         """Bars of the histogram: label, count, percent of the highest."""
-        counts = self.health.get("latencies") or []
         labels = [f"up to {bound:g} s" for bound in LATENCY_BOUNDS] + [f"over {LATENCY_BOUNDS[-1]:g} s"]
-        highest = max(counts, default=0) or 1
-        return [(label, n, round(100 * n / highest)) for label, n in zip(labels, counts, strict=False)]
+        return _bars(labels, self.health.get("latencies") or [])
+
+    @property
+    def batches(self) -> list[tuple[str, int, int]]:
+        """Bars of the histogram of how many contexts the bot answered at once."""
+        counts: dict[str, int] = self.health.get("batches") or {}
+        sizes = sorted(counts, key=int)
+        return _bars(sizes, [counts[size] for size in sizes])
 
     @property
     def megabytes(self) -> int | None:
@@ -67,6 +72,11 @@ class CopyHealth:
         """Median and 95th percentile of the time to a reply; None before the first."""
         median, p95 = self.health.get("median_seconds"), self.health.get("p95_seconds")
         return None if median is None or p95 is None else (round(1000 * median), round(1000 * p95))
+
+
+def _bars(labels: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int, int]]:
+    highest = max(counts, default=0) or 1
+    return [(label, n, round(100 * n / highest)) for label, n in zip(labels, counts, strict=False)]
 
 
 def standings() -> list[Standing]:

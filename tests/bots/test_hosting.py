@@ -3,15 +3,17 @@
 import asyncio
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
+from django.test import Client
 from pytest_django.fixtures import Settings
 
+from accounts.models import User
 from bots import client, host, presence
 from bots.models import Bot, BotCopy, BotVersion
 from bots.services import register_bot
@@ -91,6 +93,22 @@ async def test_two_hosts_share_the_load_of_one_bot(start_host: StartHost) -> Non
 
     served = [copy.health["served"] async for copy in BotCopy.objects.all()]
     assert served == [10, 10]
+
+
+async def test_its_page_shows_what_a_bot_did_in_each_process(
+    start_host: StartHost, rex: User, sign_in: Callable[[User], Client]
+) -> None:
+    bot = await sync_to_async(scripted)()
+    await sync_to_async(start_host)("far")
+    for _ in range(3):
+        await client.reply(bot.pk, HELLO)
+    await asyncio.sleep(2 * presence.ANNOUNCED_EVERY_SECONDS)
+
+    page = await sync_to_async(lambda: sign_in(rex).get("/bots/far/").content.decode())()
+
+    assert "<dt>Answered</dt><dd>3</dd>" in page
+    assert '<th scope="row">1</th><td>3</td>' in page  # one context at once, three times
+    assert '<th scope="row">up to 0.01 s</th><td>3</td>' in page
 
 
 async def test_a_host_that_says_goodbye_is_asked_no_more(start_host: StartHost) -> None:
