@@ -6,8 +6,6 @@ chatter in a closed loop that bound would be all that is measured.
 
 from project.asgi import application as application  # first: it sets Django up
 
-from dialogues import consumers  # isort: skip
-from labels import judging_consumer  # isort: skip
+from dialogues import worker_socket  # isort: skip
 
-consumers.BURST = 1_000_000_000
-judging_consumer.BURST = 1_000_000_000
+worker_socket.BURST = 1_000_000_000

@@ -1,8 +1,9 @@
 from typing_extensions import override
 
-from dialogues.consumers import DialogueConsumer, Handler, field
+from dialogues.consumers import DialogueConsumer
 from dialogues.database import in_database
 from dialogues.turn_taking import Frame
+from dialogues.worker_socket import Handler, field
 from labels import queries, services
 
 
@@ -18,9 +19,11 @@ class LabellingConsumer(DialogueConsumer):
         answers, progress = await services.record(
             self.place, position=position, answers=field(frame, "answers", dict)
         )
-        await self.tell(
+        await self.say(
             {"type": "label_saved", "position": position, "answers": answers, "progress": progress.as_frame()}
         )
+        if self.has_company:  # two tabs may answer at the same moment: each reads which answer stayed
+            await self.show_state_everywhere()
 
     @override
     async def state(self) -> Frame:

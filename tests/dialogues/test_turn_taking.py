@@ -278,17 +278,18 @@ async def test_two_tabs_see_the_same(dialogue: Dialogue, open_tab: OpenTab) -> N
     in_two = [
         await two.receive("turn_saved"),
         await two.receive("bot_turn"),
-        await two.receive("label_saved"),
+        await two.receive("state"),
     ]
     await two.exchange("From the second tab")
     in_one = [
         await one.receive("turn_saved"),
         await one.receive("bot_turn"),
-        await one.receive("label_saved"),
+        await one.receive("state"),
     ]
 
     assert [f["turn"]["text"] for f in in_two[:2]] == ["From the first tab", "Go on."]
     assert [f["turn"]["text"] for f in in_one[:2]] == ["From the second tab", "Go on."]
+    assert [list(f["labels"]) for f in (in_two[2], in_one[2])] == [["2"], ["2", "4"]]
 
 
 async def test_a_tab_misses_nothing_that_happens_while_it_opens(
@@ -353,7 +354,7 @@ async def test_a_page_that_is_only_open_keeps_no_place(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page asks for a pong by itself; only what the worker does shows that they are at work."""
-    monkeypatch.setattr("dialogues.consumers.SECONDS_BETWEEN_SIGNS_OF_LIFE", -1.0)
+    monkeypatch.setattr("dialogues.worker_socket.SECONDS_BETWEEN_SIGNS_OF_LIFE", -1.0)
     tab = await open_tab(dialogue)
     since = dialogue.assignment.active_at
 
