@@ -39,7 +39,7 @@ CHATTERS = (1, 20, 200)
 OPEN_CHATTERS, OPEN_EVERY = 500, 2.0
 WARM_UP = 0.5
 # In a closed loop fewer chatters share this many dialogues, so that those stay about as long as real ones.
-DIALOGUES = 100
+DIALOGUES = 500
 LIBRARIES = ("Django", "channels", "channels-redis", "uvicorn", "uvloop", "websockets", "psycopg2-binary")
 
 Result = dict[str, Any]

@@ -1,6 +1,7 @@
 """The bots that this process keeps resident. One `Resident` each, loaded anew when it changes."""
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Collection
@@ -40,6 +41,8 @@ class HostedBot:
     resident: Resident
     version_id: int | None = None
     memory_bytes: int | None = None
+    answered_in: float = math.inf
+    """Seconds that its last caller waited."""
     since: float = field(default_factory=time.monotonic)
 
     @property

@@ -30,6 +30,8 @@ class DialogueConsumer(WorkerSocket):
 
     place: Place
     is_counted = False
+    shown: list[Frame]
+    """The turns that this tab has been told of, oldest first and without a gap."""
     given_back = ("key", "position")
 
     @override
@@ -86,8 +88,8 @@ class DialogueConsumer(WorkerSocket):
         }
 
     async def turn(self, frame: Frame) -> None:
-        text = field(frame, "text", str)
-        await turn_taking.take_turn(self.place, text=text, key=uuid_field(frame, "key"), tell=self.tell)
+        text, key = field(frame, "text", str), uuid_field(frame, "key")
+        await turn_taking.take_turn(self.place, text=text, key=key, shown=self.shown, tell=self.tell)
 
     async def retry(self, frame: Frame) -> None:
         await turn_taking.retry(self.place, tell=self.tell)
@@ -111,10 +113,15 @@ class DialogueConsumer(WorkerSocket):
     async def tell(self, frame: Frame) -> None:
         """Send a frame to every tab of this dialogue."""
         async with self.in_order:
-            await self.say(frame)
+            await self._show(frame)
         if self.has_company:
             event = {"type": "tab.frame", "frame": frame, "from": self.channel_name}
             await self.channel_layer.group_send(self.group, event)
+
+    async def _show(self, frame: Frame) -> None:
+        if "turn" in frame and frame["turn"]["position"] == len(self.shown):
+            self.shown.append(frame["turn"])
+        await self.say(frame)
 
     async def state(self) -> Frame:
         """All that a tab shows. A reply that is due and not failed is asked for again here.
@@ -122,13 +129,14 @@ class DialogueConsumer(WorkerSocket):
         So a dialogue goes on after a restart of the server without anybody doing anything.
         """
         turns, progress, faults = await in_database(queries.snapshot, self.place)
+        self.shown = [turn._asdict() for turn in turns]
         is_answering = turn_taking.is_answering(self.place, progress.turns)
         if progress.reply_due and not faults and not is_answering:
             turn_taking.resume(self.place, turns, progress, tell=self.tell)
         has_failed = progress.reply_due and faults > 0 and not is_answering
         return {
             "type": "state",
-            "turns": [turn._asdict() for turn in turns],
+            "turns": self.shown,
             "labels": {},
             "fault": turn_taking.fault_frame(faults) if has_failed else None,
             "progress": turn_taking.idle(progress) if has_failed else progress.as_frame(),
@@ -166,4 +174,4 @@ class DialogueConsumer(WorkerSocket):
 
     async def tab_frame(self, event: Frame) -> None:
         if event["from"] != self.channel_name:
-            await self.say(event["frame"])
+            await self._show(event["frame"])

@@ -1,4 +1,4 @@
-"""Every write to a conversation. One exchange is two steps: open it, close it.
+"""Every write to a conversation. One exchange is two steps: open it, close it; or one if the bot is quick.
 
 Each step is a function of the database (migrations/0004_exchange.py). It moves the dialogue's own row on
 only if the protocol allows it, and inserts the turn. PostgreSQL evaluates the condition again once it
@@ -20,7 +20,7 @@ from bots.models import Bot
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
-from dialogues.batches import BatchedStep
+from dialogues.batches import BatchedStep, Values
 from dialogues.database import in_database
 from dialogues.models import MAX_TEXT, Dialogue, Fault, Participant, Turn
 from dialogues.place import Place, SavedTurn
@@ -36,10 +36,7 @@ FAULTS_BEFORE_GIVING_UP = 3
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A committed human turn, with the context that the bot is to answer.
-
-    `reply` is set when this turn had been answered before: the frame was sent again.
-    """
+    """A committed human turn with the context that the bot is to answer, and its reply if that is saved."""
 
     human_turn: SavedTurn
     context: Context
@@ -97,6 +94,32 @@ CLOSE_EXCHANGE = BatchedStep(
     },
 )  # fmt: skip
 
+TAKE_EXCHANGE = BatchedStep(
+    "dialogues_take_exchange",
+    {
+        "dialogue": "bigint", "position": "integer", "text": "text", "key": "uuid", "reply": "text",
+        "version": "bigint", "latency": "integer", "seed": "bigint", "candidates": "jsonb",
+    },
+)  # fmt: skip
+
+
+async def take_exchange(place: Place, context: Context, *, key: UUID, reply: Reply) -> Exchange | None:
+    """Save what the worker wrote and the bot's reply to it, both or neither.
+
+    The message is the last turn of `context`, and `key` is that of none before it. Returns None, with
+    nothing saved, if the protocol does not allow a message now or those turns are not all that was said.
+    """
+    position, text = len(context.turns) - 1, context.turns[-1].text
+    row = await TAKE_EXCHANGE.row(
+        dialogue=place.dialogue_id, position=position, text=text, key=str(key), **_stored(reply, "reply")
+    )
+    if row is None:
+        return None
+    at, turns, bot_turns, unlabelled = row
+    progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
+    human_turn = _human_turn(place, position, text, key, at)
+    return Exchange(human_turn, context, progress, _bot_turn(position + 1, reply, at))
+
 
 async def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
     """Save what the worker wrote, once per key, and say what the bot is to answer.
@@ -104,18 +127,22 @@ async def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
     Raises:
         RefusedError: the protocol does not allow a message now, or the key was used with another text.
     """
-    text = _checked_text(text)
     row = await OPEN_EXCHANGE.row(dialogue=place.dialogue_id, seat=place.seat, text=text, key=str(key))
     if row is None:
         return await in_database(_explain, place, text=text, key=key)
     at, turns, bot_turns, unlabelled, earlier = row
     position = turns - 1
     progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
-    turn = SavedTurn(position, "human", text, position >= place.opening_turns, str(key), at.isoformat())
-    return Exchange(turn, context_of(place, [*earlier, text]), progress)
+    human_turn = _human_turn(place, position, text, key, at)
+    return Exchange(human_turn, context_of(place, [*earlier, text]), progress)
 
 
-def _checked_text(text: str) -> str:
+def checked_text(text: str) -> str:
+    """What is saved of a message.
+
+    Raises:
+        RefusedError: nothing is left of it, or it is too long.
+    """
     # JSON can carry what no database can hold: null characters and halves of surrogate pairs.
     text = text.encode(errors="ignore").decode().replace("\x00", "").strip()
     if not text:
@@ -145,20 +172,31 @@ async def close_exchange(place: Place, *, position: int, reply: Reply) -> tuple[
     Raises:
         RefusedError: the conversation ended meanwhile; the reply is dropped.
     """
-    row = await CLOSE_EXCHANGE.row(
-        dialogue=place.dialogue_id,
-        position=position,
-        text=reply.response.text,
-        version=reply.version_id,
-        latency=reply.latency_ms,
-        seed=reply.seed,
-        candidates=[[c.text, c.score] for c in reply.response.candidates] or None,
-    )
+    row = await CLOSE_EXCHANGE.row(dialogue=place.dialogue_id, position=position, **_stored(reply, "text"))
     if row is None:
         return await in_database(_first_reply, place, position)
     at, turns, bot_turns, unlabelled = row
     progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
-    return SavedTurn(position, "bot", reply.response.text, True, None, at.isoformat()), progress
+    return _bot_turn(position, reply, at), progress
+
+
+def _stored(reply: Reply, text: str) -> Values:
+    """What is stored of a reply, by parameter; `text` names that of its text."""
+    return {
+        text: reply.response.text,
+        "version": reply.version_id,
+        "latency": reply.latency_ms,
+        "seed": reply.seed,
+        "candidates": [[c.text, c.score] for c in reply.response.candidates] or None,
+    }
+
+
+def _human_turn(place: Place, position: int, text: str, key: UUID, at: datetime) -> SavedTurn:
+    return SavedTurn(position, "human", text, position >= place.opening_turns, str(key), at.isoformat())
+
+
+def _bot_turn(position: int, reply: Reply, at: datetime) -> SavedTurn:
+    return SavedTurn(position, "bot", reply.response.text, True, None, at.isoformat())
 
 
 def _first_reply(place: Place, position: int) -> tuple[SavedTurn, Progress]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -28,21 +28,39 @@ _answering: set[tuple[int, int]] = set()
 _tasks: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks only weakly
 
 
-async def take_turn(place: Place, *, text: str, key: UUID, tell: Tell) -> None:
-    """Carry one exchange. Safe to repeat with the same key.
+async def take_turn(place: Place, *, text: str, key: UUID, shown: Sequence[Frame], tell: Tell) -> None:
+    """Carry one exchange. Safe to repeat with the same key. `shown` are the turns that the page shows.
 
-    Returns once the worker's turn is committed and told; the bot's reply follows on its own.
-    No transaction is open while the bot thinks.
+    Returns once the worker's turn is committed and told. The reply of a bot that answers at once is then
+    told, too; any other follows on its own. No transaction is open while the bot thinks.
 
     Raises:
         RefusedError: the protocol does not allow a message now; nothing was saved.
     """
-    exchange = await services.open_exchange(place, text=text, key=key)
+    text = services.checked_text(text)
+    exchange = await _take_at_once(place, text, key, shown)
+    if exchange is None:
+        exchange = await services.open_exchange(place, text=text, key=key)
     await tell(turn_frame("turn_saved", exchange.human_turn, exchange.progress))
     if exchange.reply:
         await tell(turn_frame("bot_turn", exchange.reply, exchange.progress))
     else:
         _answer_soon(place, exchange.context, exchange.progress, tell)
+
+
+async def _take_at_once(
+    place: Place, text: str, key: UUID, shown: Sequence[Frame]
+) -> services.Exchange | None:
+    """Save message and reply in one step; None, and nothing saved, unless all is as it mostly is.
+
+    Half of what an exchange costs is its second commit. A quick bot is asked before the message is saved,
+    on the strength of what the page shows; the step checks that this is still all that was said.
+    """
+    if len(shown) % 2 != place.seat or any(turn["key"] == str(key) for turn in shown):
+        return None
+    context = queries.context_of(place, [*(turn["text"] for turn in shown), text])
+    reply = await client.reply_at_once(place.bot_id, context, party=place.study_code)
+    return await services.take_exchange(place, context, key=key, reply=reply) if reply else None
 
 
 async def retry(place: Place, *, tell: Tell) -> None:

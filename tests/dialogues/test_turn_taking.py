@@ -327,9 +327,9 @@ async def test_a_message_sent_while_the_last_reply_is_still_being_told_is_answer
         if frame["type"] == "bot_turn" and frame["turn"]["position"] == 4:
             answered.set()
         elif frame["type"] == "bot_turn":  # the worker was quicker than the rest of the telling
-            await turn_taking.take_turn(place, text="And then?", key=uuid4(), tell=tell)
+            await turn_taking.take_turn(place, text="And then?", key=uuid4(), shown=[], tell=tell)
 
-    await turn_taking.take_turn(place, text="Well?", key=uuid4(), tell=tell)
+    await turn_taking.take_turn(place, text="Well?", key=uuid4(), shown=[], tell=tell)
     async with asyncio.timeout(10):
         await answered.wait()
 
@@ -381,12 +381,12 @@ async def test_a_tab_that_asks_for_a_reply_that_was_just_saved_does_not_hold_up_
     async def tell(frame: Frame) -> None:
         told.append(frame)
 
-    await turn_taking.take_turn(place, text="One", key=uuid4(), tell=tell)
+    await turn_taking.take_turn(place, text="One", key=uuid4(), shown=[], tell=tell)
     stale_turns, stale_progress, _ = await make(snapshot)(place)
     while not any(frame["type"] == "bot_turn" for frame in told):
         await asyncio.sleep(0.01)
     turn_taking.resume(place, stale_turns, stale_progress, tell=tell)
-    await turn_taking.take_turn(place, text="Two", key=uuid4(), tell=tell)
+    await turn_taking.take_turn(place, text="Two", key=uuid4(), shown=[], tell=tell)
     while sum(frame["type"] == "bot_turn" for frame in told) < 2:
         await asyncio.sleep(0.01)
 
