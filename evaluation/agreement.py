@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from evaluation.bootstrap import LEVEL, RESAMPLES, Ratio, Statistic, cluster_interval
 from evaluation.interval import Interval, Method, Undefined
-from evaluation.labels import AnyArray, FloatArray
+from evaluation.labels import AnyArray, FloatArray, coded
 from evaluation.questions import Level
 from evaluation.ratings import Ratings
 
@@ -135,21 +135,45 @@ def alpha_interval(
     rng: Generator,
     metric: Metric | FloatArray = Metric.NOMINAL,
     *,
+    clusters: AnyArray | None = None,
     resamples: int = RESAMPLES,
     level: float = LEVEL,
     method: Method = "percentile",
 ) -> Interval | Undefined:
-    """Bootstrap interval of alpha, resampling whole units with all their ratings.
+    """Bootstrap interval of alpha, resampling whole units, or clusters of units, with all their ratings.
 
-    Assumes that units are independent. Krippendorff's own bootstrap resamples pairs as if they were
+    Assumes that these are independent. Krippendorff's own bootstrap resamples pairs as if they were
     independent and gives shorter intervals; this one keeps each unit's ratings together. Resamples in which
     all ratings are the same leave alpha undefined and are left out, or the answer is `Undefined` if they
     are more than 5 %.
+
+    Args:
+        ratings: the ratings.
+        rng: seeded generator.
+        metric: distance of two ratings.
+        clusters: (units,) what the unit of each code belongs to, such as the conversation of a turn; None
+            where units have nothing to do with each other.
+        resamples: at least 100.
+        level: nominal coverage, in (0, 1).
+        method: "percentile" or "bca".
     """
     alpha = krippendorff_alpha(ratings, metric)
     if isinstance(alpha, Undefined):
         return alpha
-    return _interval(alpha_coefficient(ratings, metric), rng, resamples, level, method)
+    coefficient = alpha_coefficient(ratings, metric)
+    if clusters is None:
+        return _interval(coefficient, rng, resamples, level, method)
+    rows = _summed(coefficient.rows, clusters[ratings.is_pairable])
+    return cluster_interval(
+        rows, coefficient.statistic, rng, resamples=resamples, level=level, method=method,
+        cluster="cluster with a unit of two ratings or more",
+    )  # fmt: skip
+
+
+def _summed(rows: FloatArray, clusters: AnyArray) -> FloatArray:
+    """(k, m) sums of the (u, m) rows of each cluster."""
+    _, code = coded(clusters)
+    return np.column_stack([np.bincount(code, column) for column in rows.T])
 
 
 def alpha_coefficient(ratings: Ratings, metric: Metric | FloatArray = Metric.NOMINAL) -> Coefficient:

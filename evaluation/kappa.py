@@ -90,31 +90,47 @@ def cohen_kappa(table: ArrayLike, weights: Weights = "plain") -> Kappa | Undefin
 
 
 def kappa_interval(
-    table: ArrayLike,
+    tables: ArrayLike,
     rng: Generator,
     weights: Weights = "plain",
     *,
     resamples: int = RESAMPLES,
     level: float = LEVEL,
 ) -> Interval | Undefined:
-    """Bootstrap interval over units of `cohen_kappa`, from the same table."""
+    """Bootstrap interval of `cohen_kappa`, resampling whole clusters of units.
+
+    Args:
+        tables: (k, c, c) one table per independent cluster, such as a conversation whose turns were rated;
+            (c, c) if units are independent of each other.
+        rng: seeded generator.
+        weights: as in `cohen_kappa`.
+        resamples: at least 100.
+        level: nominal coverage, in (0, 1).
+
+    Returns:
+        The interval; `Undefined` where kappa is, or with fewer than two clusters.
+    """
+    each = np.asarray(tables, dtype=np.float64)
+    table = _checked(each.sum(axis=0) if each.ndim == 3 else each)
     kappa = cohen_kappa(table, weights)
     if isinstance(kappa, Undefined):
         return kappa
-    counts = _checked(table)
-    cells = np.repeat(np.arange(counts.size), counts.astype(np.int64).ravel())
-    weight = _weights(len(counts), weights)
+    weight = _weights(len(table), weights)
 
     def statistic(sums: FloatArray) -> FloatArray:
-        share = sums.reshape(-1, *counts.shape) / counts.sum()
+        share = sums.reshape(-1, *table.shape) / sums.sum(axis=1)[:, None, None]
         rows, columns = share.sum(axis=2), share.sum(axis=1)
         expected = ((rows @ weight) * columns).sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             value: FloatArray = ((share * weight).sum(axis=(1, 2)) - expected) / (1 - expected)
         return np.where(np.isclose(expected, 1), np.nan, value)
 
-    one_hot = np.eye(counts.size)[cells]
-    return cluster_interval(one_hot, statistic, rng, resamples=resamples, level=level, cluster="common unit")
+    if each.ndim == 3:
+        rows, cluster = each.reshape(len(each), -1), "cluster of common units"
+    else:
+        cells = np.repeat(np.arange(table.size), table.astype(np.int64).ravel())
+        rows, cluster = np.eye(table.size)[cells], "common unit"
+    return cluster_interval(rows, statistic, rng, resamples=resamples, level=level, cluster=cluster)
 
 
 def _checked(table: ArrayLike) -> FloatArray:

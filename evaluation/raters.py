@@ -8,8 +8,8 @@ from numpy.random import Generator
 
 from evaluation.bootstrap import LEVEL, RESAMPLES, SSA
 from evaluation.comparison import Comparison, compare
-from evaluation.interval import Undefined
-from evaluation.kappa import Kappa, cohen_kappa
+from evaluation.interval import Interval, Undefined
+from evaluation.kappa import Kappa, cohen_kappa, kappa_interval
 from evaluation.labels import BoolArray, FloatArray, IntArray, Labels, coded
 from evaluation.ssa import Unit, item_values, score_of_sums
 
@@ -81,6 +81,7 @@ class Parties:
         difference: first-party SSA minus third-party SSA, paired over conversations.
         kappa_sensible: Cohen's kappa of the chatter against the readers' strict majority.
         kappa_specific: the same for specific.
+        kappa_intervals: of both, resampling whole conversations.
     """
 
     turns: int
@@ -89,6 +90,7 @@ class Parties:
     difference: Comparison
     kappa_sensible: Kappa | Undefined
     kappa_specific: Kappa | Undefined
+    kappa_intervals: tuple[Interval | Undefined, Interval | Undefined]
 
 
 def compare_parties(
@@ -135,13 +137,19 @@ def _parties(first: Labels, third: Labels, rng: Generator, resamples: int, level
     sums = [_item_mean_sums(party) for party in (first, third)]
     scores = [score_of_sums(s.sum(axis=0)) for s in sums]
     votes = [item_values(party, Unit.MAJORITY).astype(np.int64) for party in (first, third)]
+    _, conversation = np.unique(first.items[0], return_inverse=True)
+    sensible, specific = (_two_by_two(conversation, votes[0][:, n], votes[1][:, n]) for n in (0, 1))
     return Parties(
         turns=len(votes[0]),
         first_party=_triple(scores[0]),
         third_party=_triple(scores[1]),
         difference=compare(sums[0], sums[1], rng, ratio=SSA, paired=True, resamples=resamples, level=level),
-        kappa_sensible=cohen_kappa(_two_by_two(votes[0][:, 0], votes[1][:, 0])),
-        kappa_specific=cohen_kappa(_two_by_two(votes[0][:, 1], votes[1][:, 1])),
+        kappa_sensible=cohen_kappa(sensible.sum(axis=0)),
+        kappa_specific=cohen_kappa(specific.sum(axis=0)),
+        kappa_intervals=(
+            kappa_interval(sensible, rng, resamples=resamples, level=level),
+            kappa_interval(specific, rng, resamples=resamples, level=level),
+        ),
     )
 
 
@@ -152,8 +160,11 @@ def _item_mean_sums(labels: Labels) -> FloatArray:
     return np.column_stack([np.bincount(cluster, column) for column in columns])
 
 
-def _two_by_two(first: IntArray, second: IntArray) -> FloatArray:
-    return np.bincount(first * 2 + second, minlength=4).reshape(2, 2).astype(np.float64)
+def _two_by_two(conversation: IntArray, first: IntArray, second: IntArray) -> FloatArray:
+    """(k, 2, 2) one table per conversation, of turns with a yes or no of each party."""
+    cell = conversation * 4 + first * 2 + second
+    count = int(conversation.max()) + 1
+    return np.bincount(cell, minlength=4 * count).reshape(count, 2, 2).astype(np.float64)
 
 
 def _triple(scores: FloatArray) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evaluation.labels import AnyArray, FloatArray, IntArray, LabelsError, coded
+from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray, LabelsError, coded
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +111,11 @@ class Ratings:
         per_unit = self.counts @ np.ones(len(self.values))
         enough = per_unit >= 2
         return (self.counts, per_unit) if enough.all() else (self.counts[enough], per_unit[enough])
+
+    @property
+    def is_pairable(self) -> BoolArray:
+        """(units,) whether the unit has at least two ratings."""
+        return np.bincount(self.unit, minlength=self.units) >= 2
 
     def table(self, first: int, second: int) -> FloatArray:
         """(c, c) in how many units rater `first` gave the row's rating and rater `second` the column's.

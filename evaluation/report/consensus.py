@@ -31,7 +31,8 @@ def _of_question(question: Question, judged: Judged, rng: Generator) -> dict[str
     found["percent"] = None if isinstance(percent, Undefined) else 100 * percent
     if isinstance(alpha, Undefined):
         return found | {"undefined": alpha.reason}
-    return found | {"alpha": alpha} | _stored(alpha_interval(ratings, rng, metric))
+    dialogues = several.dialogue[np.unique(several.reply_code, return_index=True)[1]]
+    return found | {"alpha": alpha} | _stored(alpha_interval(ratings, rng, metric, clusters=dialogues))
 
 
 def _stored(interval: Interval | Undefined) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
-from evaluation.interval import Undefined
+from evaluation.interval import Interval, Undefined
 from evaluation.kappa import Kappa
 from evaluation.labels import Labels
 from evaluation.questions import Question, question_set
@@ -140,20 +140,18 @@ def _shown(bot: str, both: Parties) -> dict[str, Any]:
         "first": [100 * value for value in both.first_party],
         "third": [100 * value for value in both.third_party],
         "words": difference.in_words(),
-        "kappas": [_kappa(both.kappa_sensible), _kappa(both.kappa_specific)],
+        "kappas": [
+            _kappa(both.kappa_sensible, both.kappa_intervals[0]),
+            _kappa(both.kappa_specific, both.kappa_intervals[1]),
+        ],
     }
 
 
-def _kappa(found: Kappa | Undefined) -> dict[str, Any]:
+def _kappa(found: Kappa | Undefined, interval: Interval | Undefined) -> dict[str, Any]:
     if isinstance(found, Undefined):
         return {"undefined": found.reason}
-    interval = found.interval()
-    return {
-        "value": found.value,
-        "agree": 100 * found.observed,
-        "low": max(-1.0, interval.low),
-        "high": min(1.0, interval.high),
-    }
+    ends = {} if isinstance(interval, Undefined) else {"low": interval.low, "high": interval.high}
+    return {"value": found.value, "agree": 100 * found.observed} | ends
 
 
 def tally(questions: str, answers: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Vote]]]:

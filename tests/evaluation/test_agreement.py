@@ -258,6 +258,27 @@ def test_the_interval_of_alpha_equals_a_loop_over_resampled_units(metric):
     assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(loop, [0.025, 0.975])), abs=0.02)
 
 
+def test_the_interval_of_alpha_over_clusters_equals_a_loop_over_resampled_clusters():
+    rng = np.random.default_rng(11)
+    # 30 conversations of 4 turns; three of each have two raters, and those of one conversation are alike.
+    ease = np.repeat(rng.random(30), 4)
+    matrix = (rng.random((2, 120)) < ease).astype(float)
+    matrix[1, ::4] = np.nan
+    clusters = np.repeat(np.arange(30), 4)
+
+    def alpha_of(drawn):
+        columns = np.concatenate([np.flatnonzero(clusters == cluster) for cluster in drawn])
+        return krippendorff_alpha(Ratings.from_matrix(matrix[:, columns]))
+
+    loop = np.quantile([alpha_of(rng.integers(0, 30, 30)) for _ in range(2000)], [0.025, 0.975])
+    ratings = Ratings.from_matrix(matrix)
+    interval = alpha_interval(ratings, np.random.default_rng(3), clusters=clusters)
+    over_units = alpha_interval(ratings, np.random.default_rng(3))
+
+    assert [interval.low, interval.high] == pytest.approx(loop, abs=0.03)
+    assert interval.high - interval.low > 1.1 * (over_units.high - over_units.low)
+
+
 def test_intervals_of_percent_and_fleiss_contain_their_estimates():
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 2, 80)

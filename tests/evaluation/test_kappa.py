@@ -55,6 +55,27 @@ def test_the_bootstrap_interval_agrees_with_the_normal_one_for_many_units():
     assert (interval.low, interval.high) == pytest.approx((normal.low, normal.high), abs=0.01)
 
 
+def test_an_interval_over_clusters_counts_copies_of_a_unit_once():
+    # Three turns of a conversation that always get the same two labels tell no more than one of them.
+    units = np.eye(4)[np.repeat(range(4), np.ravel(TABLE))].reshape(-1, 2, 2)
+    one = kappa_interval(units, np.random.default_rng(4))
+    copies = kappa_interval(3 * units, np.random.default_rng(4))
+    as_if_independent = kappa_interval(3 * np.array(TABLE), np.random.default_rng(4))
+
+    assert (copies.low, copies.high) == pytest.approx((one.low, one.high))
+    # Three times as many units give an interval shorter by the root of three.
+    assert copies.high - copies.low == pytest.approx(
+        3**0.5 * (as_if_independent.high - as_if_independent.low), rel=0.1
+    )
+
+
+def test_one_cluster_gives_no_interval():
+    interval = kappa_interval([TABLE], np.random.default_rng(5))
+
+    assert isinstance(interval, Undefined)
+    assert "at least 2" in interval.reason
+
+
 def test_the_table_of_two_raters_counts_common_units_only():
     ratings = Ratings.from_matrix([[0, 1, 1, np.nan], [0, 0, 1, 1], [1, 1, 1, 1]])
 

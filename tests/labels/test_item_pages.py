@@ -245,9 +245,7 @@ def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
     by_hand = cohen_kappa([[0, 0], [1, 6]])
     assert isinstance(by_hand, Kappa)
     assert found["kappas"][0]["value"] == pytest.approx(by_hand.value)
-    # 95 % of a normal distribution is within 1.96 standard errors; kappa itself is within -1 and 1.
-    assert found["kappas"][0]["low"] == pytest.approx(max(-1, by_hand.value - 1.959964 * by_hand.error))
-    assert found["kappas"][0]["high"] == pytest.approx(min(1, by_hand.value + 1.959964 * by_hand.error))
+    assert "low" not in found["kappas"][0]  # one conversation tells nothing about others
 
 
 def test_labels_of_readers_stay_out_of_the_report_of_the_conversations(read: Dialogue) -> None:
