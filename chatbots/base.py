@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from chatbots.continuous import Answering
 
 MAX_RESPONSE_CHARS = 4_000
 """Longest response, in code points, that hosting lets through; the rest is cut off."""
@@ -229,6 +232,14 @@ class Bot(ABC):
             Exception: any. A batch that raises is asked again one context at a time, so that only the guilty
                 context fails; its caller sees the last line of the error.
         """
+
+    def answering(self) -> "Answering | None":
+        """Begin to answer contexts that join one another while it goes on, with nothing to answer yet.
+
+        Returns:
+            None, unless overridden, as of a bot that takes whole batches: hosting then calls `respond`.
+        """
+        return None
 
     def fingerprint(self) -> Mapping[str, object]:
         """Everything that decides what this bot says, to tell one version from another.

@@ -3,12 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PlainValidator, SerializeAsAny, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
 from chatbots.base import Bot, BotConfiguration, Context, Failure, Response, is_blank
+from chatbots.continuous import Answering
 from chatbots.errors import ConfigurationError, UnknownBotError
 from chatbots.registry import REGISTRY
 
@@ -57,9 +59,11 @@ class WrapperConfiguration(BotConfiguration):
 
 
 class WrapperBot(Bot):
-    """A bot around another; batches, waits and closes as that one does.
+    """A bot around another; batches, waits, takes newcomers and closes as that one does.
 
-    Subclasses override `respond`, or `revised` if they change one response at a time.
+    Subclasses override `revised` to change a response, and `instead` to answer in the bot's place. Each
+    dialogue's response is revised by itself as soon as it is there; one that cannot be fails alone. A
+    subclass that overrides `respond` is asked for whole batches.
     """
 
     Configuration: ClassVar[type[BotConfiguration]] = WrapperConfiguration
@@ -92,15 +96,47 @@ class WrapperBot(Bot):
         return self.inner.max_wait
 
     def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """What the bot inside says, revised; its failures as they are."""
-        return [
-            self.revised(context, outcome) if isinstance(outcome, Response) else outcome
-            for context, outcome in zip(contexts, self.inner.respond(contexts), strict=True)
-        ]
+        """What is said instead of the bot inside, or what it says, revised; its failures as they are."""
+        first = enumerate(self.decided(contexts))
+        done = {number: outcome for number, outcome in first if outcome is not None}
+        if left := [number for number in range(len(contexts)) if number not in done]:
+            outcomes = self.inner.respond([contexts[number] for number in left])
+            for number, outcome in zip(left, outcomes, strict=True):
+                done[number] = self.concluded(contexts[number], outcome)
+        return [done[number] for number in range(len(contexts))]
+
+    def answering(self) -> Answering | None:
+        """As that of the bot inside, each of its responses revised when it is done."""
+        if type(self).respond is not WrapperBot.respond:
+            return None
+        inner = self.inner.answering()
+        return None if inner is None else _Revising(self, inner)
+
+    def instead(self, contexts: Sequence[Context]) -> Sequence[Response | None]:
+        """For each context, what to say without asking the bot inside; None to ask it."""
+        return [None] * len(contexts)
 
     def revised(self, context: Context, response: Response) -> Response:
         """The response to say instead; the same one if nothing is to be changed."""
         return response
+
+    def decided(self, contexts: Sequence[Context]) -> list[Response | Failure | None]:
+        """`instead`, with a `Failure` for a context for which that raises an error."""
+        try:
+            return list(self.instead(contexts))
+        except Exception as error:
+            if len(contexts) == 1:
+                return [Failure(error)]
+            return [outcome for context in contexts for outcome in self.decided([context])]
+
+    def concluded(self, context: Context, outcome: Response | Failure) -> Response | Failure:
+        """An outcome of the bot inside as this bot hands it over."""
+        if not isinstance(outcome, Response):
+            return outcome
+        try:
+            return self.revised(context, outcome)
+        except Exception as error:  # of a lab's classifier, say: the others' replies go on
+            return Failure(error)
 
     def remark(self, what: str) -> str:
         """A remark for `Response.remarks` that says whose it is."""
@@ -113,6 +149,41 @@ class WrapperBot(Bot):
     def close(self) -> None:
         """Close the bot inside."""
         self.inner.close()
+
+
+class _Revising(Answering):
+    """Contexts that the bot inside a wrapper is answering."""
+
+    def __init__(self, wrapper: WrapperBot, inner: Answering) -> None:
+        self._wrapper, self._inner = wrapper, inner
+        self._keys = count()
+        self._asked: dict[int, tuple[int, Context]] = {}  # by the key of the bot inside
+        self._done: dict[int, Response | Failure] = {}
+
+    @property
+    def room(self) -> int:
+        return self._inner.room
+
+    def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
+        keys = [next(self._keys) for _ in contexts]
+        asked: list[tuple[int, Context]] = []
+        for key, context, outcome in zip(keys, contexts, self._wrapper.decided(contexts), strict=True):
+            if outcome is None:
+                asked.append((key, context))
+            else:
+                self._done[key] = outcome
+        if asked:
+            inner_keys = self._inner.admit([context for _, context in asked])
+            self._asked |= dict(zip(inner_keys, asked, strict=True))
+        return keys
+
+    def step(self) -> dict[int, Response | Failure]:
+        done, self._done = self._done, {}
+        if self._asked:
+            for inner_key, outcome in self._inner.step().items():
+                key, context = self._asked.pop(inner_key)
+                done[key] = self._wrapper.concluded(context, outcome)
+        return done
 
 
 class CandidateFilter(WrapperBot):
