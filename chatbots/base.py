@@ -25,6 +25,10 @@ MAX_RESPONSE_CHARS = 4_000
 MAX_CANDIDATES = 400
 """Most candidates that one response may carry: the largest number of samples of the Meena paper."""
 
+MAX_REMARKS = 16
+MAX_REMARK_CHARS = 500
+"""So many remarks, each of so many code points, are kept of a response."""
+
 # C0 and C1 controls except tab and newline, bidirectional overrides and isolates, line and paragraph
 # separators, lone surrogates (no database can encode them), noncharacters of the first plane.
 _UNSAFE = re.compile(
@@ -132,7 +136,10 @@ class Response:
         candidates: what it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot has none.
         tokens: how many tokens were generated for `text`; None if the bot does not count.
         remarks: what a reader of the transcript should know of how it came about, as in "repetition-filter:
-            the first candidate repeats an earlier turn"; usually empty.
+            the first candidate repeats an earlier turn"; usually empty. At most `MAX_REMARKS` are kept, each
+            up to `MAX_REMARK_CHARS`.
+        fallback: whether `text` is a prepared sentence, said because nothing that the bot said of its own
+            could be; reports count these.
         least_seconds: hosting hands the response over no sooner than this after the request, or after nine
             tenths of its deadline if those are shorter; the caller waits, the bot does not. At least 0.
     """
@@ -142,6 +149,7 @@ class Response:
     tokens: int | None = None
     remarks: tuple[str, ...] = ()
     least_seconds: float = 0.0
+    fallback: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is not text or no time, where the mistake was made.
@@ -313,10 +321,10 @@ def is_blank(text: str) -> bool:
 
 
 def clean_response(response: Response) -> Response:
-    """The same response, its texts cleaned by `clean_text`, with at most `MAX_CANDIDATES` candidates."""
+    """The same response, its texts cleaned by `clean_text`; candidates and remarks as many as may be kept."""
     candidates = tuple(
         replace(candidate, text=clean_text(candidate.text))
         for candidate in response.candidates[:MAX_CANDIDATES]
     )
-    remarks = tuple(map(clean_text, response.remarks))
+    remarks = tuple(clean_text(remark)[:MAX_REMARK_CHARS] for remark in response.remarks[:MAX_REMARKS])
     return replace(response, text=clean_text(response.text), candidates=candidates, remarks=remarks)

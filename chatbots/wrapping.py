@@ -200,8 +200,8 @@ class CandidateFilter(WrapperBot):
         """For each text, whether it must not be the reply to this context."""
 
     @abstractmethod
-    def fallback(self, context: Context, response: Response) -> str:
-        """What is said if there is an objection to everything."""
+    def fallback(self, context: Context, response: Response) -> str | None:
+        """What is said if there is an objection to everything; None for what the bot said, all the same."""
 
     def revised(self, context: Context, response: Response) -> Response:
         """The first text without an objection."""
@@ -214,10 +214,13 @@ class CandidateFilter(WrapperBot):
             for text, objected in zip(texts, objections, strict=True)
             if not objected and not is_blank(text)
         )
-        text = next(allowed, None)
-        if text is None:
-            did = f"every candidate {self.fault}; said a fallback"
-            text = self.fallback(context, response)
-        else:
-            did = f"the first candidate {self.fault}; said another"
-        return replace(response, text=text, tokens=None, remarks=(*response.remarks, self.remark(did)))
+        if (text := next(allowed, None)) is not None:
+            return self._said(response, text, f"the first candidate {self.fault}; said another")
+        if (text := self.fallback(context, response)) is not None:
+            return self._said(response, text, f"every candidate {self.fault}; said a fallback", fallback=True)
+        did = f"every candidate {self.fault}, and so does every fallback; said the first all the same"
+        return replace(response, remarks=(*response.remarks, self.remark(did)))
+
+    def _said(self, response: Response, text: str, did: str, *, fallback: bool = False) -> Response:
+        remarks = (*response.remarks, self.remark(did))
+        return replace(response, text=text, tokens=None, remarks=remarks, fallback=fallback)

@@ -10,6 +10,7 @@ and turns-in-batches.md.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -17,7 +18,7 @@ from django.utils import timezone
 
 from bots.client import Reply
 from bots.models import Bot
-from chatbots.base import Context
+from chatbots.base import Context, Response
 from crowd.models import Assignment
 from crowd.services import complete
 from dialogues.batches import BatchedStep
@@ -93,7 +94,7 @@ CLOSE_EXCHANGE = BatchedStep(
     "dialogues_close_exchange",
     {
         "dialogue": "bigint", "position": "integer", "text": "text", "version": "bigint",
-        "latency": "integer", "seed": "bigint", "candidates": "jsonb",
+        "latency": "integer", "seed": "bigint", "candidates": "jsonb", "remarks": "jsonb",
     },
 )  # fmt: skip
 
@@ -153,12 +154,19 @@ async def close_exchange(place: Place, *, position: int, reply: Reply) -> tuple[
         latency=reply.latency_ms,
         seed=reply.seed,
         candidates=[[c.text, c.score] for c in reply.response.candidates] or None,
+        remarks=_remarks(reply.response),
     )
     if row is None:
         return await in_database(_first_reply, place, position)
     at, turns, bot_turns, unlabelled = row
     progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
     return SavedTurn(position, "bot", reply.response.text, True, None, at.isoformat()), progress
+
+
+def _remarks(response: Response) -> dict[str, Any] | None:
+    if not response.remarks and not response.fallback:
+        return None
+    return {"texts": response.remarks, "fallback": response.fallback}
 
 
 def _first_reply(place: Place, position: int) -> tuple[SavedTurn, Progress]:
