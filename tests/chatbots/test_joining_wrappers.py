@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -203,6 +204,32 @@ def test_a_wrapper_with_a_respond_of_its_own_is_never_passed_by(monkeypatch):
     assert bot.answering() is None
     with Resident("loud", lambda: bot) as resident:
         assert resident.respond_now(talk("hello 1")).text == SAID.upper()
+
+
+@pytest.mark.parametrize("kind", ["causal", "seq2seq", "meena"])
+def test_around_a_model_whoever_joins_gets_what_they_get_alone(kind, tmp_path):
+    turns = ["Hi!", "I like the red cat.", "do you eat music?", "no dog", "they saw your old house!"]
+    contexts = [Context.from_texts(turns[:length], seed=length) for length in (4, 1, 5, 2, 3)]
+    bot = create_bot("repetition-filter", {"bot": model(kind, tmp_path)})
+    alone = [bot.respond([context])[0] for context in contexts]
+
+    ends = answers_of(bot, [(2 * number, context) for number, context in enumerate(contexts)])
+
+    assert [outcome.text for _, outcome in ends] == [response.text for response in alone]
+    assert [outcome.remarks for _, outcome in ends] == [response.remarks for response in alone]
+    took = [step - 2 * number for number, (step, _) in enumerate(ends)]
+    assert any(end > 2 for end in took)  # else nobody has joined anybody
+    bot.close()
+
+
+def model(kind: str, folder: Path) -> dict[str, object]:
+    """A tiny model, or the small one that ships, as the bot inside."""
+    if kind == "meena":
+        return {"adapter": "meena-base", "configuration": {"samples": 2}}
+    models = pytest.importorskip("tests.chatbots.tiny_models")
+    save = models.save_gpt2 if kind == "causal" else models.save_blenderbot
+    settings = {"model": save(folder), "top_k": 10, "samples": 2, "most_tokens": 16, "batch": 3}
+    return {"adapter": f"huggingface-{kind}", "configuration": settings}
 
 
 async def test_hosted_a_short_reply_overtakes_a_long_one_through_a_wrapper():
