@@ -1,11 +1,11 @@
-"""How much decoding dialogues together gains: a causal model of about 30M parameters on the CPU.
+"""How much decoding dialogues together gains: a model of about 30M parameters on the CPU.
 
-    python benchmarks/huggingface.py [--dialogues 16] [--tokens 32] [--repeats 5]
+    python benchmarks/huggingface.py [--kind causal|seq2seq] [--dialogues 16] [--tokens 32] [--repeats 5]
 
-Builds a GPT-2 with random weights, real files and the bot around them; answers the same contexts together,
-one joining the others after each token, one after another, and with `transformers.generate` in one padded
-batch, in the same run. Greedy, so that the
-replies can be compared token for token. Prints JSON; times are medians in seconds.
+Builds a GPT-2, or a BlenderBot, with random weights, real files and the bot around them; answers the same
+contexts together, one joining the others after each token, one after another, and with
+`transformers.generate` in one padded batch, in the same run. Greedy, so that the replies can be compared
+token for token. Prints JSON; times are medians in seconds.
 """
 
 import argparse
@@ -20,7 +20,13 @@ from typing import Any
 import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers import (
+    BlenderbotConfig,
+    BlenderbotForConditionalGeneration,
+    GPT2Config,
+    GPT2LMHeadModel,
+    PreTrainedTokenizerFast,
+)
 
 from chatbots.base import Context
 from chatbots.registry import create_bot
@@ -29,8 +35,8 @@ END = "<|endoftext|>"
 WORDS = ["I", "you", "we", "like", "hate", "the", "a", "red", "big", "old", "cat", "dog", "house", "."]
 
 
-def save_model(folder: Path) -> int:
-    """Write a GPT-2 of about 30M parameters and a byte-level tokenizer; returns the number of parameters."""
+def save_model(folder: Path, kind: str) -> int:
+    """Write a model of about 30M parameters and a byte-level tokenizer; returns the number of parameters."""
     trained = Tokenizer(models.BPE())
     trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trained.decoder = decoders.ByteLevel()
@@ -40,19 +46,47 @@ def save_model(folder: Path) -> int:
     )
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=trained, eos_token=END)
     torch.manual_seed(0)
-    config = GPT2Config(
-        vocab_size=20_000,
-        n_embd=512,
-        n_layer=6,
-        n_head=8,
-        bos_token_id=0,
-        eos_token_id=0,
-        initializer_range=0.2,
-    )
-    model = GPT2LMHeadModel(config)
+    model = gpt2() if kind == "causal" else blenderbot()
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+def gpt2() -> Any:
+    return GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=20_000,
+            n_embd=512,
+            n_layer=6,
+            n_head=8,
+            bos_token_id=0,
+            eos_token_id=0,
+            initializer_range=0.2,
+        )
+    )
+
+
+def blenderbot() -> Any:
+    """Few layers that read and more that write, as those of its authors have."""
+    return BlenderbotForConditionalGeneration(
+        BlenderbotConfig(
+            vocab_size=20_000,
+            d_model=512,
+            encoder_layers=1,
+            decoder_layers=4,
+            encoder_attention_heads=8,
+            decoder_attention_heads=8,
+            encoder_ffn_dim=2048,
+            decoder_ffn_dim=2048,
+            max_position_embeddings=1024,
+            pad_token_id=0,
+            bos_token_id=0,
+            eos_token_id=0,
+            decoder_start_token_id=1,
+            forced_eos_token_id=None,
+            init_std=0.2,
+        )
+    )
 
 
 def contexts_of(number: int) -> list[Context]:
@@ -75,8 +109,12 @@ def seconds_of(repeats: int, work: Callable[[], Any]) -> float:
 def generate(bot: Any, prompts: list[list[int]], tokens: int) -> Any:
     """The same with transformers' own decoding, one padded batch."""
     longest = max(map(len, prompts))
-    ids = torch.tensor([[0] * (longest - len(prompt)) + prompt for prompt in prompts])
-    mask = torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
+    rows = []
+    for prompt in prompts:
+        left = longest - len(prompt)
+        before, after = (0, left) if bot.kind == "seq2seq" else (left, 0)
+        rows.append(([0] * before + prompt + [0] * after, [0] * before + [1] * len(prompt) + [0] * after))
+    ids, mask = (torch.tensor(each) for each in zip(*rows, strict=True))
     with torch.inference_mode():
         return bot.model.generate(
             ids,
@@ -98,12 +136,12 @@ def joining(bot: Any, contexts: list[Context]) -> list[Any]:
     return [done[key] for key in sorted(done)]  # keys are given in the order of joining
 
 
-def measured(dialogues: int = 16, tokens: int = 32, repeats: int = 5) -> dict[str, Any]:
+def measured(kind: str = "causal", dialogues: int = 16, tokens: int = 32, repeats: int = 5) -> dict[str, Any]:
     """Everything that is printed."""
     with tempfile.TemporaryDirectory() as folder:
-        parameters = save_model(Path(folder))
+        parameters = save_model(Path(folder), kind)
         bot: Any = create_bot(
-            "huggingface-causal",
+            f"huggingface-{kind}",
             {"model": folder, "greedy": True, "most_tokens": tokens, "batch": dialogues},
         )
     contexts = contexts_of(dialogues)
@@ -118,9 +156,11 @@ def measured(dialogues: int = 16, tokens: int = 32, repeats: int = 5) -> dict[st
         "transformers_generate_together": seconds_of(repeats, lambda: generate(bot, prompts, tokens)),
     }
     return {
+        "kind": kind,
         "parameters": parameters,
         "dialogues": dialogues,
         "tokens_of_replies": [response.tokens for response in together],
+        "different_replies": len({response.text for response in together}),
         "same_replies_as_alone": together == alone == joined,
         "seconds": {name: round(seconds, 3) for name, seconds in times.items()},
         "gain": round(times["one_after_another"] / times["together"], 2),
@@ -136,6 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--kind", choices=["causal", "seq2seq"], default="causal")
     parser.add_argument("--dialogues", type=int, default=16)
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--repeats", type=int, default=5)

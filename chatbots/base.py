@@ -12,15 +12,22 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from chatbots.continuous import Answering
 
 MAX_RESPONSE_CHARS = 4_000
 """Longest response, in code points, that hosting lets through; the rest is cut off."""
 
 MAX_CANDIDATES = 400
 """Most candidates that one response may carry: the largest number of samples of the Meena paper."""
+
+MAX_REMARKS = 16
+MAX_REMARK_CHARS = 500
+"""So many remarks, each of so many code points, are kept of a response."""
 
 # C0 and C1 controls except tab and newline, bidirectional overrides and isolates, line and paragraph
 # separators, lone surrogates (no database can encode them), noncharacters of the first plane.
@@ -129,7 +136,11 @@ class Response:
         candidates: what it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot has none.
         tokens: how many tokens were generated for `text`; None if the bot does not count.
         remarks: what a reader of the transcript should know of how it came about, as in "repetition-filter:
-            the first candidate repeats an earlier turn"; usually empty.
+            the first candidate repeats an earlier turn"; usually empty. At most `MAX_REMARKS` are kept, each
+            up to `MAX_REMARK_CHARS`.
+        fallback: whether `text` is a prepared sentence, said because nothing that the bot said of its own
+            could be; reports count these.
+        ruled_out: texts among the candidates to which a filter objected: no filter around it says them.
         least_seconds: hosting hands the response over no sooner than this after the request, or after nine
             tenths of its deadline if those are shorter; the caller waits, the bot does not. At least 0.
     """
@@ -139,6 +150,8 @@ class Response:
     tokens: int | None = None
     remarks: tuple[str, ...] = ()
     least_seconds: float = 0.0
+    fallback: bool = False
+    ruled_out: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Refuse what is not text or no time, where the mistake was made.
@@ -230,6 +243,14 @@ class Bot(ABC):
                 context fails; its caller sees the last line of the error.
         """
 
+    def answering(self) -> "Answering | None":
+        """Begin to answer contexts that join one another while it goes on, with nothing to answer yet.
+
+        Returns:
+            None, unless overridden, as of a bot that takes whole batches: hosting then calls `respond`.
+        """
+        return None
+
     def fingerprint(self) -> Mapping[str, object]:
         """Everything that decides what this bot says, to tell one version from another.
 
@@ -302,10 +323,10 @@ def is_blank(text: str) -> bool:
 
 
 def clean_response(response: Response) -> Response:
-    """The same response, its texts cleaned by `clean_text`, with at most `MAX_CANDIDATES` candidates."""
+    """The same response, its texts cleaned by `clean_text`; candidates and remarks as many as may be kept."""
     candidates = tuple(
         replace(candidate, text=clean_text(candidate.text))
         for candidate in response.candidates[:MAX_CANDIDATES]
     )
-    remarks = tuple(map(clean_text, response.remarks))
+    remarks = tuple(clean_text(remark)[:MAX_REMARK_CHARS] for remark in response.remarks[:MAX_REMARKS])
     return replace(response, text=clean_text(response.text), candidates=candidates, remarks=remarks)

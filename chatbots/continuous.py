@@ -42,7 +42,7 @@ class ContinuousBot(Bot):
     """A bot that hosting keeps answering, with newcomers joining between two steps.
 
     An error in `admit` or `step` ends the whole of what is being answered; each context of it is then asked
-    again alone, so that only the guilty one fails.
+    again alone, so that only the guilty one fails. Wrappers around it take newcomers as it does.
     """
 
     @abstractmethod

@@ -32,7 +32,7 @@ class State(StrEnum):
     STUCK = "stuck"
     """Has been in one call for too long; refuses requests until the call ends."""
     FAILED = "failed"
-    """Could not be loaded; refuses every request with the reason."""
+    """Could not be loaded, or cannot go on; refuses every request with the reason."""
     CLOSED = "closed"
     """Refuses every request."""
 

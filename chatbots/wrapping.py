@@ -3,12 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PlainValidator, SerializeAsAny, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
 from chatbots.base import Bot, BotConfiguration, Context, Failure, Response, is_blank
+from chatbots.continuous import Answering
 from chatbots.errors import ConfigurationError, UnknownBotError
 from chatbots.registry import REGISTRY
 
@@ -57,9 +59,11 @@ class WrapperConfiguration(BotConfiguration):
 
 
 class WrapperBot(Bot):
-    """A bot around another; batches, waits and closes as that one does.
+    """A bot around another; batches, waits, takes newcomers and closes as that one does.
 
-    Subclasses override `respond`, or `revised` if they change one response at a time.
+    Subclasses override `revised` to change a response, and `instead` to answer in the bot's place. Each
+    dialogue's response is revised by itself as soon as it is there; one that cannot be fails alone. A
+    subclass that overrides `respond` is asked for whole batches.
     """
 
     Configuration: ClassVar[type[BotConfiguration]] = WrapperConfiguration
@@ -92,15 +96,47 @@ class WrapperBot(Bot):
         return self.inner.max_wait
 
     def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """What the bot inside says, revised; its failures as they are."""
-        return [
-            self.revised(context, outcome) if isinstance(outcome, Response) else outcome
-            for context, outcome in zip(contexts, self.inner.respond(contexts), strict=True)
-        ]
+        """What is said instead of the bot inside, or what it says, revised; its failures as they are."""
+        first = enumerate(self.decided(contexts))
+        done = {number: outcome for number, outcome in first if outcome is not None}
+        if left := [number for number in range(len(contexts)) if number not in done]:
+            outcomes = self.inner.respond([contexts[number] for number in left])
+            for number, outcome in zip(left, outcomes, strict=True):
+                done[number] = self.concluded(contexts[number], outcome)
+        return [done[number] for number in range(len(contexts))]
+
+    def answering(self) -> Answering | None:
+        """As that of the bot inside, each of its responses revised when it is done."""
+        if type(self).respond is not WrapperBot.respond:
+            return None
+        inner = self.inner.answering()
+        return None if inner is None else _Revising(self, inner)
+
+    def instead(self, contexts: Sequence[Context]) -> Sequence[Response | None]:
+        """For each context, what to say without asking the bot inside; None to ask it."""
+        return [None] * len(contexts)
 
     def revised(self, context: Context, response: Response) -> Response:
         """The response to say instead; the same one if nothing is to be changed."""
         return response
+
+    def decided(self, contexts: Sequence[Context]) -> list[Response | Failure | None]:
+        """`instead`, with a `Failure` for a context for which that raises an error."""
+        try:
+            return list(self.instead(contexts))
+        except Exception as error:
+            if len(contexts) == 1:
+                return [Failure(error)]
+            return [outcome for context in contexts for outcome in self.decided([context])]
+
+    def concluded(self, context: Context, outcome: Response | Failure) -> Response | Failure:
+        """An outcome of the bot inside as this bot hands it over."""
+        if not isinstance(outcome, Response):
+            return outcome
+        try:
+            return self.revised(context, outcome)
+        except Exception as error:  # of a lab's classifier, say: the others' replies go on
+            return Failure(error)
 
     def remark(self, what: str) -> str:
         """A remark for `Response.remarks` that says whose it is."""
@@ -115,10 +151,46 @@ class WrapperBot(Bot):
         self.inner.close()
 
 
+class _Revising(Answering):
+    """Contexts that the bot inside a wrapper is answering."""
+
+    def __init__(self, wrapper: WrapperBot, inner: Answering) -> None:
+        self._wrapper, self._inner = wrapper, inner
+        self._keys = count()
+        self._asked: dict[int, tuple[int, Context]] = {}  # by the key of the bot inside
+        self._done: dict[int, Response | Failure] = {}
+
+    @property
+    def room(self) -> int:
+        return self._inner.room
+
+    def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
+        keys = [next(self._keys) for _ in contexts]
+        asked: list[tuple[int, Context]] = []
+        for key, context, outcome in zip(keys, contexts, self._wrapper.decided(contexts), strict=True):
+            if outcome is None:
+                asked.append((key, context))
+            else:
+                self._done[key] = outcome
+        if asked:
+            inner_keys = self._inner.admit([context for _, context in asked])
+            self._asked |= dict(zip(inner_keys, asked, strict=True))
+        return keys
+
+    def step(self) -> dict[int, Response | Failure]:
+        done, self._done = self._done, {}
+        if self._asked:
+            for inner_key, outcome in self._inner.step().items():
+                key, context = self._asked.pop(inner_key)
+                done[key] = self._wrapper.concluded(context, outcome)
+        return done
+
+
 class CandidateFilter(WrapperBot):
     """Says another candidate where there is an objection to the first, and a fallback where there is to all.
 
-    What was done stands in the response's remarks; its candidates stay as they were.
+    What was done stands in the response's remarks; its candidates stay as they were. A filter around this one
+    says none of those that this one objects to.
     """
 
     fault: ClassVar[str]
@@ -129,24 +201,25 @@ class CandidateFilter(WrapperBot):
         """For each text, whether it must not be the reply to this context."""
 
     @abstractmethod
-    def fallback(self, context: Context, response: Response) -> str:
-        """What is said if there is an objection to everything."""
+    def fallback(self, context: Context, response: Response) -> str | None:
+        """What is said if there is an objection to everything; None for what the bot said, all the same."""
 
     def revised(self, context: Context, response: Response) -> Response:
-        """The first text without an objection."""
+        """The first text to which neither this filter nor one inside objects."""
         texts = [response.text, *(candidate.text for candidate in response.candidates)]
         objections = self.objections(context, texts)
+        objected = {text for text, is_objected in zip(texts, objections, strict=True) if is_objected}
+        response = replace(response, ruled_out=response.ruled_out | objected)
         if not objections[0]:
             return response
-        allowed = (
-            text
-            for text, objected in zip(texts, objections, strict=True)
-            if not objected and not is_blank(text)
-        )
-        text = next(allowed, None)
-        if text is None:
-            did = f"every candidate {self.fault}; said a fallback"
-            text = self.fallback(context, response)
-        else:
-            did = f"the first candidate {self.fault}; said another"
-        return replace(response, text=text, tokens=None, remarks=(*response.remarks, self.remark(did)))
+        allowed = (text for text in texts if text not in response.ruled_out and not is_blank(text))
+        if (text := next(allowed, None)) is not None:
+            return self._said(response, text, f"the first candidate {self.fault}; said another")
+        if (text := self.fallback(context, response)) is not None:
+            return self._said(response, text, f"every candidate {self.fault}; said a fallback", fallback=True)
+        did = f"every candidate {self.fault}, and so does every fallback; said the first all the same"
+        return replace(response, remarks=(*response.remarks, self.remark(did)))
+
+    def _said(self, response: Response, text: str, did: str, *, fallback: bool = False) -> Response:
+        remarks = (*response.remarks, self.remark(did))
+        return replace(response, text=text, tokens=None, remarks=remarks, fallback=fallback)

@@ -1,34 +1,26 @@
 """Differences between bots: interval, permutation test, correction over all pairs, and a sentence.
 
-Sources: Efron & Tibshirani 1993, chapters 15 (permutation) and 16; Phipson & Smyth 2010, Statistical
-Applications in Genetics and Molecular Biology 9(1) (p-values of random permutations are never zero);
-Holm 1979, Scandinavian Journal of Statistics 6(2).
+Sources: Efron & Tibshirani 1993, chapter 16; Holm 1979, Scandinavian Journal of Statistics 6(2).
 """
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from evaluation.bootstrap import LEVEL, RESAMPLES, SSA, Ratio, percentile
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray, IntArray, Labels
+from evaluation.permutation import paired_permutation, permutation
+from evaluation.ratios import Pair, common, pack, score, value_and_size, weighted
 from evaluation.resampling import blocks, draw_counts, resampled_sums
 from evaluation.ssa import Unit, dialogue_sums
 
-LEAST_BUNDLES = 128
-"""Fewest bundles of conversations of one bot: 2 · 128 leave a t test with 254 degrees of freedom."""
 PERMUTATIONS_PER_PAIR = 40
 """Holm multiplies the smallest p-value by the number of pairs; so many leave it at 1 / 40 at most."""
-_ROOM_FOR_ORDERS = 1 << 20
-
-Pair: TypeAlias = tuple[int, int]
-ComplexArray: TypeAlias = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +100,7 @@ def compare_all(
     if not paired:
         of_bot = {name: sums[bots == code] for code, name in enumerate(names)}
         return compare_each(of_bot, rng, ratio=ratio, resamples=resamples, level=level)
-    table = _by_context(labels, _value_and_size(sums, ratio), bots)
+    table = _by_context(labels, value_and_size(sums, ratio), bots)
     pairs = list(combinations(range(len(names)), 2))
     return _named(names, pairs, _paired(table, pairs, rng, resamples, level))
 
@@ -134,7 +126,7 @@ def compare_each(
         One comparison per pair, in the order of the bots; none for fewer than two.
     """
     pairs = list(combinations(range(len(sums)), 2))
-    columns = [_value_and_size(rows, ratio) for rows in sums.values()]
+    columns = [value_and_size(rows, ratio) for rows in sums.values()]
     return _named(list(sums), pairs, _unpaired(columns, pairs, rng, resamples, level))
 
 
@@ -170,113 +162,10 @@ def compare(
     Returns:
         The comparison, with "first" and "second" for names and `p_holm` equal to `p`.
     """
-    columns = [_value_and_size(rows, ratio) for rows in (first, second)]
+    columns = [value_and_size(rows, ratio) for rows in (first, second)]
     if paired:
         return _paired(np.stack(columns, axis=1), [(0, 1)], rng, resamples, level)[0]
     return _unpaired(columns, [(0, 1)], rng, resamples, level)[0]
-
-
-def permutation(
-    rows: Sequence[FloatArray], pairs: Sequence[Pair], rng: Generator, permutations: int = RESAMPLES
-) -> FloatArray:
-    """Two-sided p-values: conversations are dealt to the two bots of each pair at random.
-
-    Assumes under the null hypothesis that conversations are exchangeable between the bots; a label-level
-    test would ignore that turns of a conversation belong together. Where both bots have many conversations,
-    they are tied into bundles of equal number at random and whole bundles are dealt, which is exact under
-    the same hypothesis; the bundles left are so many (`LEAST_BUNDLES`) that the test loses next to nothing.
-
-    Args:
-        rows: for each bot, (k, 2) value and size of each conversation; its score is Σ value / Σ size.
-        pairs: p pairs of indices into `rows`.
-        rng: seeded generator.
-        permutations: number of random dealings.
-
-    Returns:
-        (p,) p-values, never 0.
-    """
-    by_bundle: dict[int, list[int]] = {}
-    for index, (a, b) in enumerate(pairs):
-        by_bundle.setdefault(_bundle(min(len(rows[a]), len(rows[b]))), []).append(index)
-    p_values = np.empty(len(pairs))
-    for bundle, indices in sorted(by_bundle.items()):
-        bots, place = np.unique([pairs[index] for index in indices], return_inverse=True)
-        tied = [_tied(rows[bot], bundle, rng) for bot in bots.tolist()]
-        p_values[indices] = _dealt(tied, place.reshape(-1, 2), rng, permutations)
-    return p_values
-
-
-def _bundle(conversations: int) -> int:
-    """How many conversations are dealt together: of two binary digits, so that bots of like number agree."""
-    most = max(1, conversations // LEAST_BUNDLES)
-    rest = max(0, most.bit_length() - 2)
-    return most >> rest << rest
-
-
-def _tied(rows: FloatArray, bundle: int, rng: Generator) -> tuple[ComplexArray, complex]:
-    """Sums of random bundles of a bot's conversations, and of the few that are left over and stay with it."""
-    packed, rest = rng.permutation(_pack(rows)), len(rows) % bundle
-    return packed[rest:].reshape(-1, bundle).sum(axis=1), complex(packed[:rest].sum())
-
-
-def _dealt(
-    tied: Sequence[tuple[ComplexArray, complex]], pairs: IntArray, rng: Generator, permutations: int
-) -> FloatArray:
-    """(p,) p-values of pairs (p, 2) of bots by their bundles.
-
-    One random order of each bot's bundles serves all its pairs: how many of the first bot's stay with it is
-    hypergeometric, and which ones, the first of that order.
-    """
-    left, right = pairs.T
-    # Single precision is exact for counts and shuffles twice as fast; sums are in double precision.
-    packed = [bundles.astype(np.complex64) for bundles, _ in tied]
-    lengths = np.array([len(bundles) for bundles in packed])
-    starts = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1]
-    kept = np.array([rest for _, rest in tied])
-    totals = kept + np.array([bundles.sum(dtype=np.complex128) for bundles in packed])
-    observed, both = _score(totals[left]) - _score(totals[right]), totals[left] + totals[right]
-    numbers, kind = np.unique(lengths[pairs], axis=0, return_inverse=True)
-    own, others = numbers.T
-    ranges = list(blocks(permutations, int(lengths.sum()), _ROOM_FOR_ORDERS))
-    prefix = np.zeros((ranges[0][1], int((lengths + 1).sum())), dtype=np.complex128)
-    extreme = np.zeros(len(pairs))
-    for start, stop in ranges:
-        for begin, values in zip(starts, packed, strict=True):
-            shuffled = rng.permuted(np.broadcast_to(values, (stop - start, len(values))), axis=1)
-            np.cumsum(shuffled, axis=1, out=prefix[: stop - start, begin + 1 : begin + 1 + len(values)])
-        drawn = rng.hypergeometric(own, others, own, size=(stop - start, len(numbers)))
-        stay = drawn[:, kind.ravel()]
-        dealt = kept[left] + np.take_along_axis(prefix[: stop - start], starts[left] + stay, axis=1)
-        dealt += np.take_along_axis(prefix[: stop - start], starts[right] + lengths[left] - stay, axis=1)
-        extreme += _as_extreme(_score(dealt) - _score(both - dealt), observed)
-    return (1 + extreme) / (1 + permutations)
-
-
-def paired_permutation(
-    table: FloatArray, pairs: Sequence[Pair], rng: Generator, permutations: int = RESAMPLES
-) -> FloatArray:
-    """Two-sided p-values: in each context the two bots of a pair are swapped with probability 1/2.
-
-    Args:
-        table: (contexts, bots, 2) value and size; size 0 where a bot has no label in a context. A pair is
-            compared on the contexts that both have.
-        pairs: p pairs of bots.
-        rng: seeded generator.
-        permutations: number of random swaps.
-
-    Returns:
-        (p,) p-values, never 0.
-    """
-    first, second = _common(table, pairs)
-    total_first, total_second = first.sum(axis=0), second.sum(axis=0)
-    observed = _score(total_first) - _score(total_second)
-    gain = second - first
-    extreme = np.zeros(len(pairs))
-    for start, stop in blocks(permutations, len(table)):
-        swapped = rng.integers(0, 2, size=(stop - start, len(table)), dtype=np.int8).astype(np.float64)
-        moved = _times(swapped, gain)
-        extreme += _as_extreme(_score(total_first + moved) - _score(total_second - moved), observed)
-    return (1 + extreme) / (1 + permutations)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -302,13 +191,13 @@ def _unpaired(
 ) -> list[Comparison]:
     """Comparisons of bots by (k, 2) value and size of their own conversations; one resampling per bot."""
     enough = [pair for pair in pairs if min(len(rows[pair[0]]), len(rows[pair[1]])) >= 2]
-    draws = [_score(_pack(resampled_sums(r, resamples, rng))) if len(r) >= 2 else None for r in rows]
+    draws = [score(pack(resampled_sums(r, resamples, rng))) if len(r) >= 2 else None for r in rows]
     dealings = max(resamples, PERMUTATIONS_PER_PAIR * len(pairs))
     tested = permutation(rows, enough, rng, dealings).tolist() if enough else []
     p_values = dict(zip(enough, tested, strict=True))
     found = []
     for a, b in pairs:
-        gap = float(_score(_pack(rows[a]).sum()) - _score(_pack(rows[b]).sum()))
+        gap = float(score(pack(rows[a]).sum()) - score(pack(rows[b]).sum()))
         of_a, of_b = draws[a], draws[b]
         interval = None if of_a is None or of_b is None else percentile(of_a - of_b, level)
         clusters = (len(rows[a]), len(rows[b]))
@@ -322,13 +211,13 @@ def _paired(
     """Comparisons on common contexts of a table as in `paired_permutation`; one resampling of contexts."""
     if not pairs:
         return []
-    first, second = _common(table, pairs)
-    gaps = _score(first.sum(axis=0)) - _score(second.sum(axis=0))
+    first, second = common(table, pairs)
+    gaps = score(first.sum(axis=0)) - score(second.sum(axis=0))
     once = np.ones(len(table), np.int64)
     draws = np.empty((resamples, len(pairs)))
     for start, stop in blocks(resamples, len(table)):
         weights = draw_counts(once, stop - start, rng).astype(np.float64)
-        draws[start:stop] = _score(_times(weights, first)) - _score(_times(weights, second))
+        draws[start:stop] = score(weighted(weights, first)) - score(weighted(weights, second))
     p_values = paired_permutation(table, pairs, rng, max(resamples, PERMUTATIONS_PER_PAIR * len(pairs)))
     contexts = np.count_nonzero(first.imag, axis=0).tolist()
     return [
@@ -352,11 +241,6 @@ def _comparison(
     return Comparison("first", "second", difference, interval or few, known, known, paired, clusters)
 
 
-def _value_and_size(rows: FloatArray, ratio: Ratio) -> FloatArray:
-    """(k, 2) numerator and denominator of a ratio."""
-    return np.column_stack([rows @ np.asarray(ratio.weights), rows[:, ratio.size]])
-
-
 def _by_context(labels: Labels, columns: FloatArray, bots: IntArray) -> FloatArray:
     """(contexts, bots, 2) value and size of each cluster (bot, dialogue), 0 where there is none."""
     context = np.zeros(len(bots), np.int64)
@@ -364,37 +248,6 @@ def _by_context(labels: Labels, columns: FloatArray, bots: IntArray) -> FloatArr
     table = np.zeros((len(labels.contexts[0]), len(labels.bots[0]), 2))
     table[context, bots] = columns
     return table
-
-
-# A value and a size travel as one complex number, so that both are summed and dealt together.
-
-
-def _pack(columns: FloatArray) -> ComplexArray:
-    return columns[..., 0] + 1j * columns[..., 1]
-
-
-def _score(sums: ComplexArray) -> FloatArray:
-    """Value over size; NaN where there is nothing."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.real(sums) / np.imag(sums), dtype=np.float64)
-
-
-def _common(table: FloatArray, pairs: Sequence[Pair]) -> tuple[ComplexArray, ComplexArray]:
-    """Twice (contexts, p): the first and the second bot of each pair where both have labels, else 0."""
-    left, right = np.asarray(pairs).T
-    packed = _pack(table)
-    both = (table[:, left, 1] > 0) & (table[:, right, 1] > 0)
-    return np.where(both, packed[:, left], 0), np.where(both, packed[:, right], 0)
-
-
-def _times(weights: FloatArray, columns: ComplexArray) -> ComplexArray:
-    return weights @ columns.real + 1j * (weights @ columns.imag)
-
-
-def _as_extreme(permuted: FloatArray, observed: FloatArray) -> FloatArray:
-    """(p,) how many of the (r, p) differences are as large as the observed ones (p,), in either direction."""
-    # Sums in another order differ in the last bits; equal differences must count as equal.
-    return np.asarray((np.abs(permuted) >= np.abs(observed) - 1e-12).sum(axis=0), dtype=np.float64)
 
 
 def _points(share: float) -> str:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pydantic import Field
 
-from chatbots.base import Context, Failure, Response
+from chatbots.base import Context, Response
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.hashing import hash_of
 from chatbots.lab import lab_object
@@ -61,15 +61,13 @@ class IdentityGuardBot(WrapperBot):
             problem = Problem("classifier", configuration.classifier, str(error))
             raise ConfigurationError(self.name, [problem]) from None
 
-    def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """The fixed answer where it is asked for; what the bot inside says elsewhere."""
+    def instead(self, contexts: Sequence[Context]) -> list[Response | None]:
+        """The fixed answer where it is asked for."""
         asked = self._classifier.asks([context.turns[-1].text for context in contexts])
-        others = [context for context, is_asked in zip(contexts, asked, strict=True) if not is_asked]
-        said = iter(super().respond(others) if others else [])
         answer = Response(
             self.configuration.answer, remarks=(self.remark("was asked whether it is a machine"),)
         )
-        return [answer if is_asked else next(said) for is_asked in asked]
+        return [answer if is_asked else None for is_asked in asked]
 
     def fingerprint(self) -> Mapping[str, object]:
         """As of every wrapper, and the hash of the classifier's file."""

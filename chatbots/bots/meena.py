@@ -1,8 +1,8 @@
 """Meena (base) and Meena (full): one model, two ways of choosing a reply."""
 
 import json
-import logging
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -21,7 +21,12 @@ SHIPPED = CODE / "pretrained"
 HELD_OUT = "held_out.json"
 """A file beside the weights with their perplexity, and the data and tokenizer that it belongs to."""
 
-logger = logging.getLogger(__name__)
+_REMOVED = {"empty": "saying nothing", "unsafe": "being unsafe", "repetition": "repeating an earlier turn"}
+_SAID = {
+    None: "the likeliest of the others",
+    "repetition": "the likeliest that only repeats",
+    "fixed": "a fallback",
+}
 
 
 class MeenaConfiguration(BotConfiguration):
@@ -50,8 +55,8 @@ class MeenaConfiguration(BotConfiguration):
 class _Answering(Answering):
     """Translates between hosting and a `chatbots.meena.responder.ReplyStream`."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, bot: str) -> None:
+        self._stream, self._bot = stream, bot
 
     @property
     def room(self) -> int:
@@ -63,7 +68,7 @@ class _Answering(Answering):
         return keys
 
     def step(self) -> dict[int, Response | Failure]:
-        return {key: _response(reply) for key, reply in self._stream.step().items()}
+        return {key: response_of(reply, self._bot) for key, reply in self._stream.step().items()}
 
 
 @register("meena-base")
@@ -100,7 +105,7 @@ class MeenaBaseBot(ContinuousBot):
 
     def answering(self) -> Answering:
         """Samples of several contexts drawn token by token; `chatbots.meena.responder` has the fallback."""
-        return _Answering(self._responder.stream())
+        return _Answering(self._responder.stream(), self.name)
 
     def fingerprint(self) -> Mapping[str, object]:
         """As of every bot, the hashes of the model's code, weights and tokenizer, its perplexity if told."""
@@ -186,15 +191,24 @@ def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:
     )
 
 
-def _response(reply: Any) -> Response:
+def response_of(reply: Any, bot: str) -> Response:
     """With the candidates that the reply was chosen from: those not removed, or those of the fallback."""
-    if reply.fallback:
-        logger.warning(
-            "All %d candidates were removed: said '%s' fallback.", len(reply.candidates), reply.fallback
-        )
     candidates = tuple(
         Candidate(candidate.text, candidate.per_token)
         for candidate in reply.candidates
         if candidate.removed == (reply.fallback or None)
     )
-    return Response(reply.text, candidates, reply.tokens)
+    remarks = tuple(f"{bot}: {remark}" for remark in _remarks(reply))
+    return Response(reply.text, candidates, reply.tokens, remarks, fallback=reply.fallback == "fixed")
+
+
+def _remarks(reply: Any) -> Iterator[str]:
+    """What was removed, where that decided what is said."""
+    removed = Counter(candidate.removed for candidate in reply.candidates if candidate.removed)
+    if not reply.candidates or not reply.candidates[0].removed:
+        return
+    counts = ", ".join(f"{times} for {_REMOVED[why]}" for why, times in sorted(removed.items()))
+    yield (
+        f"{removed.total()} of {len(reply.candidates)} candidates were removed, the likeliest among them "
+        f"({counts}); said {_SAID[reply.fallback]}"
+    )

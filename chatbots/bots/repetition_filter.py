@@ -44,13 +44,11 @@ class RepetitionFilterBot(CandidateFilter):
         earlier = [turn.text for turn in context.turns]
         return [repetition.repeats(text, earlier) for text in texts]
 
-    def fallback(self, context: Context, response: Response) -> str:
-        """The first fallback that repeats nothing; what the bot said if each does."""
+    def fallback(self, context: Context, response: Response) -> str | None:
+        """The first fallback that repeats nothing; None if each does."""
         fallbacks = self.configuration.fallbacks
         repeated = self.objections(context, fallbacks)
-        return next(
-            (text for text, is_said in zip(fallbacks, repeated, strict=True) if not is_said), response.text
-        )
+        return next((text for text, is_said in zip(fallbacks, repeated, strict=True) if not is_said), None)
 
     def fingerprint(self) -> Mapping[str, object]:
         """As of every wrapper, and the hash of the rule."""

@@ -1,8 +1,9 @@
 """A batch of rows in a model, which others can join and which each leaves when it is done.
 
-Causal models get their rows padded on the left and masked, as far as the longest of them needs.
+Rows are padded and masked as far as the longest of them needs: on the left what is decoded, on the right what
+an encoder has read.
 
-Shapes: n rows that are still decoded, t tokens so far, v vocabulary.
+Shapes: n rows that are still decoded, t tokens so far, s tokens that an encoder has read, v vocabulary.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+from chatbots.huggingface.positions import has_positions_of_rows, positions_of_rows
 
 
 class Running(ABC):
@@ -140,30 +143,92 @@ class RunningSeq2Seq(Running):
             [[*prompt, *[padding] * (longest - len(prompt))] for prompt in prompts], device=device
         )
         lengths = torch.tensor([len(prompt) for prompt in prompts], device=device)
-        self._mask = (torch.arange(longest, device=device) < lengths.unsqueeze(1)).long()  # (n, t)
-        self._encoded = model.get_encoder()(input_ids=ids, attention_mask=self._mask, return_dict=True)
+        self._heard = (torch.arange(longest, device=device) < lengths.unsqueeze(1)).long()  # (n, s)
+        self._said = self._heard.new_zeros(len(prompts), 0)  # (n, t)
+        self._encoded = model.get_encoder()(input_ids=ids, attention_mask=self._heard, return_dict=True)
         self._cache: Any = None
         start = model.generation_config.decoder_start_token_id
         if start is None:
             start = model.config.decoder_start_token_id
         self.advance(torch.full((len(prompts),), start, device=device))
 
-    def keep(self, rows: Tensor) -> None:
+    @property
+    def joinable(self) -> bool:
+        """Whether each row can have a position of its own, and the cache holds a place per token."""
+        if not has_positions_of_rows(self._model):
+            return False
+        return all(type(layer) is DynamicLayer for layer in (*self._said_layers, *self._heard_layers))
+
+    def join(self, newcomers: Self) -> None:
         """As in the base."""
+        said, heard = (
+            max(ours.shape[1], theirs.shape[1])
+            for ours, theirs in ((self._said, newcomers._said), (self._heard, newcomers._heard))
+        )
+        self._fit(said, heard)
+        newcomers._fit(said, heard)
+        layers = zip(
+            (*self._said_layers, *self._heard_layers),
+            (*newcomers._said_layers, *newcomers._heard_layers),
+            strict=True,
+        )
+        for ours, theirs in layers:
+            ours.keys = torch.cat([ours.keys, theirs.keys])
+            ours.values = torch.cat([ours.values, theirs.values])
+        self._said = torch.cat([self._said, newcomers._said])
+        self._heard = torch.cat([self._heard, newcomers._heard])
+        self._set_encoded(torch.cat([self._encoded.last_hidden_state, newcomers._encoded.last_hidden_state]))
+        self.scores = torch.cat([self.scores, newcomers.scores])
+
+    def keep(self, rows: Tensor) -> None:
+        """As in the base; padding that only those who leave were longer than leaves with them."""
         self._cache.batch_select_indices(rows)
-        self._mask = self._mask[rows]
-        self._encoded.last_hidden_state = self._encoded.last_hidden_state[rows]
+        self._said, self._heard = self._said[rows], self._heard[rows]
+        self._set_encoded(self._encoded.last_hidden_state[rows])
+        if self.joinable:
+            self._fit(int(self._said.sum(dim=1).max()), int(self._heard.sum(dim=1).max()))
 
     def advance(self, tokens: Tensor) -> None:
         """As in the base."""
-        output = self._model(
-            encoder_outputs=self._encoded,
-            attention_mask=self._mask,
-            decoder_input_ids=tokens.unsqueeze(1),
-            past_key_values=self._cache,
-            use_cache=True,
-        )
+        places = self._said.sum(dim=1)
+        self._said = torch.cat([self._said, torch.ones_like(places).unsqueeze(1)], dim=1)
+        own = {"decoder_attention_mask": self._said} if has_positions_of_rows(self._model) else {}
+        with positions_of_rows(self._model, places):
+            output = self._model(
+                encoder_outputs=self._encoded,
+                attention_mask=self._heard,
+                decoder_input_ids=tokens.unsqueeze(1),
+                past_key_values=self._cache,
+                use_cache=True,
+                **own,
+            )
         self._cache, self.scores = output.past_key_values, output.logits[:, -1]
+
+    @property
+    def _said_layers(self) -> Sequence[Any]:
+        """Keys and values of what the decoder has said, (n, heads, t, width)."""
+        return tuple(self._cache.self_attention_cache.layers)
+
+    @property
+    def _heard_layers(self) -> Sequence[Any]:
+        """Keys and values of what the encoder has read, (n, heads, s, width)."""
+        return tuple(self._cache.cross_attention_cache.layers)
+
+    def _set_encoded(self, states: Tensor) -> None:
+        self._encoded.last_hidden_state = states
+
+    def _fit(self, said: int, heard: int) -> None:
+        """Pad or cut on the left what was said, on the right what was heard, to so many places."""
+        if more := said - self._said.shape[1]:
+            self._said = pad(self._said, (more, 0))
+            for layer in self._said_layers:
+                _fit_layer(layer, said)
+        if more := heard - self._heard.shape[1]:
+            self._heard = pad(self._heard, (0, more))
+            self._set_encoded(pad(self._encoded.last_hidden_state, (0, 0, 0, more)))
+            for layer in self._heard_layers:
+                layer.keys = pad(layer.keys, (0, 0, 0, more))
+                layer.values = pad(layer.values, (0, 0, 0, more))
 
 
 def _fit_layer(layer: DynamicLayer, length: int) -> None:

@@ -179,6 +179,8 @@ class _Told:
     conversations: Mapping[str, Row]
     replies: Mapping[tuple[str, int], tuple[str, float]]  # bot and latency
     texts: Mapping[str, list[tuple[bool, str]]]
+    remarked: Mapping[str, int]  # by bot, replies of finished conversations
+    fallbacks: Mapping[str, int]
     names: Mapping[str, str]  # what the report calls a bot
 
 
@@ -221,6 +223,7 @@ def _told(bundle: _Bundle, names: Mapping[str, str]) -> _Told:
     conversations = {row["dialogue"]: row for row in bundle.rows("conversations")}
     texts: dict[str, list[tuple[bool, str]]] = {each: [] for each in _first_finished(conversations.values())}
     replies: dict[tuple[str, int], tuple[str, float]] = {}
+    remarked, fallbacks = Counter[str](), Counter[str]()
     for row in bundle.rows("turns"):
         dialogue, position = row["dialogue"], row["turn"]
         if row["bot_version"] is not None:
@@ -228,7 +231,11 @@ def _told(bundle: _Bundle, names: Mapping[str, str]) -> _Told:
             replies[dialogue, position] = (row["bot"], float("nan") if latency is None else float(latency))
         if dialogue in texts and position >= conversations[dialogue]["opening_turns"]:
             texts[dialogue].append((row["speaker"] == "bot", row["text"]))
-    return _Told(conversations, replies, texts, names)
+        # Bundles of before filters' remarks were kept have no such column, and no such figure.
+        if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":
+            remarked[row["bot"]] += 1
+            fallbacks[row["bot"]] += row["fallback"]
+    return _Told(conversations, replies, texts, remarked, fallbacks, names)
 
 
 def _first_finished(conversations: Iterable[Row]) -> Iterator[str]:
@@ -291,6 +298,8 @@ def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
             under_way=endings[bot, None],
             bot_failed=endings[bot, "bot_failed"],
             faults=failed.get(bot, {}),
+            remarked=told.remarked.get(bot, 0),
+            fallbacks=told.fallbacks.get(bot, 0),
             texts=[said for each, said in told.texts.items() if told.conversations[each]["bot"] == bot],
         )
         for bot, name in sorted(told.names.items(), key=lambda item: item[1])

@@ -25,6 +25,8 @@ class Course:
         under_way: conversations without an end.
         bot_failed: conversations ended because the bot could not answer.
         faults: by kind, replies that the bot failed to give.
+        remarked: replies of finished conversations with remarks, as of a filter that changed them.
+        fallbacks: those of them that are a prepared sentence of a filter.
         texts: the first conversations that were finished, each as (spoken by the bot?, text), oldest first.
     """
 
@@ -32,11 +34,13 @@ class Course:
     under_way: int = 0
     bot_failed: int = 0
     faults: Mapping[str, int] = field(default_factory=dict)
+    remarked: int = 0
+    fallbacks: int = 0
     texts: Sequence[Sequence[tuple[bool, str]]] = ()
 
 
 def course_figures(courses: Mapping[str, Course], judged: Judged, seed: int) -> dict[str, Any]:
-    """By bot, in the order given: endings, faults by kind, time to reply, cross-turn repetition."""
+    """By bot, in the order given: endings, faults by kind, time to reply, repetition, remarks."""
     rng = np.random.default_rng(seed)
     repeated = repetition({bot: course.texts for bot, course in courses.items()}, rng)
     return {
@@ -49,6 +53,7 @@ def course_figures(courses: Mapping[str, Course], judged: Judged, seed: int) -> 
                 "faults": [{"kind": kind, "times": course.faults[kind]} for kind in sorted(course.faults)],
                 "latency": latency(judged.of_bot(bot)),
                 "repetition": _stored(repeated[bot]),
+                **_remarks(course),
             }
             for bot, course in courses.items()
         ],
@@ -59,6 +64,13 @@ def course_figures(courses: Mapping[str, Course], judged: Judged, seed: int) -> 
             f"{LEVEL:.0%} intervals over conversations."
         ),
     }
+
+
+def _remarks(course: Course) -> dict[str, Any]:
+    """How often the bot's replies were remarked on; nothing of a bot whose replies never were."""
+    if not course.remarked:
+        return {}
+    return {"remarks": {"replies": course.remarked, "fallbacks": course.fallbacks}}
 
 
 def latency(judged: Judged) -> dict[str, int] | None:

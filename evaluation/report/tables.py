@@ -91,6 +91,13 @@ TURNS = Table(
         Column("latency_ms", Kind.INTEGER, "time from asking the bot to its reply, in milliseconds"),
         Column("seed", Kind.INTEGER, "seed that the bot was given for this reply"),
         Column("candidates", Kind.TEXT, "other responses with their scores, as JSON, if the bot gives them"),
+        Column("remarks", Kind.TEXT, "what its filters or service remarked on it, as a JSON list of texts"),
+        Column(
+            "fallback",
+            Kind.BOOLEAN,
+            "`true` if the reply is a filter's prepared sentence in place of what the bot had to say; "
+            "empty for other turns",
+        ),
     ),
 )
 

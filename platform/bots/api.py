@@ -76,7 +76,8 @@ class ReplyOut(Schema):
     text: str
     candidates: list[CandidateOut]
     tokens: int | None
-    remarks: list[str]
+    remarks: list[str] = Field(description="What filters and other wrappers did to it.")
+    fallback: bool = Field(description="Whether the text is a prepared sentence of theirs.")
     latency_ms: int
     seed: int | None
     version: int

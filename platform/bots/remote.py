@@ -160,9 +160,11 @@ def packed_response(response: Response) -> Item:
         "candidates": [[candidate.text, candidate.score] for candidate in response.candidates],
         "tokens": response.tokens,
         "remarks": list(response.remarks),
+        "fallback": response.fallback,
     }
 
 
 def unpacked_response(item: Item) -> Response:
     candidates = tuple(Candidate(text, score) for text, score in item["candidates"])
-    return Response(item["text"], candidates, item["tokens"], tuple(item["remarks"]))
+    remarks = tuple(item["remarks"])
+    return Response(item["text"], candidates, item["tokens"], remarks, fallback=item["fallback"])

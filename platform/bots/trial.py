@@ -53,6 +53,7 @@ def shown(reply: client.Reply) -> dict[str, Any]:
         ],
         "tokens": response.tokens,
         "remarks": list(response.remarks),
+        "fallback": response.fallback,
         "latency_ms": reply.latency_ms,
         "seed": reply.seed,
         "version": reply.version_id,

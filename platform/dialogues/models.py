@@ -194,6 +194,11 @@ class Turn(models.Model):
     candidates = models.JSONField(
         null=True, blank=True, help_text="Other responses with their scores, if the bot gives them."
     )
+    remarks = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}.",
+    )
 
     class Meta:
         ordering = ("dialogue", "position")
@@ -201,6 +206,10 @@ class Turn(models.Model):
             models.UniqueConstraint(fields=("dialogue", "position"), name="turn_once_per_position"),
             models.UniqueConstraint(fields=("dialogue", "key"), name="turn_once_per_key"),
             models.CheckConstraint(name="turn_says_something", condition=~Q(text="")),
+        )
+        indexes = (
+            # Only of the few that have remarks: reports count them without reading all turns.
+            models.Index(fields=("dialogue",), name="turn_with_remarks", condition=Q(remarks__isnull=False)),
         )
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ and turns-in-batches.md.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -17,7 +18,7 @@ from django.utils import timezone
 
 from bots.client import Reply
 from bots.models import Bot
-from chatbots.base import Context
+from chatbots.base import Context, Response
 from crowd.models import Assignment
 from crowd.services import complete
 from dialogues.batches import BatchedStep, Values
@@ -90,7 +91,7 @@ CLOSE_EXCHANGE = BatchedStep(
     "dialogues_close_exchange",
     {
         "dialogue": "bigint", "position": "integer", "text": "text", "version": "bigint",
-        "latency": "integer", "seed": "bigint", "candidates": "jsonb",
+        "latency": "integer", "seed": "bigint", "candidates": "jsonb", "remarks": "jsonb",
     },
 )  # fmt: skip
 
@@ -99,6 +100,7 @@ TAKE_EXCHANGE = BatchedStep(
     {
         "dialogue": "bigint", "position": "integer", "text": "text", "key": "uuid", "reply": "text",
         "version": "bigint", "latency": "integer", "seed": "bigint", "candidates": "jsonb",
+        "remarks": "jsonb",
     },
 )  # fmt: skip
 
@@ -188,6 +190,7 @@ def _stored(reply: Reply, text: str) -> Values:
         "latency": reply.latency_ms,
         "seed": reply.seed,
         "candidates": [[c.text, c.score] for c in reply.response.candidates] or None,
+        "remarks": _remarks(reply.response),
     }
 
 
@@ -197,6 +200,12 @@ def _human_turn(place: Place, position: int, text: str, key: UUID, at: datetime)
 
 def _bot_turn(position: int, reply: Reply, at: datetime) -> SavedTurn:
     return SavedTurn(position, "bot", reply.response.text, True, None, at.isoformat())
+
+
+def _remarks(response: Response) -> dict[str, Any] | None:
+    if not response.remarks and not response.fallback:
+        return None
+    return {"texts": response.remarks, "fallback": response.fallback}
 
 
 def _first_reply(place: Place, position: int) -> tuple[SavedTurn, Progress]:

@@ -103,6 +103,7 @@ def _shown(dialogue: Dialogue, turn: Turn, speaker: Participant, faults: list[st
         "text": turn.text,
         "counted": turn.position >= dialogue.opening_turns,
         "latency_ms": turn.latency_ms,
+        "remarks": (turn.remarks or {}).get("texts", ()),
         "answers": _in_words(dialogue.question_set, own[0].answers) if own else None,
         "readers": [row for questions, answers in by_set.items() for row in tally(questions, answers)],
         "faults": faults,

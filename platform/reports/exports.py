@@ -41,7 +41,7 @@ def cell(value: object) -> object:
 
 
 def _json_line(row: LabelledTurn) -> str:
-    fields = row._asdict() | {"answers": json.loads(row.answers)}
+    fields = row._asdict() | {"answers": json.loads(row.answers), "remarks": json.loads(row.remarks or "[]")}
     return json.dumps(fields, ensure_ascii=False) + "\n"
 
 

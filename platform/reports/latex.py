@@ -112,8 +112,10 @@ def _course(result: Result) -> str:
             str(sum(fault["times"] for fault in bot["faults"])),
             *((str(bot["latency"][key]) if bot["latency"] else _UNKNOWN) for key in ("median_ms", "p95_ms")),
             _cell(bot["repetition"]) if "value" in bot["repetition"] else _UNKNOWN,
+            str(bot.get("remarks", {}).get("fallbacks", 0)),
         ]
         for bot in result["course"]["bots"]
     ]
-    head = ["Bot", "Finished", "Under way", "Failed", "Faults", "Median, ms", r"95\,\%, ms", r"Repeating, \%"]
-    return _table("l" + "r" * 7, head, rows, result["course"]["repetition_rule"])
+    counts = ["Bot", "Finished", "Under way", "Failed", "Faults"]
+    head = [*counts, "Median, ms", r"95\,\%, ms", r"Repeating, \%", "Fallbacks"]
+    return _table("l" + "r" * 8, head, rows, result["course"]["repetition_rule"])

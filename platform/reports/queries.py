@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from crowd.models import Participation
 from crowd.queries import progress
-from dialogues.models import Dialogue, Fault
+from dialogues.models import Dialogue, Fault, Turn
 from evaluation.labels import AnyArray, FloatArray, coded
 from evaluation.questions import QuestionSet, question_set
 from evaluation.report.conformance import Conduct
@@ -45,6 +45,8 @@ class LabelledTurn(NamedTuple):
     label_changes: int
     rater_set_aside: bool
     origin: str
+    remarks: str | None
+    fallback: bool | None
 
 
 # What readers say of the same turns in a judging study belongs to that study (labels_slot).
@@ -55,7 +57,8 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
        t.text, w.pseudonym,
        (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
        t.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       coalesce(p.set_aside_at IS NOT NULL, false), d.origin
+       coalesce(p.set_aside_at IS NOT NULL, false), d.origin,
+       (t.remarks->'texts')::text, coalesce((t.remarks->'fallback')::boolean, false)
   FROM labels_label AS l
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
@@ -77,7 +80,9 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''), w.pseudonym,
        (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
        i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       coalesce(p.set_aside_at IS NOT NULL, false), coalesce(d.origin, '')
+       coalesce(p.set_aside_at IS NOT NULL, false), coalesce(d.origin, ''),
+       (t.remarks->'texts')::text,
+       CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END
   FROM ({items_of()}) AS i
   JOIN labels_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id
@@ -213,17 +218,30 @@ def courses(study: Study) -> dict[str, Course]:
         .annotate(times=Count("pk"))
     ):
         faults.setdefault(bot, {})[kind] = times
-    texts = _texts(study)
+    texts, remarked = _texts(study), _remarked(study)
     return {
         name: Course(
             finished=by_ending[pk, Dialogue.Ending.COMPLETE.value],
             under_way=by_ending[pk, ""],
             bot_failed=by_ending[pk, Dialogue.Ending.BOT_FAILED.value],
             faults=faults.get(pk, {}),
+            remarked=remarked.get(pk, (0, 0))[0],
+            fallbacks=remarked.get(pk, (0, 0))[1],
             texts=texts.get(pk, []),
         )
         for pk, name in sorted(bot_names(study).items(), key=lambda item: item[1])
     }
+
+
+def _remarked(study: Study) -> dict[int, tuple[int, int]]:
+    """By bot, its replies in finished conversations with remarks of filters, and those by fallback."""
+    turns = Turn.objects.filter(
+        dialogue__study=study, dialogue__ending=Dialogue.Ending.COMPLETE, remarks__isnull=False
+    )
+    counted = turns.values_list("bot_version__bot_id").annotate(
+        remarked=Count("pk"), fallbacks=Count("pk", filter=Q(remarks__fallback=True))
+    )
+    return {bot: (remarked, fallbacks) for bot, remarked, fallbacks in counted.order_by()}
 
 
 _TEXTS = """

@@ -34,7 +34,9 @@ SELECT row_number() OVER (ORDER BY d.id), d.public_id::text, b.name, w.pseudonym
 """,
     TURNS.name: f"""
 SELECT d.public_id::text, t.position, CASE WHEN t.position %% 2 = seat.seat THEN 'bot' ELSE 'worker' END,
-       t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text
+       t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
+       (t.remarks->'texts')::text,
+       CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END
   FROM dialogues_dialogue AS d
   {_SEAT}
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id

@@ -73,6 +73,23 @@ async def test_an_error_keeps_its_name_and_words_on_its_way(start_host: StartHos
         await client.reply(bot.pk, HELLO)
 
 
+async def test_what_a_filter_did_in_another_process_is_told(start_host: StartHost) -> None:
+    inner = {"adapter": "scripted", "configuration": {"replies": ["I have told you all of this before"]}}
+    settings = {"bot": inner, "fallbacks": ["What else is new?"]}
+    bot = await sync_to_async(register_bot)(
+        name="far", title="Far", adapter="repetition-filter", configuration=settings
+    )
+    await sync_to_async(start_host)("far")
+
+    reply = await client.reply(bot.pk, Context.from_texts(["I have told you all of this before"]))
+
+    assert reply.response.text == "What else is new?"
+    assert reply.response.fallback
+    assert reply.response.remarks == (
+        "repetition-filter: every candidate repeats an earlier turn; said a fallback",
+    )
+
+
 async def test_no_host_is_said_at_once_and_with_the_cure() -> None:
     bot = await sync_to_async(scripted)()
     since = time.monotonic()

@@ -10,6 +10,8 @@ from pydantic import SecretStr
 
 from chatbots.base import (
     MAX_CANDIDATES,
+    MAX_REMARK_CHARS,
+    MAX_REMARKS,
     MAX_RESPONSE_CHARS,
     Bot,
     BotConfiguration,
@@ -100,6 +102,15 @@ def test_candidates_are_cleaned_and_limited_like_the_text():
 
     assert clean.text == "a"
     assert clean.candidates == tuple(Candidate("b", float(-n)) for n in range(MAX_CANDIDATES))
+
+
+def test_remarks_are_cleaned_and_as_few_and_short_as_may_be_kept():
+    response = Response("a", remarks=("b\x00", "c" * 5_000, *["d"] * 100), fallback=True)
+
+    clean = clean_response(response)
+
+    assert clean.remarks == ("b", "c" * MAX_REMARK_CHARS, *["d"] * (MAX_REMARKS - 2))
+    assert clean.fallback
 
 
 @pytest.mark.parametrize(

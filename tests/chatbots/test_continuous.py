@@ -10,6 +10,7 @@ import pytest
 from chatbots.base import BotConfiguration, Context, Failure, Response
 from chatbots.continuous import Answering, ContinuousBot
 from chatbots.errors import BotFailedError, BotLateError
+from chatbots.health import State
 from chatbots.resident import Resident
 
 
@@ -143,3 +144,19 @@ def test_closing_waits_for_what_has_begun_and_for_nothing_else() -> None:
     asker.join(10)
 
     assert said == ["number 0"]
+
+
+async def test_a_bot_that_cannot_begin_again_says_why_and_refuses() -> None:
+    class WornOutBot(CountingBot):
+        def answering(self) -> Counting:
+            if self.admitted:
+                raise MemoryError("no room for another cache")
+            return super().answering()
+
+    with Resident("worn", WornOutBot) as resident:
+        with pytest.raises(BotFailedError):
+            await resident.respond(steps("seven"))  # ends what is being answered
+        with pytest.raises(BotFailedError, match="cannot go on: MemoryError: no room for another cache"):
+            await resident.respond(steps(1))
+
+        assert resident.state is State.FAILED

@@ -66,6 +66,7 @@ def test_another_candidate_is_said_where_the_first_repeats():
     assert response.text == "So do you want to go there soon?"
     assert response.tokens is None
     assert response.candidates[0].text == REPEATED
+    assert not response.fallback
     assert response.remarks == (
         "repetition-filter: the first candidate repeats an earlier turn; said another",
     )
@@ -77,6 +78,7 @@ def test_a_reply_that_repeats_nothing_is_left_alone():
     response = only(bot.respond([Context.from_texts(["Where do you want to go?"])]))
 
     assert (response.text, response.tokens, response.remarks) == (REPEATED, 3, ())
+    assert not response.fallback
 
 
 def test_the_fallbacks_are_said_one_after_the_other_then_the_bot_may_repeat():
@@ -90,7 +92,9 @@ def test_the_fallbacks_are_said_one_after_the_other_then_the_bot_may_repeat():
         turns += [said[-1].text, "Really"]
 
     assert [response.text for response in said] == [*fallbacks, REPEATED]
+    assert [response.fallback for response in said] == [True, True, False]
     assert "every candidate repeats an earlier turn; said a fallback" in said[0].remarks[0]
+    assert "said the first all the same" in said[2].remarks[0]
 
 
 # --- safety --------------------------------------------------------------------------------------
@@ -109,6 +113,25 @@ def test_an_unsafe_reply_is_replaced_by_a_safe_candidate_or_the_fallback():
     assert only(one.respond([context])).remarks == (
         "safety-filter: every candidate is unsafe; said a fallback",
     )
+
+
+@pytest.mark.parametrize("unsafe", ["so do you", "want it"])
+def test_a_filter_says_nothing_to_which_the_one_inside_objects(lab, unsafe):
+    module = "no_" + unsafe.replace(" ", "_")
+    (lab / f"{module}.py").write_text(
+        f"class No:\n    def unsafe(self, texts):\n        return [{unsafe!r} in t.lower() for t in texts]\n"
+    )
+    # Whatever the guard inside says first, the filter around it must look for something else.
+    texts = (REPEATED, "So do you want it", "You want it", "Me neither")
+    guarded = {
+        "adapter": "safety-filter",
+        "configuration": {"bot": choosy(*texts), "classifier": f"{module}:No"},
+    }
+    bot = create_bot("repetition-filter", {"bot": guarded})
+
+    response = only(bot.respond([Context.from_texts([REPEATED])]))
+
+    assert response.text == {"so do you": "You want it", "want it": "Me neither"}[unsafe]
 
 
 def test_a_classifier_of_the_lab_judges(lab):

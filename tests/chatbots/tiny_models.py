@@ -5,15 +5,22 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
     BlenderbotConfig,
     BlenderbotForConditionalGeneration,
     GPT2Config,
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
     MistralConfig,
     MistralForCausalLM,
+    PreTrainedConfig,
     PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
 )
 
 torch.set_num_threads(1)  # threads only wait for each other in products this small
@@ -112,13 +119,19 @@ def save_mistral(folder: Path) -> str:
     return save(MistralForCausalLM(config), tokenizer, folder)
 
 
-def save_blenderbot(folder: Path) -> str:
-    """An encoder and a decoder; texts end with the end token."""
+def encoder_tokenizer() -> PreTrainedTokenizerFast:
+    """Texts end with the end token."""
     tokenizer = byte_tokenizer("<pad>", "<s>", "</s>", pad_token="<pad>", bos_token="<s>", eos_token="</s>")
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="$A </s>", special_tokens=[("</s>", tokenizer.eos_token_id)]
     )
-    config = BlenderbotConfig(
+    return tokenizer
+
+
+def save_like_bart(folder: Path, config: type[PreTrainedConfig], model: type[torch.nn.Module]) -> str:
+    """An encoder and a decoder with absolute positions, as BART has and those after it."""
+    tokenizer = encoder_tokenizer()
+    made = config(
         vocab_size=len(tokenizer),
         d_model=32,
         encoder_layers=1,
@@ -132,6 +145,42 @@ def save_blenderbot(folder: Path) -> str:
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
         decoder_start_token_id=tokenizer.bos_token_id,
+        forced_bos_token_id=None,
         forced_eos_token_id=None,
     )
-    return save(BlenderbotForConditionalGeneration(config), tokenizer, folder)
+    return save(model(made), tokenizer, folder)
+
+
+def save_blenderbot(folder: Path) -> str:
+    """Positions are looked up in a table."""
+    return save_like_bart(folder, BlenderbotConfig, BlenderbotForConditionalGeneration)
+
+
+def save_bart(folder: Path) -> str:
+    """The table's first two rows are no positions."""
+    return save_like_bart(folder, BartConfig, BartForConditionalGeneration)
+
+
+def save_m2m100(folder: Path) -> str:
+    """Counts positions itself and cannot be told any."""
+    return save_like_bart(folder, M2M100Config, M2M100ForConditionalGeneration)
+
+
+def save_t5(folder: Path) -> str:
+    """Knows distances between tokens, no positions."""
+    tokenizer = encoder_tokenizer()
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=32,
+        d_kv=16,
+        d_ff=48,
+        num_layers=2,
+        num_decoder_layers=2,
+        num_heads=2,
+        relative_attention_num_buckets=8,
+        relative_attention_max_distance=16,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        decoder_start_token_id=tokenizer.bos_token_id,
+    )
+    return save(T5ForConditionalGeneration(config), tokenizer, folder)

@@ -13,12 +13,11 @@ from evaluation.comparison import (
     compare,
     compare_all,
     holm,
-    paired_permutation,
-    permutation,
     with_holm,
 )
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import Labels
+from evaluation.permutation import paired_permutation, permutation
 
 MEAN = Ratio((1.0, 0.0), 1)
 FIRST = np.array([[5.0, 1], [7, 1], [9, 1], [4, 1]])

@@ -252,7 +252,15 @@ def test_repetition_faults_and_endings_stand_by_bot() -> None:
         [(True, "no"), (True, "yes")],
     ]
     courses = {
-        "Ann": Course(finished=2, under_way=1, bot_failed=3, faults={"late": 4, "busy": 1}, texts=texts),
+        "Ann": Course(
+            finished=2,
+            under_way=1,
+            bot_failed=3,
+            faults={"late": 4, "busy": 1},
+            remarked=3,
+            fallbacks=1,
+            texts=texts,
+        ),
         "Bob": Course(),
     }
 
@@ -265,3 +273,5 @@ def test_repetition_faults_and_endings_stand_by_bot() -> None:
     assert (ann["finished"], ann["under_way"], ann["bot_failed"]) == (2, 1, 3)
     assert bob["repetition"] == {"undefined": "Bob has no turns."}
     assert bob["latency"] is None
+    assert ann["remarks"] == {"replies": 3, "fallbacks": 1}
+    assert "remarks" not in bob

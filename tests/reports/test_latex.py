@@ -46,4 +46,4 @@ def test_unknown_values_are_dashes_and_intervals_are_in_brackets() -> None:
     assert r"A\_b & 83.3 [70.0, 90.1] & -- & 50.0 & 2 & 6 & 6 & 2 \\" in made["scores"]
     assert r"A\_b & C & -- & -- \\" in made["comparisons"]
     assert r"Is it? & 4 & 8 & 75.0 & -0.12 \\" in made["agreement"]
-    assert r"A\_b & 2 & 0 & 0 & 0 & -- & -- & -- \\" in made["course"]
+    assert r"A\_b & 2 & 0 & 0 & 0 & -- & -- & -- & 0 \\" in made["course"]

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from chatbots.bots.meena import response_of
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.responder import NOTHING_LEFT, Candidate, Responder, choose
@@ -49,6 +50,37 @@ def test_if_all_are_removed_the_best_repetition_is_said():
 def test_if_nothing_harmless_is_left_a_fixed_sentence_is_said():
     reply = choose([candidate("a", "unsafe"), candidate("", "empty")])
     assert (reply.text, reply.fallback, reply.tokens) == (NOTHING_LEFT, "fixed", 0)
+
+
+@pytest.mark.parametrize(
+    ("removed", "remark", "is_fallback"),
+    [
+        ([None, "repetition", None], None, False),  # the likeliest is said: nothing to remark
+        (
+            ["repetition", None, "unsafe"],
+            "2 of 3 candidates were removed, the likeliest among them (1 for repeating an earlier "
+            "turn, 1 for being unsafe); said the likeliest of the others",
+            False,
+        ),
+        (
+            ["unsafe", "repetition", "repetition"],
+            "3 of 3 candidates were removed, the likeliest among them (2 for repeating an earlier "
+            "turn, 1 for being unsafe); said the likeliest that only repeats",
+            False,
+        ),
+        (
+            ["empty", "unsafe"],
+            "2 of 2 candidates were removed, the likeliest among them (1 for saying nothing, 1 for "
+            "being unsafe); said a fallback",
+            True,
+        ),
+    ],
+)
+def test_what_was_removed_is_remarked_where_it_decided_what_is_said(removed, remark, is_fallback):
+    response = response_of(choose([candidate(str(n), why) for n, why in enumerate(removed)]), "meena-full")
+
+    assert response.remarks == ((f"meena-full: {remark}",) if remark else ())
+    assert response.fallback is is_fallback
 
 
 class NoCats:

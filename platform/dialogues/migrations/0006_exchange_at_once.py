@@ -4,6 +4,7 @@ TAKE = """
 CREATE FUNCTION dialogues_take_exchange(
     the_dialogue bigint, place integer, said text, said_key uuid,
     reply text, version bigint, latency integer, the_seed bigint, others jsonb,
+    the_remarks jsonb,
     OUT at timestamptz, OUT turns integer, OUT bot_turns integer, OUT unlabelled integer[]
 ) LANGUAGE plpgsql AS $$
 BEGIN
@@ -22,9 +23,9 @@ BEGIN
     END IF;
     at := clock_timestamp();
     INSERT INTO dialogues_turn
-           (dialogue_id, position, text, created_at, key, bot_version_id, latency_ms, seed, candidates)
-    VALUES (the_dialogue, place, said, at, said_key, NULL, NULL, NULL, NULL),
-           (the_dialogue, place + 1, reply, at, NULL, version, latency, the_seed, others);
+           (dialogue_id, position, text, created_at, key, bot_version_id, latency_ms, seed, candidates, remarks)
+    VALUES (the_dialogue, place, said, at, said_key, NULL, NULL, NULL, NULL, NULL),
+           (the_dialogue, place + 1, reply, at, NULL, version, latency, the_seed, others, the_remarks);
 END $$;
 """
 
@@ -32,6 +33,6 @@ END $$;
 class Migration(migrations.Migration):
     """Both steps of an exchange as one, for a reply that is there before the message is saved."""
 
-    dependencies = [("dialogues", "0004_exchange")]
+    dependencies = [("dialogues", "0005_remarks")]
 
     operations = [migrations.RunSQL(TAKE, "DROP FUNCTION dialogues_take_exchange")]

@@ -1,0 +1,149 @@
+"""What a filter did to a reply: from the socket into transcript, exports, bundle and report."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import call_command
+from django.test import Client
+
+from accounts.models import User
+from bots.models import Bot
+from dialogues.models import Dialogue, Turn
+from dialogues.queries import place_of
+from dialogues.services import finish
+from evaluation.report.bundle import recompute
+from studies.models import Study
+from tests.conftest import MakeStudy, OpenTab, start_dialogue, worker_of
+from tests.reports.conftest import SignIn, computed, talked
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SAID = "I would love to go to Paris with you some day"
+FALLBACK = "Let us talk about something else"
+REMARK = "repetition-filter: every candidate repeats an earlier turn; said a fallback"
+PLAIN = [(True, True), (True, False)]
+
+
+@pytest.fixture
+def filtered(make_study: MakeStudy) -> Study:
+    """A bot that says the same again and again, inside a filter with one fallback."""
+    study = make_study(min_turns=4, max_turns=6)
+    inner = {"adapter": "scripted", "configuration": {"replies": [SAID]}}
+    Bot.objects.update(adapter="repetition-filter", configuration={"bot": inner, "fallbacks": [FALLBACK]})
+    return study
+
+
+@pytest.fixture
+async def dialogue(filtered: Study, open_tab: OpenTab) -> tuple[Dialogue, list[dict[str, Any]]]:
+    """A finished conversation of two exchanges, and the frames with the replies."""
+    dialogue = await sync_to_async(start_dialogue)(filtered)
+    tab = await open_tab(dialogue)
+    frames = []
+    for text in ("Hello", "And then?"):
+        frames.append(await tab.say(text))
+        await tab.label(frames[-1]["turn"]["position"], sensible=True, specific=False)
+    await sync_to_async(end)(dialogue)
+    return dialogue, frames
+
+
+Talk = tuple[Dialogue, list[dict[str, Any]]]
+
+
+def end(dialogue: Dialogue) -> None:
+    finish(place_of(dialogue.public_id, worker_of(dialogue).pk))
+
+
+def exported(client: Client, study: Study, ending: str) -> str:
+    response = client.get(f"/studies/{study.pk}/turns.{ending}")
+    return b"".join(response.streaming_content).decode()  # type: ignore[arg-type]
+
+
+async def test_it_is_stored_with_the_reply_and_not_told_to_the_worker(dialogue: Talk) -> None:
+    turns = [turn async for turn in Turn.objects.filter(dialogue=dialogue[0]).order_by("position")]
+
+    assert [turn.text for turn in turns][2::2] == [SAID, FALLBACK]
+    assert turns[4].remarks == {"texts": [REMARK], "fallback": True}
+    # Of a reply that was left alone, of a worker's turn and of the opening nothing is stored.
+    assert await Turn.objects.filter(remarks__isnull=True).acount() == 4
+    assert "repetition-filter" not in json.dumps(dialogue[1])
+
+
+async def test_a_worker_who_comes_back_is_not_told_either(filtered: Study, open_tab: OpenTab) -> None:
+    dialogue = await sync_to_async(start_dialogue)(filtered)
+    tab = await open_tab(dialogue)
+    await tab.exchange("Hello")
+    await tab.say("And then?")
+
+    again = await open_tab(dialogue)
+
+    assert again.first["turns"][-1]["text"] == FALLBACK
+    assert "repetition-filter" not in json.dumps(again.first)
+
+
+async def test_who_reads_the_transcript_sees_it_where_it_happened(
+    dialogue: Talk, rex: User, sign_in: SignIn
+) -> None:
+    get = sync_to_async(lambda: sign_in(rex).get(f"/dialogues/{dialogue[0].public_id}/").content.decode())
+
+    page = await get()
+
+    before, after = page.split('id="turn-4"')
+    assert REMARK not in before
+    assert REMARK in after
+
+
+async def test_it_stands_in_both_exports(dialogue: Talk, filtered: Study, rex: User, sign_in: SignIn) -> None:
+    client = await sync_to_async(sign_in)(rex)
+    table = list(csv.DictReader(io.StringIO(await sync_to_async(exported)(client, filtered, "csv"))))
+    text = await sync_to_async(exported)(client, filtered, "jsonl")
+    lines = [json.loads(line) for line in text.splitlines()]
+
+    assert [(row["remarks"], row["fallback"]) for row in table] == [
+        ("", "false"),
+        (json.dumps([REMARK]), "true"),
+    ]
+    assert [(line["remarks"], line["fallback"]) for line in lines] == [([], False), ([REMARK], True)]
+
+
+async def test_the_report_counts_it_and_the_bundle_gives_the_same_count(
+    dialogue: Talk, filtered: Study, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    report = await sync_to_async(computed)(filtered)
+    await sync_to_async(call_command)("bundle", str(filtered.pk), output=tmp_path / "bundle.zip")
+    page = await sync_to_async(lambda: sign_in(rex).get(f"/studies/{filtered.pk}/report/"))()
+
+    assert report.result["course"]["bots"][0]["remarks"] == {"replies": 1, "fallbacks": 1}
+    found = recompute(tmp_path / "bundle.zip")
+    assert found.differences == []
+    assert found.report["course"]["bots"][0]["remarks"] == {"replies": 1, "fallbacks": 1}
+    assert "1 by fallback" in page.content.decode()
+
+
+def test_only_finished_conversations_are_counted_and_each_reply_once(
+    make_study: MakeStudy, tmp_path: Path
+) -> None:
+    study = make_study(min_turns=2, max_turns=8)
+    for texts, fallback in ((["first"], False), (["first", "second"], True)):
+        turns = talked(study, PLAIN).turn_set
+        turns.filter(position=4).update(remarks={"texts": texts, "fallback": fallback})
+    talked(study, PLAIN)
+    left = talked(study, PLAIN)
+    left.turn_set.update(remarks={"texts": ["of nobody"], "fallback": True})
+    Dialogue.objects.filter(pk=left.pk).update(ending="", ended_at=None)
+
+    course = computed(study).result["course"]["bots"][0]
+
+    assert course["remarks"] == {"replies": 2, "fallbacks": 1}
+    call_command("bundle", str(study.pk), output=tmp_path / "bundle.zip")
+    assert recompute(tmp_path / "bundle.zip").differences == []
+
+
+def test_a_study_without_remarks_says_nothing_of_them(short: Study) -> None:
+    talked(short, PLAIN)
+
+    assert "remarks" not in computed(short).result["course"]["bots"][0]
