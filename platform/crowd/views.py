@@ -41,7 +41,7 @@ GO_ON = {
 }
 
 INSTRUCTIONS = {
-    Task.CONVERSATION: "crowd/instructions.html",
+    Task.CONVERSATION: "dialogues/instructions.html",
     Task.JUDGING: "labels/instructions.html",
     Task.WRITING: "responses/instructions.html",
 }
@@ -173,6 +173,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         "resume_code": participation.resume_code,
         "started": hasattr(participation, "assignment"),
         "begin": reverse(BEGIN[Task(study.task)], args=[study.code]),
+        "go_on": reverse(GO_ON[Task(study.task)], args=[study.code]),
     }
     return render(request, INSTRUCTIONS[Task(study.task)], context)
 
