@@ -13,6 +13,7 @@ from accounts.limits import too_many, too_often
 from crowd import refusals, services
 from crowd.examples import EXAMPLES
 from crowd.models import Assignment, Participation
+from crowd.places import is_full
 from crowd.queries import participation_by_resume_code, participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.services import PanelId
@@ -94,7 +95,7 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect(place_of(participation), code=study.code)
     if study.state != Study.State.OPEN:
         return _welcome(request, study, closed=refusals.not_open().say)
-    if services.is_full(study):
+    if is_full(study):
         return _welcome(request, study, closed="All places are taken. Some may become free in an hour.")
     return _welcome(request, study)
 
@@ -106,7 +107,13 @@ def _is_another(participation: Participation, panel_id: PanelId | None) -> bool:
 
 
 def _welcome(
-    request: HttpRequest, study: Study, *, error: str = "", resume_error: str = "", closed: str = ""
+    request: HttpRequest,
+    study: Study,
+    *,
+    error: str = "",
+    resume_error: str = "",
+    typed: str = "",
+    closed: str = "",
 ) -> HttpResponse:
     panel_id = _panel_id(request)
     context = {
@@ -116,6 +123,7 @@ def _welcome(
         "panel": f"{panel_id.parameter}={panel_id.value}" if panel_id else "",
         "error": error,
         "resume_error": resume_error,
+        "typed": typed,
     }
     status = 422 if error or resume_error else 403 if closed else 200
     return render(request, "crowd/welcome.html", context, status=status)
@@ -157,9 +165,10 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
 def resume(request: HttpRequest, study: Study) -> HttpResponse:
     if too_often(request, "resume", rate="20/m"):
         return too_many(request)
-    participation = participation_by_resume_code(request.POST.get("code", ""), study)
+    typed = request.POST.get("code", "")[:40]
+    participation = participation_by_resume_code(typed, study)
     if participation is None:
-        return _welcome(request, study, resume_error=WRONG_RESUME_CODE)
+        return _welcome(request, study, resume_error=WRONG_RESUME_CODE, typed=typed)
     response = redirect(place_of(participation), code=study.code)
     remember(response, participation, known=session_of(request.COOKIES))
     return response

@@ -258,6 +258,19 @@ def test_a_study_that_is_written_says_so_before_anybody_consents(make_writing: M
 
 
 @pytest.mark.django_db
+def test_a_share_larger_than_the_set_takes_no_places_from_others(make_writing: MakeWriting) -> None:
+    # 2 contexts x 5 responses: nobody can write more than 2, so that five people are wanted, not one.
+    study = make_writing(2, responses=5, batch=10)
+    for _ in range(5):
+        assert "agree to take part" in Client().get(study.get_entry_url()).content.decode()
+        worker = begin(study)
+        write(worker)
+        write(worker)
+
+    assert "All places are taken" in Client().get(study.get_entry_url()).content.decode()
+
+
+@pytest.mark.django_db
 def test_a_writing_study_is_made_in_its_form_and_opened(
     make_version: MakeVersion, rex: User, sign_in: SignIn
 ) -> None:
