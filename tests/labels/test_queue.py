@@ -443,6 +443,15 @@ def test_who_add_at_the_same_time_add_everything_once(
     assert Slot.objects.filter(study=queue).count() == 60
 
 
+def test_the_pay_is_said_to_be_for_the_whole_batch(make_queue: MakeQueue) -> None:
+    study = make_queue(2, batch=10, pay_amount=4)
+
+    page = first_page(study)
+
+    assert "up to 10 short texts" in page
+    assert "4.00 USD for all of them" in page
+
+
 # --- full ----------------------------------------------------------------------------------------
 
 
