@@ -22,9 +22,11 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        from_here = refused_guess(request, "sign-in", rate="20/m")
-        with_this_name = refused_guess(request, "sign-in-name", rate="10/m", key="post:username")
-        return from_here or with_this_name or super().post(request, *args, **kwargs)
+        return (
+            refused_guess(request, "sign-in", rate="20/m")
+            or refused_guess(request, "sign-in-name", rate="10/m", key="post:username")
+            or super().post(request, *args, **kwargs)
+        )
 
 
 def admin_sign_in(request: HttpRequest) -> HttpResponse:
