@@ -16,10 +16,19 @@ def too_often(request: HttpRequest, what: str, *, rate: str, key: str = "ip") ->
     While Redis does not answer, nothing is too often: nobody's work stops for want of a count.
     """
     try:
-        return _counted(request, what, rate, key)
+        return guessed_too_often(request, what, rate=rate, key=key)
     except RedisError as error:
         log.warning("Redis does not answer, so that attempts at %s go uncounted: %s", what, error)
         return False
+
+
+def guessed_too_often(request: HttpRequest, what: str, *, rate: str, key: str = "ip") -> bool:
+    """The same for a secret, of which none may be tried uncounted: else it could be guessed without a bound.
+
+    Raises:
+        RedisError: Redis does not answer. Let it pass: project/outage.py says so on the page.
+    """
+    return bool(is_ratelimited(request, group=what, key=key, rate=rate, increment=True))
 
 
 def too_many(request: HttpRequest) -> HttpResponse:
@@ -29,26 +38,3 @@ def too_many(request: HttpRequest) -> HttpResponse:
         "cure": "Wait a minute and try again.",
     }
     return render(request, "crowd/message.html", context, status=429)
-
-
-def refused_guess(request: HttpRequest, what: str, *, rate: str, key: str = "ip") -> HttpResponse | None:
-    """Count an attempt at a secret; what to answer instead of looking at it, None if it may be looked at.
-
-    While Redis does not answer, no attempt may: else passwords and codes could be guessed without a bound.
-    """
-    try:
-        return too_many(request) if _counted(request, what, rate, key) else None
-    except RedisError as error:
-        log.error("Redis does not answer, so that %s is closed: %s", what, error)
-    context = {
-        "title": "Please try again in a minute",
-        "say": "A part of this server is down that keeps passwords and codes from being guessed, so none is "
-        "looked at. Nothing was changed, and all work is safe.",
-        "cure": "Wait a minute and try again. If it lasts, tell the people who run this server that Redis "
-        "does not answer.",
-    }
-    return render(request, "crowd/message.html", context, status=503)
-
-
-def _counted(request: HttpRequest, what: str, rate: str, key: str) -> bool:
-    return bool(is_ratelimited(request, group=what, key=key, rate=rate, increment=True))

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import tokens as api_tokens
-from accounts.limits import refused_guess, too_many, too_often
+from accounts.limits import guessed_too_often, too_many, too_often
 from accounts.models import ApiToken, User
 
 
@@ -22,11 +22,11 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        return (
-            refused_guess(request, "sign-in", rate="20/m")
-            or refused_guess(request, "sign-in-name", rate="10/m", key="post:username")
-            or super().post(request, *args, **kwargs)
-        )
+        from_here = guessed_too_often(request, "sign-in", rate="20/m")
+        with_this_name = guessed_too_often(request, "sign-in-name", rate="10/m", key="post:username")
+        if from_here or with_this_name:
+            return too_many(request)
+        return super().post(request, *args, **kwargs)
 
 
 def admin_sign_in(request: HttpRequest) -> HttpResponse:

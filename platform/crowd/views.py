@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.limits import refused_guess, too_many, too_often
+from accounts.limits import guessed_too_often, too_many, too_often
 from crowd import refusals, services
 from crowd.examples import EXAMPLES
 from crowd.models import Assignment, Participation
@@ -163,8 +163,8 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @worker_page
 def resume(request: HttpRequest, study: Study) -> HttpResponse:
-    if refused := refused_guess(request, "resume", rate="20/m"):
-        return refused
+    if guessed_too_often(request, "resume", rate="20/m"):
+        return too_many(request)
     typed = request.POST.get("code", "")[:40]
     participation = participation_by_resume_code(typed, study)
     if participation is None:

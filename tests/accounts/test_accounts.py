@@ -3,6 +3,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import AnonymousUser
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, RequestFactory
 from pytest_django.fixtures import Settings
 
@@ -53,7 +54,7 @@ def test_nobody_signs_in_while_attempts_cannot_be_counted(rex: User) -> None:
     response = client.post("/sign-in/", {"username": "rex", "password": "correct horse battery"})
 
     assert response.status_code == 503
-    assert "all work is safe" in response.content.decode()
+    assert "Everything that was shown as saved is safe" in response.content.decode()
     assert SESSION_KEY not in client.session
 
 
@@ -73,6 +74,20 @@ def test_workers_still_get_in_while_attempts_cannot_be_counted(study: Study) -> 
 
     assert response.headers["Location"] == f"/s/{study.code}/instructions/"
     assert COOKIE in response.cookies
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_an_upload_that_cannot_be_kept_says_why(rex: User) -> None:
+    client = Client()
+    client.force_login(rex)
+    file = SimpleUploadedFile("set.jsonl", b'{"turns": ["Hi!"]}')
+
+    response = client.post(
+        "/contexts/new/", {"title": "Set", "name": "set", "licence": "CC0", "language": "en", "file": file}
+    )
+
+    assert response.status_code == 503
+    assert "Redis does not answer" in response.content.decode()
 
 
 def test_the_admin_s_sign_in_is_ours(db: None) -> None:
