@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 WORDS = {
     "title": "Please try again in a minute",
     "say": "A part of this server is down. Everything that was shown as saved is safe.",
-    "cure": "Wait a minute and try again. If it lasts, tell the people who run it that Redis does not answer.",
+    "cure": "Wait a minute and try again. If it lasts, tell those who run it that Redis does not answer.",
 }
 
 
