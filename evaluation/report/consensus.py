@@ -24,7 +24,7 @@ def _of_question(question: Question, judged: Judged, rng: Generator) -> dict[str
     several = answered.where(answered.shared)
     found: dict[str, Any] = {"question": question.wording, "replies": several.replies, "labels": len(several)}
     if not several.replies:
-        return found | {"undefined": "No reply has labels of two workers, so their agreement cannot be told."}
+        return found | {"undefined": "No two workers labelled the same, so their agreement cannot be told."}
     ratings = Ratings.from_columns(several.reply_code, several.rater, several.answers[question.key])
     metric = metric_of(question.level)
     percent, alpha = percent_pooled(ratings), krippendorff_alpha(ratings, metric)

@@ -169,7 +169,8 @@ def raters_per_item(judged: Judged) -> list[dict[str, int]]:
 def _deviations(questions: QuestionSet, found: JudgedItems) -> Iterator[str]:
     """Each departure from the paper's judging of responses by independent workers, in a sentence."""
     if found.raters_wanted != PAPER_RATERS:
-        yield f"{found.raters_wanted} workers judge each item; in the paper {PAPER_RATERS}."
+        judge = "1 worker judges" if found.raters_wanted == 1 else f"{found.raters_wanted} workers judge"
+        yield f"{judge} each item; in the paper {PAPER_RATERS}."
     full = sum(r["items"] for r in raters_per_item(found.judged) if r["raters"] >= found.raters_wanted)
     if full < found.items:
         yield (

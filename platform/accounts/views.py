@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import tokens as api_tokens
-from accounts.limits import too_many, too_often
+from accounts.limits import guessed_too_often, too_many, too_often
 from accounts.models import ApiToken, User
 
 
@@ -22,8 +22,8 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        from_here = too_often(request, "sign-in", rate="20/m")
-        with_this_name = too_often(request, "sign-in-name", rate="10/m", key="post:username")
+        from_here = guessed_too_often(request, "sign-in", rate="20/m")
+        with_this_name = guessed_too_often(request, "sign-in-name", rate="10/m", key="post:username")
         if from_here or with_this_name:
             return too_many(request)
         return super().post(request, *args, **kwargs)

@@ -87,6 +87,7 @@ def parse(text: str, ending: str, *, language: str) -> Parsed:
             _take(parsed, row, language)
     _check_keys(parsed)
     _check_extensions(parsed)
+    parsed.problems.sort(key=lambda problem: problem.line)
     parsed.notes += [*_unknown_fields(parsed), *_duplicates(parsed.rows)]
     return parsed
 

@@ -69,11 +69,18 @@ def _json_rows(text: str) -> Iterator[Row | Finding]:
             yield _json_row(line, content)
 
 
+def json_fault(error: ValueError | RecursionError) -> str:
+    """What is wrong with a line that is no JSON; the parser's own number of the line would be 1 on each."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.pos + 1}"
+    return str(error)[:200]
+
+
 def _json_row(line: int, content: str) -> Row | Finding:
     try:
         fields = json.loads(content)
     except (ValueError, RecursionError) as error:
-        return Finding(line, f"This is not JSON: {error}. Write one object on each line.")
+        return Finding(line, f"This is not JSON: {json_fault(error)}. Write one object on each line.")
     if not isinstance(fields, dict):
         return Finding(line, "This is not a JSON object. Write one object on each line, such as {…}.")
     return Row(line, fields)

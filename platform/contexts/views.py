@@ -154,15 +154,12 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     form = FilterForm(choices(found), request.GET)
     filters = form.filters()
     page = Paginator(filtered(found.contexts.all(), filters), PER_PAGE).get_page(request.GET.get("page"))
-    address = request.GET.copy()
-    address.pop("page", None)
     context = {
         "version": found,
         "set": found.context_set,
         "form": form,
         "page": page,
         "is_narrowed": any(asdict(filters).values()),
-        "address": address.urlencode(),
     }
     return render(request, "contexts/version.html", context)
 

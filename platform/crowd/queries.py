@@ -59,7 +59,7 @@ def participation_of(session: Session | None, study: Study) -> Participation | N
 
 def participation_by_resume_code(code: str, study: Study) -> Participation | None:
     """Codes may be typed in any case, with or without the hyphen or spaces."""
-    letters = re.sub(r"[^A-Z0-9]", "", code.upper()[:40])
+    letters = re.sub(r"[^A-Z0-9]", "", code.upper())
     if len(letters) != 10:
         return None
     dashed = f"{letters[:5]}-{letters[5:]}"

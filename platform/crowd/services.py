@@ -11,7 +11,7 @@ from bots import presence
 from crowd import refusals
 from crowd.models import Assignment, Participation, Worker
 from crowd.sessions import Session
-from studies.models import ConsentVersion, Study, StudyBot, Task
+from studies.models import ConsentVersion, Study, StudyBot
 from studies.services import results_changed
 
 # A worker who is silent for this long gives their place back to the pool (they may still finish).
@@ -123,24 +123,6 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     if not free:
         raise refusals.no_bot()
     return min(free, key=lambda bot: (taken.get(bot.pk, 0) / bot.target, bot.pk))
-
-
-def is_full(study: Study, *, now: datetime | None = None) -> bool:
-    """Whether somebody who came now would find nothing to do; said before they consent in vain."""
-    if study.task == Task.WRITING:
-        return _is_written(study, now or timezone.now())
-    if study.task != Task.CONVERSATION:
-        return False
-    bots = study.study_bots.filter(bot__active=True)
-    taken = places_taken([bot.pk for bot in bots], now or timezone.now())
-    return all(taken.get(bot.pk, 0) >= bot.target for bot in bots)
-
-
-def _is_written(study: Study, now: datetime) -> bool:
-    """Whether those who have written or are at it write all that is wanted."""
-    holds = Q(outcome=Assignment.Outcome.COMPLETE) | Q(outcome="", active_at__gt=now - HOLD)
-    writers = Assignment.objects.filter(holds, participation__study=study).count()
-    return writers * study.writing.batch_size >= study.writing.wanted
 
 
 def places_taken(study_bot_ids: Iterable[int], now: datetime) -> dict[int, int]:

@@ -9,10 +9,11 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.limits import too_many, too_often
+from accounts.limits import guessed_too_often, too_many, too_often
 from crowd import refusals, services
 from crowd.examples import EXAMPLES
 from crowd.models import Assignment, Participation
+from crowd.places import is_full
 from crowd.queries import participation_by_resume_code, participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.services import PanelId
@@ -41,7 +42,7 @@ GO_ON = {
 }
 
 INSTRUCTIONS = {
-    Task.CONVERSATION: "crowd/instructions.html",
+    Task.CONVERSATION: "dialogues/instructions.html",
     Task.JUDGING: "labels/instructions.html",
     Task.WRITING: "responses/instructions.html",
 }
@@ -94,7 +95,7 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect(place_of(participation), code=study.code)
     if study.state != Study.State.OPEN:
         return _welcome(request, study, closed=refusals.not_open().say)
-    if services.is_full(study):
+    if is_full(study):
         return _welcome(request, study, closed="All places are taken. Some may become free in an hour.")
     return _welcome(request, study)
 
@@ -106,7 +107,13 @@ def _is_another(participation: Participation, panel_id: PanelId | None) -> bool:
 
 
 def _welcome(
-    request: HttpRequest, study: Study, *, error: str = "", resume_error: str = "", closed: str = ""
+    request: HttpRequest,
+    study: Study,
+    *,
+    error: str = "",
+    resume_error: str = "",
+    typed: str = "",
+    closed: str = "",
 ) -> HttpResponse:
     panel_id = _panel_id(request)
     context = {
@@ -116,6 +123,7 @@ def _welcome(
         "panel": f"{panel_id.parameter}={panel_id.value}" if panel_id else "",
         "error": error,
         "resume_error": resume_error,
+        "typed": typed,
     }
     status = 422 if error or resume_error else 403 if closed else 200
     return render(request, "crowd/welcome.html", context, status=status)
@@ -155,11 +163,12 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @worker_page
 def resume(request: HttpRequest, study: Study) -> HttpResponse:
-    if too_often(request, "resume", rate="20/m"):
+    if guessed_too_often(request, "resume", rate="20/m"):
         return too_many(request)
-    participation = participation_by_resume_code(request.POST.get("code", ""), study)
+    typed = request.POST.get("code", "")[:40]
+    participation = participation_by_resume_code(typed, study)
     if participation is None:
-        return _welcome(request, study, resume_error=WRONG_RESUME_CODE)
+        return _welcome(request, study, resume_error=WRONG_RESUME_CODE, typed=typed)
     response = redirect(place_of(participation), code=study.code)
     remember(response, participation, known=session_of(request.COOKIES))
     return response
@@ -173,6 +182,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         "resume_code": participation.resume_code,
         "started": hasattr(participation, "assignment"),
         "begin": reverse(BEGIN[Task(study.task)], args=[study.code]),
+        "go_on": reverse(GO_ON[Task(study.task)], args=[study.code]),
     }
     return render(request, INSTRUCTIONS[Task(study.task)], context)
 

@@ -1,7 +1,7 @@
 """Staff pages: upload a file of conversations, see what would come in, import it, undo that."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from accounts.limits import too_many, too_often
 from accounts.models import User
 from dialogues import importing
+from dialogues.attempts import attempt
 from dialogues.importers import FORMATS
 from dialogues.importing import ImportRefusedError
 from dialogues.models import Dialogue, TranscriptImport
@@ -120,10 +121,7 @@ def _first(seen: importing.Preview) -> list[dict[str, object]]:
 @login_required
 def set_format(request: HttpRequest, pk: int) -> HttpResponse:
     record = get_object_or_404(imports_of(request.user).filter(imported_at=None), pk=pk)
-    try:
-        importing.set_format(record, request.POST.get("format", ""))
-    except ImportRefusedError as error:
-        messages.error(request, str(error))
+    attempt(request, partial(importing.set_format, record, request.POST.get("format", "")))
     return redirect("dialogues:import", pk=record.pk)
 
 
@@ -150,11 +148,7 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
     record = get_object_or_404(imports_of(request.user), pk=pk)
-    try:
-        importing.undo(record.pk)
-    except ImportRefusedError as error:
-        messages.error(request, str(error))
-        return redirect("dialogues:import", pk=pk)
     what = "import is undone" if record.imported_at else "upload is thrown away"
-    messages.success(request, f"The {what}: {record.file_name}")
+    if not attempt(request, partial(importing.undo, pk), done=f"The {what}: {record.file_name}"):
+        return redirect("dialogues:import", pk=pk)
     return redirect("dialogues:imports", pk=record.study_id)

@@ -84,7 +84,7 @@ def upload(
         ImportRefusedError: it is empty or too large.
     """
     content = file.read(MAX_UPLOAD + 1)
-    if not content:
+    if not content.strip():
         raise ImportRefusedError(f"“{name}” is empty. Choose a file with conversations.")
     if len(content) > MAX_UPLOAD:
         raise ImportRefusedError(

@@ -1,5 +1,7 @@
 """Staff pages: hold a conversation on another website and carry it over, turn by turn or pasted."""
 
+from functools import partial
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -8,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from dialogues import relaying
-from dialogues.importing import ImportRefusedError
+from dialogues.attempts import attempt
 from dialogues.models import MAX_TEXT, Dialogue
 from dialogues.pasted import parsed
 from dialogues.queries import relayed_of
@@ -128,12 +130,9 @@ def _form(
 @login_required
 def finish(request: HttpRequest, pk: int) -> HttpResponse:
     dialogue = get_object_or_404(relayed_of(request.user), pk=pk)
-    try:
-        relaying.finish(dialogue.pk)
-    except RelayRefusedError as error:
-        messages.error(request, str(error))
+    said = "The conversation is finished. Others can judge it now."
+    if not attempt(request, partial(relaying.finish, pk), done=said):
         return redirect("dialogues:relay", pk=pk)
-    messages.success(request, "The conversation is finished. Others can judge it now.")
     return redirect("dialogues:imports", pk=dialogue.study_id)
 
 
@@ -141,10 +140,6 @@ def finish(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def discard(request: HttpRequest, pk: int) -> HttpResponse:
     dialogue = get_object_or_404(relayed_of(request.user), pk=pk)
-    try:
-        relaying.discard(dialogue.pk)
-    except ImportRefusedError as error:
-        messages.error(request, str(error))
+    if not attempt(request, partial(relaying.discard, pk), done="The conversation is deleted."):
         return redirect("dialogues:relay", pk=pk)
-    messages.success(request, "The conversation is deleted.")
     return redirect("dialogues:imports", pk=dialogue.study_id)

@@ -12,15 +12,17 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from crowd import refusals
 from crowd.models import Assignment, Participation
+from crowd.places import full_if
 from crowd.services import admit, complete
 from dialogues.refusals import RefusedError
 from evaluation.questions import Answer, AnswersError, question_set
-from labels.models import Batch, JudgingPlan
-from studies.models import Study
+from labels.models import Batch, JudgingPlan, Slot
+from studies.models import Study, Task
 
 # What a page holds: the item that the worker reads, and the next ones, so that there is no wait.
 AHEAD = 3
@@ -84,6 +86,13 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     if not _lease(batch.pk, AHEAD):
         raise refusals.full()
     return batch
+
+
+@full_if(Task.JUDGING)
+def is_judged(study: Study, now: datetime) -> bool:
+    """Whether all that is wanted is judged, or held by somebody who is at it."""
+    unjudged = Slot.objects.filter(study=study, label=None)
+    return not unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now)).exists()
 
 
 def plan_of(study: Study) -> JudgingPlan:

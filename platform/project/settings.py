@@ -91,6 +91,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "project.outage.RedisOutage",
 ]
 
 ROOT_URLCONF = "project.urls"
@@ -138,7 +139,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
-RATELIMIT_FAIL_OPEN = True  # without Redis people still get in; only the bound on attempts waits for it
+RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",

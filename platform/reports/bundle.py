@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from django.template.loader import render_to_string
 
-from crowd.views import instructions_shown
+from crowd.views import INSTRUCTIONS, instructions_shown
 from evaluation.questions import QuestionSet
 from evaluation.report.bundle import FORMAT, LIBRARIES
 from evaluation.report.tables import Table, tables
@@ -51,8 +51,7 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
 def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
     yield "study.json", _pretty(described(study))
     shown = instructions_shown(study) | {"resume_code": "", "started": False, "begin": ""}
-    template = "labels/instructions.html" if study.task == Task.JUDGING else "crowd/instructions.html"
-    yield "instructions.html", render_to_string(template, shown)
+    yield "instructions.html", render_to_string(INSTRUCTIONS[Task(study.task)], shown)
     for consent in study.consent_versions.all():
         yield f"consent/{consent.number}.txt", consent.text
     yield "questions.json", _pretty([_questions(each) for each in sets_answered(study)])

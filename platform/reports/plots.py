@@ -160,7 +160,7 @@ def _by_reply(result: Result, references: Sequence[Reference], palette: Palette)
             _line(axes, points, palette.series[nth % 3], title, band=nth == len(shares) - 1)
         axes.set_title(bot["bot"], fontsize=10, y=1)  # where it would be put after looking at every tick
         axes.set_ylim(0, 100)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         axes.spines[["top", "right"]].set_visible(False)
     for axes in panels[len(bots) :]:
         axes.set_visible(False)
@@ -181,6 +181,7 @@ def _line(axes: Axes, points: Sequence[tuple[int, Cell]], colour: str, title: st
         marker="o",
         markersize=3,
         linewidth=1.4,
+        clip_on=False,  # else a point at 0 or 100 is cut in half
     )
     if band:
         axes.fill_between(

@@ -68,6 +68,8 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def report(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
+    if study.task == Task.WRITING:  # nothing is judged there
+        return redirect(study)
     newest, shown = queries.newest_report(study), queries.newest_result(study)
     context = {
         "study": study,

@@ -76,7 +76,10 @@ def _problems(fields: Mapping[str, object], keys: Mapping[str, int]) -> list[str
             if key
             else "There is no context. Name its id in the field “context”."
         )
-    problem = text_problem(fields.get("response"), limit=MAX_RESPONSE, what="response")
+    if "response" not in fields:
+        problem = "There is no response. Put its text in the field “response”."
+    else:
+        problem = text_problem(fields["response"], limit=MAX_RESPONSE, what="The response")
     if problem:
         problems.append(problem)
     if not 1 <= _repetition(fields.get("repetition")) <= MOST_REPETITIONS:

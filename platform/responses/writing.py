@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection, transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from crowd import refusals
 from crowd.models import Assignment, Participation
+from crowd.places import full_if
 from crowd.services import HOLD, admit, complete, keep_place
 from responses.checks import problem_of
 from responses.models import Response, ResponseRun, Source, WritingPlace
-from studies.models import Study
+from studies.models import Study, Task
 from studies.services import results_changed
 
 SYSTEM = "People"
@@ -61,6 +63,17 @@ def run_of(study: Study) -> ResponseRun:
         },
     )
     return run
+
+
+@full_if(Task.WRITING)
+def is_written(study: Study, now: datetime) -> bool:
+    """Whether what has been written, and what those who are at it may still write, is all that is wanted."""
+    share = min(study.writing.batch_size, study.writing.context_version.size)
+    at_work = Assignment.objects.filter(participation__study=study, outcome="", active_at__gt=now - HOLD)
+    had = at_work.annotate(n=Count("participation__responses")).values_list("n", flat=True)
+    promised = sum(max(0, share - n) for n in had)
+    written = Response.objects.filter(run__study=study).count()
+    return written + promised >= study.writing.wanted
 
 
 def _written(assignment: Assignment) -> int:

@@ -10,6 +10,8 @@ from evaluation.questions import QUESTION_SETS, Subject
 from studies.models import Study, StudyBot, Task, WritingPlan
 from studies.services import PROTOCOL_FIELDS
 
+PAY_PER_WORKER = {"pay_amount": "Pay per worker, for the whole batch"}
+
 
 def _about_turns() -> list[tuple[str, str]]:
     """The question sets that can be asked under a reply of a conversation."""
@@ -30,6 +32,7 @@ class StudyForm(forms.ModelForm[Study]):
             "title", "languages", "opening_speaker", "opening_text", "min_turns", "max_turns", "question_set",
             "labelling_moment", "blind", "instructions", "pay_amount", "pay_currency", "expected_minutes",
         )  # fmt: skip
+        labels = {"pay_amount": "Pay per conversation"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -59,6 +62,7 @@ class WritingStudyForm(StudyForm):
     class Meta:
         model = Study
         fields = ("title", "languages", "instructions", "pay_amount", "pay_currency", "expected_minutes")
+        labels = PAY_PER_WORKER
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -92,6 +96,7 @@ class JudgingStudyForm(StudyForm):
             "title", "languages", "question_set", "instructions", "pay_amount", "pay_currency",
             "expected_minutes",
         )  # fmt: skip
+        labels = PAY_PER_WORKER
 
 
 class TargetForm(forms.Form):

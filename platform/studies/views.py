@@ -49,7 +49,7 @@ def _form(request: HttpRequest, study: Study | None) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and bot_forms.is_valid():
         saved = _saved(request, form, targets=chosen_targets(bot_forms))
     shown = {"form": form, "bot_forms": bot_forms, "study": study}
-    return redirect(saved) if saved else _shown(request, "studies/form.html", shown)
+    return redirect(saved) if saved else _shown(request, "studies/conversation_form.html", shown)
 
 
 def _writing_form(request: HttpRequest, study: Study | None) -> HttpResponse:

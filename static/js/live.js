@@ -1,24 +1,63 @@
-/** Keeps the part of a page with the id "live" up to date: fetches the page every few seconds and shows it. */
+/**
+ * Keeps the part of a page with the id "live" up to date: asks every few seconds, and shows what changed.
+ *
+ * A part with `data-stamp` and `data-stamp-url` is fetched only once the stamp at that address is another one.
+ */
 
-const part = () => document.getElementById("live");
+const PAUSE_MS = 3000;
 
-async function refresh() {
+async function mayHaveChanged(shown) {
+  if (!shown.dataset.stampUrl) return true;
+  const response = await fetch(shown.dataset.stampUrl, { headers: { Accept: "application/json" } });
+  if (!response.ok || response.redirected) return false; // signed out, or the server restarts
+  return (await response.json()).stamp !== shown.dataset.stamp;
+}
+
+async function fetched() {
   const response = await fetch(location.href, { headers: { Accept: "text/html" } });
-  if (!response.ok || response.redirected) return; // signed out, or the server restarts
+  if (!response.ok || response.redirected) return null;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  const fresh = page.getElementById("live");
-  const shown = part();
-  if (!fresh || !shown || fresh.innerHTML === shown.innerHTML) return;
-  if (shown.contains(document.activeElement)) return; // somebody reads there
+  return page.getElementById("live");
+}
+
+/** Show the fresh part; what was open, scrolled to or focused stays so. */
+function swap(shown, fresh) {
   for (const details of shown.querySelectorAll("details[open][id]")) {
     fresh.querySelector(`#${details.id}`)?.setAttribute("open", "");
   }
+  if (fresh.isEqualNode(shown)) return;
+  const focused = shown.contains(document.activeElement) ? document.activeElement : null;
+  const focus = focused && place(focused);
+  if (focused && !focus) return; // somebody reads where the fresh part cannot be entered again
+  const scrolled = [...shown.querySelectorAll(".scroll")].map((region) => [place(region), region.scrollLeft]);
   shown.replaceWith(document.adoptNode(fresh));
+  for (const [where, left] of scrolled) {
+    const region = where && fresh.querySelector(where);
+    if (region) region.scrollLeft = left;
+  }
+  if (focus) fresh.querySelector(focus)?.focus({ preventScroll: true });
+}
+
+/** A selector that finds the same thing in the fresh part. */
+function place(element) {
+  const label = element.getAttribute("aria-label");
+  const address = element.getAttribute("href");
+  const details = element.closest("details[id]");
+  if (label) return `[aria-label="${CSS.escape(label)}"]`;
+  if (address) return `[href="${CSS.escape(address)}"]`;
+  return element.matches("summary") && details ? `#${details.id} > summary` : null;
+}
+
+async function refresh() {
+  const shown = document.getElementById("live");
+  if (document.hidden || !shown || !(await mayHaveChanged(shown))) return;
+  const fresh = await fetched();
+  if (fresh) swap(shown, fresh);
 }
 
 async function keepUpToDate() {
-  if (!document.hidden) await refresh().catch(() => null);
-  setTimeout(keepUpToDate, 1000 * Number(part()?.dataset.seconds ?? 5));
+  await refresh().catch(() => null); // the connection is gone for now
+  setTimeout(keepUpToDate, PAUSE_MS);
 }
 
-setTimeout(keepUpToDate, 1000);
+setTimeout(keepUpToDate, PAUSE_MS);

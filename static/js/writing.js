@@ -2,6 +2,7 @@
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("writing"));
 const box = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem("text"));
+const count = /** @type {HTMLElement} */ (document.getElementById("count"));
 const key = `turnwise.writing.${form.dataset.draft}`;
 
 /** Storage may be switched off or full; then the page works without a draft. @param {() => void} act */
@@ -26,8 +27,18 @@ function forgetOthers() {
   }
 }
 
+/** The browser cuts off what is longer, of a pasted text too. */
+function showCount() {
+  const { length } = box.value;
+  const isFull = length >= box.maxLength;
+  const said = `${length} of at most ${box.maxLength} characters${isFull ? ": what is longer is cut off" : ""}`;
+  count.textContent = length > 0.9 * box.maxLength ? said : "";
+}
+
 quietly(restore);
+showCount();
 quietly(forgetOthers);
+box.addEventListener("input", showCount);
 box.addEventListener("input", () => quietly(() => localStorage.setItem(key, box.value)));
 
 box.addEventListener("keydown", (event) => {

@@ -1,13 +1,18 @@
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import AnonymousUser
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, RequestFactory
+from pytest_django.fixtures import Settings
 
 from accounts.access import visible_to
 from accounts.models import User
 from accounts.services import create_first_admin
+from crowd.sessions import COOKIE
 from studies.models import Study
+from tests.conftest import enter
 
 
 def test_the_first_admin_is_made_once_and_can_sign_in(db: None) -> None:
@@ -34,6 +39,57 @@ def test_a_password_guesser_with_many_addresses_is_slowed_down_by_name(db: None)
     assert statuses[-1] == 429
 
 
+@pytest.fixture
+def no_redis(settings: Settings) -> None:
+    """A Redis that does not answer: nothing listens on port 1."""
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_nobody_signs_in_while_attempts_cannot_be_counted(rex: User) -> None:
+    rex.set_password("correct horse battery")
+    rex.save()
+
+    client = Client()
+    response = client.post("/sign-in/", {"username": "rex", "password": "correct horse battery"})
+
+    assert response.status_code == 503
+    assert "Everything that was shown as saved is safe" in response.content.decode()
+    assert SESSION_KEY not in client.session
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_no_resume_code_is_looked_at_while_attempts_cannot_be_counted(study: Study) -> None:
+    code = enter(study).resume_code
+
+    response = Client().post(f"/s/{study.code}/resume/", {"code": code})
+
+    assert response.status_code == 503
+    assert COOKIE not in response.cookies
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_workers_still_get_in_while_attempts_cannot_be_counted(study: Study) -> None:
+    response = Client().post(f"/s/{study.code}/consent/", {"agree": "yes", "consent": "1"})
+
+    assert response.headers["Location"] == f"/s/{study.code}/instructions/"
+    assert COOKIE in response.cookies
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_an_upload_that_cannot_be_kept_says_why(rex: User) -> None:
+    client = Client()
+    client.force_login(rex)
+    file = SimpleUploadedFile("set.jsonl", b'{"turns": ["Hi!"]}')
+
+    response = client.post(
+        "/contexts/new/", {"title": "Set", "name": "set", "licence": "CC0", "language": "en", "file": file}
+    )
+
+    assert response.status_code == 503
+    assert "Redis does not answer" in response.content.decode()
+
+
 def test_the_admin_s_sign_in_is_ours(db: None) -> None:
     response = Client().get("/admin/", follow=True)
 
@@ -48,6 +104,25 @@ def test_researchers_do_not_enter_the_admin(rex: User) -> None:
 
     assert response.status_code == 403
     assert "You may not do that here" in response.content.decode()
+
+
+def test_who_opens_another_s_study_reads_whose_it_may_be_and_where_to_go(study: Study, mallory: User) -> None:
+    client = Client()
+    client.force_login(mallory)
+
+    response = client.get(study.get_absolute_url())
+
+    assert response.status_code == 404
+    assert "it belongs to somebody else" in response.content.decode()
+    assert "Go to your studies" in response.content.decode()
+    assert study.title not in response.content.decode()
+
+
+def test_who_is_not_signed_in_is_told_of_links_not_of_owners(db: None) -> None:
+    page = Client().get("/no/such/page/").content.decode()
+
+    assert "open the link that you were given" in page
+    assert "belongs to somebody else" not in page
 
 
 def test_somebody_switched_off_or_unknown_sees_nothing(study: Study, rex: User) -> None:

@@ -1,5 +1,7 @@
 """A researcher's first minutes: sign in, make a study, watch it fill, read the report."""
 
+import asyncio
+
 import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
@@ -177,3 +179,52 @@ async def test_staff_pages_fit_a_phone(visit: Visit, short_study: Study) -> None
     for path in ("", "new/", f"{short_study.pk}/", f"{short_study.pk}/edit/", f"{short_study.pk}/report/"):
         await phone.go(f"/studies/{path}")
         assert await phone.page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+async def test_a_wide_table_on_a_phone_shows_that_it_goes_on_and_where_it_ends(
+    visit: Visit, short_study: Study
+) -> None:
+    phone = await visit(viewport={"width": 320, "height": 568})
+    await sign_in(phone, f"/studies/{short_study.pk}/report/")
+    region = phone.page.get_by_role("region", name="Published results")
+
+    async def faded() -> list[str]:
+        width = "edge => parseFloat(getComputedStyle(it).getPropertyValue(`--beyond-${edge}`))"
+        found: list[str] = await region.evaluate(f"it => ['start', 'end'].filter({width})")
+        return found
+
+    async def becomes(edges: list[str]) -> None:
+        async with asyncio.timeout(10):
+            while await faded() != edges:
+                await asyncio.sleep(0.05)
+
+    await becomes(["end"])
+    caption = region.locator("caption")
+    assert await caption.evaluate("it => it.getBoundingClientRect().right <= innerWidth")
+
+    await region.focus()
+    await phone.page.keyboard.press("End")  # a region that scrolls can be scrolled by keyboard
+    for _ in range(20):
+        await phone.page.keyboard.press("ArrowRight")
+    await becomes(["start"])
+
+    # All in sight: nothing fades, also after it had been scrolled to its end.
+    await phone.page.set_viewport_size({"width": 1280, "height": 800})
+    await becomes([])
+
+
+async def test_signing_out_stays_beside_the_brand_on_a_phone(visit: Visit, rex: User) -> None:
+    rex.username = "a-researcher-with-a-long-name"
+    await rex.asave()
+    phone = await visit(viewport={"width": 320, "height": 568})
+    await phone.go("/")
+    await phone.page.get_by_label("Username").fill(rex.username)
+    await phone.page.get_by_label("Password").fill(PASSWORD)
+    await phone.page.get_by_role("button", name="Sign in").click()
+
+    brand = await phone.page.get_by_role("link", name="Turnwise").bounding_box()
+    out = await phone.page.get_by_role("button", name="Sign out").bounding_box()
+
+    assert brand
+    assert out
+    assert brand["y"] < out["y"] + out["height"] / 2 < brand["y"] + brand["height"]

@@ -69,7 +69,13 @@ async def test_a_worker_writes_by_keyboard_and_loses_nothing(
     await expect(page.get_by_role("alert")).to_contain_text("like an assistant program")
     await expect(box).to_have_value("As an AI I would say: green")
     assert await wanda.flaws() == []
+    await box.fill("")
+    await page.keyboard.insert_text("word " * 1000)  # as a paste does
+    await expect(page.get_by_role("status")).to_have_text(
+        "4000 of at most 4000 characters: what is longer is cut off"
+    )
     await box.fill("Half a thought")
+    await expect(page.get_by_role("status")).to_have_text("")
     await page.reload()
     await expect(box).to_have_value("Half a thought")
     for n in (1, 2, 3):

@@ -37,6 +37,12 @@ def test_a_json_line_gives_all_fields_of_a_context() -> None:
     assert parsed.rows == [expected]
 
 
+def test_what_is_wrong_is_said_in_the_order_of_the_lines() -> None:
+    text = '{"turns": ["Hi"], "id": "a"}\n{"turns": ["Ho"], "id": "a"}\nno json\n{"turns": []}\n'
+
+    assert [line for line, _ in said(text)] == [2, 3, 4]
+
+
 def test_csv_rows_keep_their_line_when_a_turn_has_several_lines() -> None:
     text = 'id,turn_1,turn_2\na,"one\ntwo",three\nb,,four\n'
 
@@ -82,6 +88,8 @@ def test_a_context_without_an_id_has_the_same_one_wherever_it_stands() -> None:
         ('{"id": "a", "turns": ["Hi"]}\n{"id": "a", "turns": ["Ho"]}', 2, "has the id a of line 1"),
         ('{"id": "a", "turns": ["Hi", "Ho"], "extends": "b"}', 1, "extends b, but that is not the same"),
         ("[" * 100_000, 1, "not JSON"),
+        # The comma is missing before the 18th character, whichever line of the file that is.
+        ('{"turns": ["Hi"]}\n{"turns": ["Hi"] "id": "a"}', 2, "Expecting ',' delimiter at character 18."),
     ],
 )
 def test_a_wrong_line_is_named_with_its_cure(text: str, line: int, part: str) -> None:

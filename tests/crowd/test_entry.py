@@ -108,6 +108,21 @@ def test_a_wrong_resume_code_is_explained(study: Study, code: str) -> None:
     assert "Codes look like" in response.content.decode()
 
 
+def test_a_mistyped_resume_code_can_be_corrected_where_it_was_typed(study: Study) -> None:
+    page = Client().post(f"/s/{study.code}/resume/", {"code": 'ABCDE-"FGHJ'}).content.decode()
+
+    box = re.search(r'<input id="code"[^>]*>', page)
+    assert box
+    assert 'value="ABCDE-&quot;FGHJ"' in box[0]
+    assert "autofocus" in box[0]  # the box is far below the fold on a phone
+
+
+def test_who_forgot_to_agree_is_led_to_the_box(study: Study) -> None:
+    page = Client().post(f"/s/{study.code}/consent/", {"consent": "1"}).content.decode()
+
+    assert re.search(r'<input type="checkbox" id="agree"[^>]* autofocus', page)
+
+
 def test_guessing_resume_codes_is_slowed_down(study: Study) -> None:
     client = Client(REMOTE_ADDR="198.51.100.7")
     statuses = [

@@ -172,8 +172,9 @@ def test_uploads_are_bounded_and_replace_what_was_not_imported(study: Study) -> 
     assert first.pk != second.pk
     with pytest.raises(ImportRefusedError, match="larger than 20 MB"):
         uploaded(study, b"x" * (importing.MAX_UPLOAD + 1))
-    with pytest.raises(ImportRefusedError, match="is empty"):
-        uploaded(study, b"")
+    for nothing in (b"", b" \n\n"):
+        with pytest.raises(ImportRefusedError, match="is empty"):
+            uploaded(study, nothing)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -368,7 +369,10 @@ def test_a_file_that_looks_like_nothing_is_read_as_what_one_chooses(
 ) -> None:
     client = sign_in(rex)
     draft = uploaded(study, b'{"what": 1}')
-    assert "Choose one: it looks like none of these" in client.get(f"/imports/{draft.pk}/").content.decode()
+    assert (
+        "It looks like none of the formats that can be read"
+        in client.get(f"/imports/{draft.pk}/").content.decode()
+    )
 
     client.post(f"/imports/{draft.pk}/format/", {"format": "jsonl"})
 

@@ -8,6 +8,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection
 from django.db.models import Count, F
+from django.test import Client
 from django.utils import timezone
 
 from crowd.models import Assignment, Participation
@@ -38,6 +39,10 @@ def judge_all(desk: judging.Desk) -> list[str]:
         judge(desk, keys[0])
         done.append(keys[0])
     return done
+
+
+def first_page(study: Study) -> str:
+    return Client().get(study.get_entry_url()).content.decode()
 
 
 def expire(study: Study) -> None:
@@ -436,3 +441,29 @@ def test_who_add_at_the_same_time_add_everything_once(
 
     assert sum(added) == 20
     assert Slot.objects.filter(study=queue).count() == 60
+
+
+def test_the_pay_is_said_to_be_for_the_whole_batch(make_queue: MakeQueue) -> None:
+    study = make_queue(2, batch=10, pay_amount=4)
+
+    page = first_page(study)
+
+    assert "up to 10 short texts" in page
+    assert "4.00 USD for all of them" in page
+
+
+# --- full ----------------------------------------------------------------------------------------
+
+
+def test_a_queue_that_is_judged_or_held_is_full_before_anybody_consents(make_queue: MakeQueue) -> None:
+    study = make_queue(3, raters=1, batch=10)
+    assert "agree to take part" in first_page(study)
+
+    desk = begin(study)  # holds three ahead
+    assert "All places are taken" in first_page(study)
+
+    expire(study)
+    assert "agree to take part" in first_page(study)
+
+    judge_all(desk)
+    assert "All places are taken" in first_page(study)

@@ -65,6 +65,17 @@ class TestOfAStudy:
             ElementTree.fromstring(svg).itertext()
         )
 
+    def test_the_axis_of_replies_counts_whole_replies(self, short: Study) -> None:
+        talked(short, [(True, True)])
+        computed(short)
+        svg = Chart.objects.get(report__study=short, name="by-reply").svg
+
+        ticks = [
+            text for text in ElementTree.fromstring(svg).itertext() if re.fullmatch(r"\d+(\.\d+)?", text)
+        ]
+
+        assert sorted(set(ticks), key=float) == ["0", "1", "20", "40", "60", "80", "100"]
+
     def test_the_marks_of_bots_on_the_plane_are_whole_at_its_edges(self, reported: Study) -> None:
         root = ElementTree.fromstring(Chart.objects.get(report__study=reported, name="plane").svg)
         clipped = [group for group in root.iter("{http://www.w3.org/2000/svg}g") if group.get("clip-path")]

@@ -108,6 +108,21 @@ def test_agreement_is_that_of_pairs_of_raters(judged: Study) -> None:
     assert result["raters_per_item"] == [{"raters": 3, "items": 4}]
 
 
+def test_one_rater_of_one_context_reads_well(make_queue: MakeQueue, rex: User) -> None:
+    study = make_queue(1, raters=1)
+    vote(study, {("Alpha", "c1", 1): [YES]})
+    computed(study)
+    client = Client()
+    client.force_login(rex)
+
+    page = client.get(f"/studies/{study.pk}/report/").content.decode()
+
+    assert "1 worker judges each item; in the paper 5." in page
+    assert "Alpha has no interval: " in page
+    assert "No two workers labelled the same" in page
+    assert "1 item with 1 rater." in page
+
+
 def test_departures_from_the_paper_are_named(judged: Study) -> None:
     result = computed(judged).result
 

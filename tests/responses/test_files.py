@@ -67,6 +67,7 @@ def test_a_button_pressed_twice_imports_once(version: ContextSetVersion, rex: Us
         ("context,response,repetition\nc1,Hi,1\nc2,Ho,1\nc1,Ha,two\n", 4, "repetition is “two”"),
         ("context,response,repetition\nc1,Hi,1\nc2,Ho,1\nc1,Ha,2\n", 4, "Repetition 2 lacks 1 of 2"),
         ("response\nHi\n", 2, "Name its id"),
+        ("context\nc1\n", 2, "There is no response. Put its text in the field “response”"),
         (f"context,response\nc1,Hi\nc2,Ho\nc1,{'x' * 4001}\n", 4, "4,001 characters, more than 4,000"),
     ],
 )

@@ -258,6 +258,41 @@ def test_a_study_that_is_written_says_so_before_anybody_consents(make_writing: M
 
 
 @pytest.mark.django_db
+def test_a_writing_study_has_no_report_but_its_own_page(
+    make_writing: MakeWriting, rex: User, sign_in: SignIn
+) -> None:
+    study = make_writing(2)
+
+    response = sign_in(rex).get(f"/studies/{study.pk}/report/")
+
+    assert response.headers["Location"] == study.get_absolute_url()
+
+
+@pytest.mark.django_db
+def test_the_pay_is_said_to_be_for_the_whole_batch(
+    make_writing: MakeWriting, rex: User, sign_in: SignIn
+) -> None:
+    study = make_writing(2, batch=2)
+    Study.objects.update(pay_amount=3, pay_currency="EUR")
+
+    assert "3.00 EUR for all of them" in Client().get(study.get_entry_url()).content.decode()
+    assert "3.00 EUR per worker" in sign_in(rex).get(study.get_absolute_url()).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_share_larger_than_the_set_takes_no_places_from_others(make_writing: MakeWriting) -> None:
+    # 2 contexts x 5 responses: nobody can write more than 2, so that five people are wanted, not one.
+    study = make_writing(2, responses=5, batch=10)
+    for _ in range(5):
+        assert "agree to take part" in Client().get(study.get_entry_url()).content.decode()
+        worker = begin(study)
+        write(worker)
+        write(worker)
+
+    assert "All places are taken" in Client().get(study.get_entry_url()).content.decode()
+
+
+@pytest.mark.django_db
 def test_a_writing_study_is_made_in_its_form_and_opened(
     make_version: MakeVersion, rex: User, sign_in: SignIn
 ) -> None:

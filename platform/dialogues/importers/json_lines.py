@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from contexts.tables import json_fault
 from dialogues.importers.formats import Conversation, Problem, Said, importer
 from dialogues.importers.source import Source
 
@@ -21,7 +22,7 @@ def objects(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield Problem(number, f"This line is no JSON: {str(error)[:200]}")
+            yield Problem(number, f"This line is no JSON: {json_fault(error)}.")
             continue
         if isinstance(value, dict):
             yield number, value

@@ -11,7 +11,7 @@ class Protocol:
 
     Attributes:
         study: what the study is called.
-        aspects: by aspect, such as "Turns", what holds in this study.
+        aspects: by aspect, such as "Turns", what holds in this study; studies of another task have others.
         wordings: by long text, such as "Instructions", the text itself; only told as same or different.
     """
 
@@ -40,16 +40,18 @@ Aspects: TypeAlias = Sequence[Difference]
 
 
 def differences(protocols: Sequence[Protocol]) -> Aspects:
-    """Every aspect in which not all studies are alike, with what holds where; none if all are alike."""
+    """Every aspect in which not all studies that have it are alike, with what holds where."""
     if not protocols:
         return []
-    aspects = [_difference(aspect, protocols) for aspect in protocols[0].aspects]
+    of_any = dict.fromkeys(aspect for each in protocols for aspect in each.aspects)
+    aspects = [_difference(aspect, protocols) for aspect in of_any]
     wordings = [_other_wording(text, protocols) for text in protocols[0].wordings]
     return [each for each in (*aspects, *wordings) if len(each.ways) > 1]
 
 
 def _difference(aspect: str, protocols: Sequence[Protocol]) -> Difference:
-    return Difference(aspect, _ways([(each.aspects[aspect], each.study) for each in protocols]))
+    told = [(each.aspects[aspect], each.study) for each in protocols if aspect in each.aspects]
+    return Difference(aspect, _ways(told))
 
 
 def _other_wording(text: str, protocols: Sequence[Protocol]) -> Difference:

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from bots.models import LONGEST_NOTE
-from studies.models import Study
+from studies.models import Study, Task
 from studies.queries import real_studies_of
 
 # One page compares no more; beyond it nobody reads a table, and nothing bounds the work.
@@ -38,7 +38,7 @@ class StudiesForm(forms.Form):
         super().__init__(data)
         field = self.fields["study"]
         assert isinstance(field, StudiesField)
-        found = real_studies_of(user).exclude(state=Study.State.DRAFT)
+        found = real_studies_of(user).exclude(state=Study.State.DRAFT).exclude(task=Task.WRITING)
         field.queryset = found.filter(question_set__in=question_sets) if question_sets else found
         self.offered: QuerySet[Study] = field.queryset
 

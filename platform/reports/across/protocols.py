@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from reports.across.differences import Protocol
-from studies.models import Speaker, Study
+from studies.models import Speaker, Study, Task
 
 
 def names(studies: Sequence[Study]) -> dict[int, str]:
@@ -28,15 +28,26 @@ def _protocol(study: Study, name: str) -> Protocol:
         aspects={
             "Task": study.get_task_display(),
             "Questions": study.get_question_set_display(),
-            "Opening": _opening(study),
-            "Turns": f"{study.min_turns} to {study.max_turns}",
-            "Labels": study.get_labelling_moment_display(),
-            "Names of the bots": "hidden" if study.blind else "shown",
+            **(_judging(study) if study.task == Task.JUDGING else _conversation(study)),
             "Languages": study.language_names or "not set",
             "Pay": study.pay or "none",
         },
         wordings={"Instructions": study.instructions, "Consent text": consent.text if consent else ""},
     )
+
+
+def _conversation(study: Study) -> dict[str, str]:
+    return {
+        "Opening": _opening(study),
+        "Turns": f"{study.min_turns} to {study.max_turns}",
+        "Labels": study.get_labelling_moment_display(),
+        "Names of the bots": "hidden" if study.blind else "shown",
+    }
+
+
+def _judging(study: Study) -> dict[str, str]:
+    plan = getattr(study, "judging", None)
+    return {"Raters": f"{plan.raters_per_item} for each item"} if plan else {}
 
 
 def _opening(study: Study) -> str:

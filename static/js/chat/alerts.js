@@ -1,20 +1,10 @@
-/** Everything the page says around the conversation: connection, refusals, faults, hints, the end. */
+/** Everything the page says around the conversation: refusals, faults, hints, the end. */
 
 import { byId, make, setText } from "./dom.js";
 
 /**
- * @typedef {import("./connection.js").ConnectionState} ConnectionState
  * @typedef {import("./store.js").Fault} Fault
  */
-
-/** @type {Record<ConnectionState, string>} */
-const CONNECTION_TEXTS = {
-  connecting: "Connecting …",
-  open: "",
-  waiting: "The connection is lost. Trying again; what you write is kept in this browser.",
-  refused: "Disconnected.",
-  ended: "",
-};
 
 const UNREAD = "● ";
 
@@ -58,18 +48,6 @@ export class Alerts {
 
   markRead() {
     if (document.title.startsWith(UNREAD)) document.title = document.title.slice(UNREAD.length);
-  }
-
-  /** @param {ConnectionState} state */
-  showConnection(state) {
-    const line = byId("connection");
-    if (line.dataset.state === state) return;
-    line.dataset.state = state;
-    line.replaceChildren(CONNECTION_TEXTS[state]);
-    if (state !== "refused") return;
-    const reload = make("button", { type: "button" }, "Reload the page");
-    reload.addEventListener("click", () => location.reload());
-    line.append(" ", reload);
   }
 
   /** @param {string | null} say */

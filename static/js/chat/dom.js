@@ -23,7 +23,7 @@ export function make(name, attributes = {}, ...children) {
  */
 export function byId(id) {
   const element = document.getElementById(id);
-  if (!element) throw new Error(`The page has no element #${id}. Add it to templates/dialogues/chat.html.`);
+  if (!element) throw new Error(`The page has no element #${id}. Add it to the page's template.`);
   return /** @type {Kind} */ (element);
 }
 

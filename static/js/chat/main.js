@@ -3,6 +3,7 @@
 import { openQuestion, withAnswer } from "./answers.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
+import { showConnection } from "./connection_line.js";
 import { byId, make } from "./dom.js";
 import { listenToKeys } from "./keyboard.js";
 import { lastingStorage, Outbox } from "./outbox.js";
@@ -208,7 +209,7 @@ class Chat {
       (turn) => this.judgmentOf(turn, isOpen),
       pending && { text: pending.text, mark: isOpen ? "Sending …" : "Not sent yet", isBad: !isOpen },
     );
-    this.alerts.showConnection(this.connection?.state ?? "connecting");
+    showConnection(this.connection?.state ?? "connecting", "what you write is");
     this.alerts.showRefusal(refusal);
     this.alerts.showFault(this.isRetrying ? null : fault, isOpen);
     this.composer.unlock(this.maySend);

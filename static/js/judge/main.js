@@ -2,6 +2,7 @@
 
 import { openQuestion, withAnswer } from "../chat/answers.js";
 import { Connection } from "../chat/connection.js";
+import { showConnection } from "../chat/connection_line.js";
 import { byId, make, setText } from "../chat/dom.js";
 import { listenToKeys } from "../chat/keyboard.js";
 import { lastingStorage } from "../chat/outbox.js";
@@ -15,18 +16,8 @@ import { receive, UNKNOWN } from "./store.js";
  * @typedef {import("./store.js").Frame} Frame
  * @typedef {import("../chat/answers.js").Question} Question
  * @typedef {import("../chat/answers.js").Value} Value
- * @typedef {import("../chat/connection.js").ConnectionState} ConnectionState
  * @typedef {{socket: string, batch: string, questions: Question[], thanks: string}} Settings
  */
-
-/** @type {Record<ConnectionState, string>} */
-const CONNECTION_TEXTS = {
-  connecting: "Connecting …",
-  open: "",
-  waiting: "The connection is lost. Trying again; your answers are kept in this browser.",
-  refused: "Disconnected.",
-  ended: "",
-};
 
 class Judging {
   /** @param {Settings} settings */
@@ -188,7 +179,7 @@ class Judging {
     if (current !== this.shown) this.show(current);
     if (current !== null) this.view?.questions.show(this.answersOf(current), ...this.markOf(current, isOpen));
     this.showEnd(isOpen);
-    this.showConnection();
+    showConnection(this.connection?.state ?? "connecting", "your answers are");
     this.showProgress();
     const notice = byId("notice");
     notice.hidden = !this.known.refusal;
@@ -232,18 +223,6 @@ class Judging {
     if (isOver) setText(byId("over-text"), overText(progress, isSaved));
     byId("back").toggleAttribute("disabled", this.neighbour(this.current, -1) === null);
     byId("next").hidden = this.current === null || !this.isJudged(this.current);
-  }
-
-  showConnection() {
-    const state = this.connection?.state ?? "connecting";
-    const line = byId("connection");
-    if (line.dataset.state === state) return;
-    line.dataset.state = state;
-    line.replaceChildren(CONNECTION_TEXTS[state]);
-    if (state !== "refused") return;
-    const reload = make("button", { type: "button" }, "Reload the page");
-    reload.addEventListener("click", () => location.reload());
-    line.append(" ", reload);
   }
 
   showProgress() {

@@ -55,6 +55,7 @@ def test_a_conversation_that_is_interrupted_is_not_imported_twice(read: Read) ->
         (WHOLE.replace("c1", "c2").replace("Hi!", "\\u0000"), "null"),
         (WHOLE.replace("c1", "c2").replace("Hi!", "\\ud800"), "half"),
         ("[" * 100_000, "no JSON"),
+        ('{"id": "c2" "turns": []}', "no JSON: Expecting ',' delimiter at character 13."),
     ],
 )
 def test_a_bad_line_stays_out_and_the_others_come_in(read: Read, line: str, says: str) -> None:

@@ -21,6 +21,16 @@ def test_what_holds_where_is_told() -> None:
     assert found == [Difference("Turns", [Way("14 to 28", ["A", "C"]), Way("6 to 10", ["B"])])]
 
 
+def test_an_aspect_that_a_study_does_not_have_sets_it_apart_from_nobody() -> None:
+    reading = Protocol("R", {"Raters": "5 for each item"}, {"Instructions": "Chat."})
+    alone = Protocol("S", {"Raters": "1 for each item"}, {"Instructions": "Chat."})
+
+    assert differences([protocol("A"), reading]) == []
+    assert differences([protocol("A"), reading, alone]) == [
+        Difference("Raters", [Way("5 for each item", ["R"]), Way("1 for each item", ["S"])])
+    ]
+
+
 def test_long_texts_are_told_apart_without_their_words() -> None:
     found = differences(
         [

@@ -14,7 +14,7 @@ from bots.models import Bot, BotVersion
 from bots.services import record_perplexity, version_of
 from reports.palettes import DARK
 from studies.models import Study
-from tests.conftest import MakeStudy
+from tests.conftest import MakeQueue, MakeStudy
 from tests.reports.across.conftest import BOTH, NO, SENSIBLE, talk
 from tests.reports.conftest import SignIn, computed
 
@@ -99,6 +99,26 @@ class TestSideBySide:
         assert "<strong>4 to 8</strong> in “Second”" in page
         assert "<dt>Languages</dt>" in page
         assert "<dt>Opening</dt>" not in page
+
+    def test_a_judging_study_has_raters_and_no_turns(
+        self, first: Study, make_queue: MakeQueue, rex: User, sign_in: SignIn
+    ) -> None:
+        three, five = make_queue(1, raters=3, title="Three"), make_queue(1, raters=5, title="Five")
+
+        page = page_of(sign_in(rex), f"/compare/?study={first.pk}&study={three.pk}&study={five.pk}")
+
+        assert "<strong>3 for each item</strong> in “Three”" in page
+        assert "<dt>Turns</dt>" not in page
+
+    def test_a_study_in_which_people_write_has_no_scores_to_compare(
+        self, first: Study, rex: User, sign_in: SignIn
+    ) -> None:
+        Study.objects.create(title="Novel", languages=["en"], owner=rex, task="writing", state="open")
+
+        page = page_of(sign_in(rex), "/compare/")
+
+        assert "First" in page
+        assert "Novel" not in page
 
     def test_studies_run_alike_are_said_to_be(
         self, first: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
