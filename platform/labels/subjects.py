@@ -52,6 +52,18 @@ INSERT INTO labels_item (study_id, dialogue_id, key, language)
 SELECT %(study)s, d.id, gen_random_uuid(), %(language)s FROM ({_FINISHED}) AS d
     ON CONFLICT DO NOTHING
 """
+# Whole contexts and conversations, as far as they fit, so that systems are compared on the same ones.
+_SOME_OF_ANOTHER = """
+INSERT INTO labels_item (study_id, turn_id, response_id, dialogue_id, key, language)
+SELECT %(study)s, i.turn_id, i.response_id, i.dialogue_id, gen_random_uuid(), i.language
+  FROM labels_item AS i
+  LEFT JOIN responses_response AS r ON r.id = i.response_id
+  LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
+ WHERE i.study_id = %(source)s AND i.language = %(language)s
+ ORDER BY md5(coalesce(r.context_id, t.dialogue_id, i.dialogue_id)::text), i.id
+ LIMIT %(items)s
+    ON CONFLICT DO NOTHING
+"""
 # An item has as many slots as raters are wanted, or more where more have begun already.
 _FILL = """
 INSERT INTO labels_slot (item_id, number, study_id, key, language)
@@ -112,6 +124,12 @@ def add_dialogues(study: Study, source: Study, *, language: str, conversations: 
     _refuse_unfit(study, Subject.DIALOGUE)
     _refuse_unread(study, source, language)
     return Added(_insert(study, _DIALOGUES, source=source.pk, language=language, sample=conversations))
+
+
+@transaction.atomic
+def add_items_of(study: Study, source: Study, *, language: str, items: int) -> Added:
+    """Add so many items of another judging study in this language, drawn at random but always the same."""
+    return Added(_insert(study, _SOME_OF_ANOTHER, source=source.pk, language=language, items=items))
 
 
 @transaction.atomic

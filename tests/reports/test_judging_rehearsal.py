@@ -1,0 +1,399 @@
+"""A rehearsal of a judging study through real pages and the real socket, against what its raters planted."""
+
+from collections import Counter
+from contextlib import suppress
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+from django.db.models import Count
+
+from accounts.models import User
+from crowd.models import Assignment, Participation, Worker
+from evaluation.questions import SSA
+from evaluation.report.judged import Judged
+from evaluation.report.judging import JudgedItems, judging_figures
+from labels import judging, subjects
+from labels.models import Item, JudgingPlan, Label, Slot
+from labels.readers import turns_of_both
+from project.webserver import served
+from reports.queries import unlabelled_replies
+from reports.rehearsal.findings import Finding, agreement_in_words, findings
+from reports.rehearsal.planted import HONEST, Kind, Plan, chance_of_yes, mix, states
+from reports.rehearsal.room import TooFewError, latecomers, room, seats
+from reports.rehearsal.run import run
+from reports.rehearsal.services import delete_rehearsal, make_rehearsal
+from reports.rows import sets_answered
+from studies.models import Study
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
+from tests.labels.conftest import begin
+from tests.reports.conftest import SignIn, rehearsed, rows, talked
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def queue(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """Two systems at 60 contexts, each response to be judged by five raters."""
+    study, contexts = make_queue(raters=5, batch=20), make_contexts(60)
+    for system in ("Alpha", "Beta"):
+        subjects.add_responses(study, make_run(contexts, system))
+    return study
+
+
+def raters_of_items(study: Study) -> Counter[int]:
+    counted = Item.objects.filter(study=study).annotate(labels=Count("slots__label"))
+    return Counter(counted.values_list("labels", flat=True))
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_scores_and_alpha_are_recovered_and_the_study_stays_as_it_was(
+    queue: Study, rex: User, sign_in: SignIn
+) -> None:
+    judged = judging.state(begin(queue))["items"][0]["key"]
+    version = Study.objects.get(pk=queue.pk).results_version
+    before = rows()
+
+    said = rehearsed(queue, "--workers", "40")
+
+    rehearsal = queue.rehearsal
+    assert "The report recovers what was planted: 23 of 23 findings hold." in said, said
+    assert said.count(": inside.") == 20  # two systems with three tables of three columns; two alphas
+    assert "alpha of “Does it make sense?”: planted 0." in said
+    assert "Planted alpha, if workers of all kinds judge every item alike: 0." in said
+    assert raters_of_items(rehearsal) == {5: 120}
+    # four leave half-way, 36 finish; who slips with every seventh item takes it back
+    outcomes = Assignment.objects.filter(participation__study=rehearsal).values_list("outcome", flat=True)
+    assert Counter(outcomes) == {"": mix(40).count(Kind.LEAVING), "complete": 36}
+    assert 40 <= Label.objects.filter(changes__gt=0).count() <= 100
+    aside = Participation.objects.filter(set_aside_at__isnull=False)
+    assert Counter(aside.values_list("set_aside_reason", flat=True)) == {
+        "Rehearsal: careless": 4,
+        "Rehearsal: straight-lining": 4,
+    }
+
+    queue.refresh_from_db()
+    assert (queue.results_version, queue.state, rehearsal.state) == (version, "open", "closed")
+    assert raters_of_items(queue) == {0: 120}
+    assert Slot.objects.filter(study=queue, batch__isnull=False).count() == 3
+    assert Item.objects.get(key=judged).study == queue
+    assert (queue.judging.lease_seconds, rehearsal.judging.lease_seconds) == (600, 10)
+
+    client = sign_in(rex)
+    assert "Rehearsal of" not in client.get("/studies/").content.decode()
+    for page in ("", "report/", "queue/", "items/"):
+        assert "This is a rehearsal." in client.get(f"/studies/{rehearsal.pk}/{page}").content.decode()
+        assert "This is a rehearsal." not in client.get(f"/studies/{queue.pk}/{page}").content.decode()
+
+    client.post(f"/studies/{rehearsal.pk}/rehearsal/delete/")
+
+    assert rows() == before
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_readers_of_two_languages_find_their_items(
+    make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = make_queue(raters=2, batch=4, languages=["en", "de"], question_set="human-likeness")
+    for language in ("en", "de"):
+        subjects.add_responses(study, make_run(make_contexts(6, language=language), "Alpha"))
+
+    with suppress(CommandError):  # of twelve items an interval may well be too wide or none at all
+        rehearsed(study, "--workers", "14")
+
+    assert raters_of_items(study.rehearsal) == {2: 12}
+    assert set(study.rehearsal.batches.values_list("language", flat=True)) == {"en", "de"}
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_who_loses_items_to_faster_ones_goes_on_and_nothing_counts_twice(queue: Study) -> None:
+    rehearsal = make_rehearsal(queue, 40)
+    # Leases that are over at once: everybody takes the items away that others have before them.
+    JudgingPlan.objects.filter(study=rehearsal).update(lease_seconds=0)
+    said: list[str] = []
+
+    with served() as server:
+        outcome = run(rehearsal, server=server, workers=40, at_once=10, say=said.append)
+
+    assert max(raters_of_items(rehearsal)) <= 5
+    counts = [
+        each for each in outcome.findings if "the workers judged" in each.words or "rests" in each.words
+    ]
+    assert len(counts) == 3
+    assert all(each.holds for each in counts), counts
+
+
+# --- what cannot be rehearsed ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "said"),
+    [
+        ({"items": 0}, [], "nothing to judge yet. Add responses or conversations"),
+        (
+            {"items": 3, "raters": 5},
+            ["--workers", "4"],
+            "wants 5 different raters, and of 4 .* --workers 5 or",
+        ),
+        # the seventh of every ten leaves
+        ({"items": 3, "raters": 7}, ["--workers", "7"], "only 6 stay to the end. Use --workers 8 or more"),
+        (
+            {"items": 0, "question_set": "likert"},
+            [],
+            "quality, .* can plant yes and no only. Rehearse a study",
+        ),
+    ],
+)
+def test_what_cannot_be_rehearsed_is_said_before_anything_is_made(
+    make_queue: MakeQueue, fields: dict[str, Any], options: list[str], said: str
+) -> None:
+    study = make_queue(fields.pop("items"), **fields)
+    before = rows()
+
+    with pytest.raises(CommandError, match=said):
+        rehearsed(study, *options)
+
+    assert rows() == before
+
+
+def test_an_earlier_rehearsal_stays_if_a_new_one_cannot_be(make_queue: MakeQueue) -> None:
+    study = make_queue(3, raters=5)
+    earlier = make_rehearsal(study, 10)
+
+    with pytest.raises(CommandError):
+        rehearsed(study, "--workers", "4")
+
+    assert study.rehearsal == earlier
+
+
+# --- kept apart ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def talk(make_study: MakeStudy) -> Study:
+    """A study with one conversation of three labelled replies."""
+    study = make_study(min_turns=2, max_turns=8)
+    talked(study, [(True, True), (True, False), (False, False)])
+    return study
+
+
+@pytest.fixture
+def readers_rehearsal(talk: Study, make_queue: MakeQueue) -> Study:
+    """A rehearsal of a study that has others judge these replies; somebody has judged all of them there."""
+    study = make_queue(raters=1, batch=3)
+    subjects.add_turns(study, talk, language="en")
+    rehearsal = make_rehearsal(study, 5)
+    JudgingPlan.objects.filter(study=rehearsal).update(batch_size=3)
+    judge_all(rehearsal)
+    return rehearsal
+
+
+def judge_all(study: Study, participation: Participation | None = None) -> None:
+    desk = begin(study, participation)
+    while items := judging.state(desk)["items"]:
+        judging.judge(desk, key=UUID(items[0]["key"]), answers={"sensible": False})
+
+
+def test_answers_of_a_rehearsal_are_not_shown_beside_those_of_who_talked(
+    talk: Study, readers_rehearsal: Study, rex: User, sign_in: SignIn
+) -> None:
+    client, dialogue = sign_in(rex), talk.dialogues.get()
+    assert Label.objects.filter(slot__study=readers_rehearsal).count() == 3
+    transcript = f"/dialogues/{dialogue.public_id}/"
+    rehearsed_page = client.get(transcript).content
+
+    assert turns_of_both(talk) == []
+    readers_rehearsal.rehearsal_of = None  # of people the same answers would be there
+    readers_rehearsal.save(update_fields=["rehearsal_of"])
+    assert len(turns_of_both(talk)) == 3
+    assert client.get(transcript).content != rehearsed_page
+
+
+def test_replies_that_only_a_rehearsal_has_judged_count_as_unlabelled(
+    talk: Study, readers_rehearsal: Study
+) -> None:
+    Label.objects.filter(slot=None).delete()
+
+    assert unlabelled_replies(talk) == 3
+    assert [each.key for each in sets_answered(talk)] == ["ssa"]
+
+
+def test_deleting_takes_all_answers_of_somebody_who_also_works_in_earnest(
+    talk: Study, readers_rehearsal: Study
+) -> None:
+    delete_rehearsal(readers_rehearsal)
+    source = Study.objects.get(task="judging")
+    again = make_rehearsal(source, 5)
+    both = enter(again)
+    judge_all(again, both)
+    consent = source.consent_versions.get()
+    Participation.objects.create(worker=both.worker, study=source, consent=consent)
+
+    delete_rehearsal(again)
+
+    assert Worker.objects.filter(pk=both.worker.pk).exists()
+    assert not Label.objects.filter(rater=both.worker).exists()
+    assert Label.objects.count() == 3  # of who talked
+
+
+# --- how much, and who comes when -----------------------------------------------------------------------
+
+
+def test_there_are_as_many_items_as_workers_can_give_all_their_raters() -> None:
+    # Of 30 workers 3 leave half-way: 27 + 3/2 = 28.5 batches of 50 are 1,425 places; with 5 raters and one
+    # place in twenty to spare 1,425 / 5.25 = 271 items.
+    assert room({"en": 1477}, raters=5, batch_size=50, workers=30).items == {"en": 271}
+    # 40 items want 200 labels, with those to spare 210: of 28.5 workers 7.4 each.
+    few = room({"en": 40}, raters=5, batch_size=50, workers=30)
+    assert (few.items, few.batch_size) == ({"en": 40}, 8)
+
+
+def test_each_language_needs_as_many_readers_as_raters() -> None:
+    # the first ten read in turns en, de; the second de, en. Number 7 leaves, who reads en.
+    with pytest.raises(
+        TooFewError, match=r"only 2 stay to the end in each language. Use --workers 6 or more"
+    ):
+        room({"en": 9, "de": 9}, raters=3, batch_size=5, workers=5)
+    kinds = {seat.kind for seat in seats(40, ["en", "de"]) if seat.language == "de"}
+    assert kinds == set(Kind)
+
+
+def test_the_last_come_when_what_leaving_ones_held_is_free() -> None:
+    assert latecomers(seats(10, ["en"]), 3) == {7, 8, 9}
+    assert latecomers(seats(6, ["en"]), 3) == set()  # nobody leaves
+
+
+# --- what is planted, and whether a wrong report is found out -----------------------------------------------
+
+
+def test_states_hold_truth_and_difficulty() -> None:
+    # 80 % sensible, 62.5 % of these specific: 20 % neither, 30 % sensible only, 50 % both. Three in four are
+    # easy (right 95 times in 100), one in four is hard (70).
+    expected = {
+        (0.05, 0.05): 0.15, (0.3, 0.3): 0.05, (0.95, 0.05): 0.225,
+        (0.7, 0.3): 0.075, (0.95, 0.95): 0.375, (0.7, 0.7): 0.125,
+    }  # fmt: skip
+    found = states(SSA, (0.8, 0.625), alone=False)
+
+    assert {tuple(round(p, 9) for p in state): share for state, share in found.items()} == pytest.approx(
+        expected
+    )
+
+
+def test_chances_of_each_kind_of_worker() -> None:
+    hard = (0.7, 0.3)  # sensible, not specific
+    # who finds it sensible (70 in 100) finds it specific 30 times in 100
+    assert chance_of_yes(SSA, "specific", hard, Kind.CAREFUL) == pytest.approx(0.21)
+    assert chance_of_yes(SSA, "sensible", hard, Kind.TWO_TABS) == pytest.approx(0.7)
+    assert chance_of_yes(SSA, "specific", hard, Kind.CARELESS) == pytest.approx(0.25)
+    assert chance_of_yes(SSA, "specific", hard, Kind.STRAIGHT_LINING) == 1
+
+
+def test_alpha_is_foreseen_before_anybody_comes() -> None:
+    plan = Plan(SSA, ["Alpha"], alone=False)
+    for number, state in enumerate([(0.9, 0.5), (0.1, 0.5)] * 5_000):
+        plan.things[str(number)] = ("Alpha", state)
+
+    # One careful worker for each careless one: chances (.9 + .5) / 2 = .7 and .3, variance .04; .04 / .25.
+    foreseen = plan.foreseen([Kind.CAREFUL, Kind.CARELESS], 5)
+    assert foreseen["sensible"] == pytest.approx(0.16, abs=1e-3)
+
+
+def test_a_slip_is_another_answer_that_fits_the_questions() -> None:
+    plan = Plan(SSA, ["Alpha"], alone=False)
+    for answers in ({"sensible": False}, {"sensible": True, "specific": True}):
+        slip = plan.slip(answers)
+        assert SSA.check(slip) != SSA.check(answers)
+
+
+def planted_and_reported(seed: int = 3) -> tuple[Plan, dict[str, Any]]:
+    """Two systems with 60 items each, judged by five of 30 workers, and the report of that."""
+    random, plan, kinds = Random(seed), Plan(SSA, ["Alpha", "Beta"], alone=False), mix(30)
+    table = []
+    for number in range(120):
+        item, system = str(number), plan.systems[number % 2]
+        plan.meet(item, system)
+        for worker in random.sample(range(30), 5):
+            answers = plan.deal(item, kinds[worker])
+            plan.note(item, kinds[worker], answers)
+            table.append(
+                (system, number // 2, number, f"W{worker}", *map(float, SSA.check(answers).values()))
+            )
+    bot, dialogue, reply, rater, sensible, specific = map(np.array, zip(*table, strict=True))
+    answers = {"sensible": sensible, "specific": specific}
+    judged = Judged(
+        bot.astype(object), dialogue, reply, rater.astype(object), np.full(len(bot), np.nan), answers
+    )
+    items = JudgedItems(judged, np.ones(len(bot), np.int64), raters_wanted=5, items=120, languages=["en"])
+    aside = {f"W{n}": "seen through" for n, kind in enumerate(kinds) if kind not in HONEST}
+    return plan, judging_figures(SSA, items, set_aside=aside)
+
+
+def outside(found: list[Finding]) -> set[str]:
+    return {finding.words.partition(":")[0] for finding in found if finding.holds is False}
+
+
+def test_a_true_report_is_inside_and_a_wrong_plan_is_told_as_outside() -> None:
+    plan, result = planted_and_reported()
+    assert outside(findings(plan, [], result)) == set()
+
+    for given in plan.recorded.values():  # as if everybody had been careful
+        given[:] = [(Kind.CAREFUL, answers) for _, answers in given]
+
+    wrong = outside(findings(plan, [], result))
+    assert "Krippendorff's alpha of “Does it make sense?”" in wrong
+    assert "Krippendorff's alpha of “Is it specific?”" in wrong
+
+
+def test_other_rates_than_the_planted_ones_are_told_as_outside() -> None:
+    plan, result = planted_and_reported()
+    for item, (system, _) in plan.things.items():  # as if all of Beta's were easy, sensible and specific
+        if system == "Beta":
+            plan.things[item] = (system, (0.95, 0.95))
+
+    wrong = outside(findings(plan, [], result))
+    assert {each for each in wrong if "of Beta" in each} == {
+        f"{score} of Beta, {whose}"
+        for score in ("Sensibleness", "Specificity", "SSA")
+        for whose in ("all workers", "by strict majority", "without the workers set aside")
+    }
+    assert not any("of Alpha" in each for each in wrong)
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "name"),
+    [
+        ("agreement", 1, "Krippendorff's alpha of “Is it specific?”"),
+        ("majority", 0, "Sensibleness of Alpha, by strict majority"),
+        ("bots", 1, "Sensibleness of Beta, all workers"),
+    ],
+)
+def test_an_interval_that_misses_is_told(table: str, row: int, name: str) -> None:
+    plan, result = planted_and_reported()
+    found = result[table][row]
+    cell = found if table == "agreement" else found["cells"][0]
+    cell["low"] = cell["high"]
+
+    assert outside(findings(plan, [], result)) == {name}
+
+
+def test_a_label_or_an_item_more_is_told() -> None:
+    plan, result = planted_and_reported()
+    result["raters_per_item"][0]["items"] += 1
+    result["bots"][0]["labels"] += 1
+
+    assert outside(findings(plan, [], result)) == {
+        "The report counts 121 items by 5; the workers judged 120 items by 5.",
+        "Alpha",
+    }
+
+
+def test_without_two_raters_there_is_no_alpha_to_recover() -> None:
+    plan = Plan(SSA, ["Alpha"], alone=False)
+    plan.meet("one", "Alpha")
+    plan.note("one", Kind.CAREFUL, {"sensible": False})
+
+    assert "no item was judged by two workers" in agreement_in_words(plan)
