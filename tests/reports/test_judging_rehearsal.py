@@ -88,6 +88,11 @@ def test_scores_and_alpha_are_recovered_and_the_study_stays_as_it_was(
         assert "This is a rehearsal." in client.get(f"/studies/{rehearsal.pk}/{page}").content.decode()
         assert "This is a rehearsal." not in client.get(f"/studies/{queue.pk}/{page}").content.decode()
 
+    report = client.get(f"/studies/{rehearsal.pk}/report/").content.decode()
+    assert "23 of 23 findings hold." in report
+    assert report.count(": inside.") == 20
+    assert "What was planted" not in client.get(f"/studies/{queue.pk}/report/").content.decode()
+
     client.post(f"/studies/{rehearsal.pk}/rehearsal/delete/")
 
     assert rows() == before
@@ -157,6 +162,23 @@ def test_what_cannot_be_rehearsed_is_said_before_anything_is_made(
         rehearsed(study, *options)
 
     assert rows() == before
+
+
+def test_whole_contexts_are_drawn_so_that_systems_are_compared_on_the_same_ones(queue: Study) -> None:
+    # Of 10 workers one leaves: 9.5 batches of 20 are 190 places; 190 / 5.25 = 36 items, 18 contexts of two.
+    rehearsal = make_rehearsal(queue, 10)
+    # Of 5 workers, who stay: 100 / 5.25 = 19 items, of which the last has no partner.
+    contexts = Counter(rehearsal.items.values_list("response__context", flat=True))
+    assert sorted(contexts.values()) == [2] * 18
+    assert make_rehearsal(queue, 5).items.count() == 18
+
+
+def test_one_context_too_large_for_the_workers_is_drawn_in_part(talk: Study, make_queue: MakeQueue) -> None:
+    study = make_queue(raters=3, batch=2)
+    subjects.add_turns(study, talk, language="en")
+
+    # 3 workers with 2 items each have 6 places; 6 / 3.15 = 1 item of the conversation's three.
+    assert make_rehearsal(study, 3).items.count() == 1
 
 
 def test_an_earlier_rehearsal_stays_if_a_new_one_cannot_be(make_queue: MakeQueue) -> None:
@@ -298,7 +320,7 @@ def test_alpha_is_foreseen_before_anybody_comes() -> None:
         plan.things[str(number)] = ("Alpha", state)
 
     # One careful worker for each careless one: chances (.9 + .5) / 2 = .7 and .3, variance .04; .04 / .25.
-    foreseen = plan.foreseen([Kind.CAREFUL, Kind.CARELESS], 5)
+    foreseen = plan.foreseen({Kind.CAREFUL: 0.5, Kind.CARELESS: 0.5}, 5)
     assert foreseen["sensible"] == pytest.approx(0.16, abs=1e-3)
 
 

@@ -232,7 +232,11 @@ def test_a_report_that_differs_from_the_plan_is_found_out(result: dict[str, obje
     found = findings(plan, done, result)
 
     assert [finding.holds for finding in found].count(False) == wrong
-    assert Outcome(found, "").verdict() == (
-        f"{wrong} of 5 findings are not what was planted." if wrong else ""
+    outcome = Outcome(found, "")
+    assert outcome.holds is (wrong == 0)
+    assert outcome.verdict == (
+        f"{wrong} of 5 findings are not what was planted."
+        if wrong
+        else "The report recovers what was planted: 5 of 5 findings hold."
     )
     assert "no alpha to recover" in agreement_in_words(plan)

@@ -157,12 +157,19 @@ class Outcome:
     findings: Sequence[Finding]
     agreement: str
 
+    @property
+    def holds(self) -> bool:
+        """Whether the report recovers everything that was planted."""
+        return all(finding.holds for finding in self.findings)
+
+    @property
     def verdict(self) -> str:
-        """Why the rehearsal did not come out, in a sentence; empty if it did."""
+        """What came of the rehearsal, in a sentence."""
         wrong = sum(finding.holds is False for finding in self.findings)
         untold = sum(finding.holds is None for finding in self.findings)
         if wrong:
             return f"{wrong} of {len(self.findings)} findings are not what was planted."
         if untold:
             return f"{untold} of {len(self.findings)} findings cannot be told. {MORE}"
-        return ""
+        told = len(self.findings)
+        return f"The report recovers what was planted: {told} of {told} findings hold."

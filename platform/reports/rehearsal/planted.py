@@ -113,12 +113,12 @@ class Plan:
         ways = cards(self.questions, tuple(0.5 for _ in self.questions.questions))
         return next(dict(card) for card in ways if dict(card) != answers)
 
-    def foreseen(self, come: Sequence[Kind], raters: int) -> dict[str, float | Undefined]:
-        """By question, the alpha of all things, if everybody who comes were spread over them evenly."""
+    def foreseen(self, shares: Mapping[Kind, float], raters: int) -> dict[str, float | Undefined]:
+        """By question, the alpha of all things, if each had raters of all kinds in these shares."""
         found = {}
         for key in self._keys:
             even = [
-                sum(chance_of_yes(self.questions, key, state, kind) for kind in come) / len(come)
+                sum(share * chance_of_yes(self.questions, key, state, kind) for kind, share in shares.items())
                 for _, state in self.things.values()
             ]
             found[key] = expected_alpha([[chance] * raters for chance in even])

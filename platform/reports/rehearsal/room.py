@@ -64,7 +64,7 @@ def room(items: Mapping[str, int], *, raters: int, batch_size: int, workers: int
             f"{_staying(workers, items)} stay to the end{each}. Use --workers {enough} or more."
         )
     shares = {
-        code: sum(_share(s) for s in seats(workers, list(items)) if s.language == code) for code in items
+        code: sum(share(s.kind) for s in seats(workers, list(items)) if s.language == code) for code in items
     }
     chosen = {
         code: max(1, min(there, int(shares[code] * batch_size / (SPARE * raters))))
@@ -93,6 +93,6 @@ def _staying(workers: int, items: Mapping[str, int]) -> int:
     )
 
 
-def _share(seat: Seat) -> float:
-    """How much of a batch this worker judges."""
-    return 0.5 if seat.kind is Kind.LEAVING else 1.0
+def share(kind: Kind) -> float:
+    """How much of a batch a worker of this kind judges."""
+    return 0.5 if kind is Kind.LEAVING else 1.0

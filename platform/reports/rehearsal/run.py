@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,8 @@ from reports.rehearsal.chatting import Chatter
 from reports.rehearsal.findings import Outcome, agreement_in_words, findings
 from reports.rehearsal.judging import Rater
 from reports.rehearsal.planted import HONEST, Plan
-from reports.rehearsal.room import Seat, latecomers, seats
+from reports.rehearsal.room import Seat, latecomers, seats, share
+from reports.rehearsal.services import keep
 from reports.rehearsal.simulated import SimulatedWorker, Work
 from reports.rehearsal.worker import MismatchError
 from studies.models import Study, Task
@@ -38,7 +40,7 @@ Say = Callable[[str], None]
 
 
 def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) -> Outcome:
-    """Send the workers, close the rehearsal, compute its report and compare.
+    """Send the workers, close the rehearsal, compute its report, compare, and keep what was found.
 
     Raises:
         MismatchError, PageError: a worker was refused what they should have got.
@@ -55,7 +57,9 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     say("Computing the report.")
     report = _reported(rehearsal)
     assert report.result is not None
-    return Outcome(findings(crowd.plan, done, report.result), agreement_in_words(crowd.plan))
+    outcome = Outcome(findings(crowd.plan, done, report.result), agreement_in_words(crowd.plan))
+    keep(rehearsal, outcome)
+    return outcome
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,10 @@ def _raters(rehearsal: Study, server: str, workers: int) -> Crowd:
 
 
 def _foreseen(crowd: Crowd, raters: int) -> str:
-    alphas = crowd.plan.foreseen([seat.kind for seat in crowd.seats], raters)
+    kinds = Counter(seat.kind for seat in crowd.seats)
+    all_of_them = sum(share(kind) * come for kind, come in kinds.items())
+    shares = {kind: share(kind) * come / all_of_them for kind, come in kinds.items()}
+    alphas = crowd.plan.foreseen(shares, raters)
     each = [
         f"{alpha:.2f} for “{crowd.plan.questions.question(key).wording}”"
         for key, alpha in alphas.items()

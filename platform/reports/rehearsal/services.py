@@ -9,6 +9,8 @@ from dialogues.models import Dialogue
 from evaluation.questions import question_set
 from labels import subjects
 from labels.models import JudgingPlan, Label
+from reports.models import Rehearsal
+from reports.rehearsal.findings import Outcome
 from reports.rehearsal.planted import Plan
 from reports.rehearsal.room import Room, TooFewError, room
 from studies.models import Study, Task
@@ -99,6 +101,19 @@ def _copied(study: Study, targets: dict[Bot, int]) -> Study:
         owner=study.owner,
         consent_text=consent.text if consent else "A rehearsal: no person takes part.",
         targets=targets,
+    )
+
+
+@transaction.atomic
+def keep(rehearsal: Study, outcome: Outcome) -> Rehearsal:
+    """Store what came of a rehearsal, for its report's page."""
+    Rehearsal.objects.filter(study=rehearsal).delete()
+    return Rehearsal.objects.create(
+        study=rehearsal,
+        findings=[{"holds": finding.holds, "words": finding.words} for finding in outcome.findings],
+        holds=outcome.holds,
+        verdict=outcome.verdict,
+        agreement=outcome.agreement,
     )
 
 

@@ -71,7 +71,6 @@ class Command(BaseCommand):
             self.stdout.write(mark + finding.words)
         if outcome.agreement:
             self.stdout.write(outcome.agreement)
-        if outcome.verdict():
-            raise CommandError(outcome.verdict())
-        told = len(outcome.findings)
-        self.stdout.write(f"The report recovers what was planted: {told} of {told} findings hold.")
+        if not outcome.holds:
+            raise CommandError(outcome.verdict)
+        self.stdout.write(outcome.verdict)
