@@ -21,7 +21,7 @@ from labels.models import Item, JudgingPlan, Label, Slot
 from labels.readers import turns_of_both
 from project.webserver import served
 from reports.queries import unlabelled_replies
-from reports.rehearsal.findings import Finding, agreement_in_words, findings
+from reports.rehearsal.findings import Finding, Outcome, findings
 from reports.rehearsal.planted import HONEST, Kind, Plan, chance_of_yes, mix, states
 from reports.rehearsal.room import TooFewError, latecomers, room, seats
 from reports.rehearsal.run import run
@@ -418,4 +418,4 @@ def test_without_two_raters_there_is_no_alpha_to_recover() -> None:
     plan.meet("one", "Alpha")
     plan.note("one", Kind.CAREFUL, {"sensible": False})
 
-    assert "no item was judged by two workers" in agreement_in_words(plan)
+    assert "no item was judged by two workers" in Outcome([], plan).agreement

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from accounts.models import User
 from crowd.models import Participation, Worker
 from evaluation.questions import SSA
-from reports.rehearsal.findings import Outcome, agreement_in_words, findings
+from reports.rehearsal.findings import Outcome, findings
 from reports.rehearsal.planted import HONEST, Kind, Plan, mix
 from reports.rehearsal.services import delete_rehearsal, make_rehearsal
 from reports.rehearsal.simulated import Work
@@ -232,11 +232,11 @@ def test_a_report_that_differs_from_the_plan_is_found_out(result: dict[str, obje
     found = findings(plan, done, result)
 
     assert [finding.holds for finding in found].count(False) == wrong
-    outcome = Outcome(found, "")
+    outcome = Outcome(found, plan)
     assert outcome.holds is (wrong == 0)
     assert outcome.verdict == (
         f"{wrong} of 5 findings are not what was planted."
         if wrong
         else "The report recovers what was planted: 5 of 5 findings hold."
     )
-    assert "no alpha to recover" in agreement_in_words(plan)
+    assert "no alpha to recover" in outcome.agreement

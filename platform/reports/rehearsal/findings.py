@@ -9,8 +9,6 @@ from evaluation.interval import Undefined
 from reports.rehearsal.planted import HONEST, Plan
 from reports.rehearsal.simulated import Work
 
-MORE = "Use more workers, or give the study more to judge."
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -108,7 +106,7 @@ def _labels(plan: Plan, system: str, columns: Any, row: Any) -> Finding:
 
 def _scores(what: str, planted: Mapping[str, float], columns: Any, row: Any) -> Iterator[Finding]:
     if not planted or row is None:
-        yield Finding(None, f"{what}: no labels, so nothing can be recovered. {MORE}")
+        yield Finding(None, f"{what}: no labels, so nothing can be recovered.")
         return
     for column, cell in zip(columns, row["cells"], strict=True):
         reason = cell.get("undefined", "no interval.")
@@ -129,7 +127,7 @@ def _inside(
     what: str, planted: float, reported: float | None, ends: Mapping[str, Any], reason: str, digits: int
 ) -> Finding:
     if reported is None or "low" not in ends:
-        return Finding(None, f"{what}: planted {planted:.{digits}f}, and the report says: {reason} {MORE}")
+        return Finding(None, f"{what}: planted {planted:.{digits}f}, and the report says: {reason}")
     holds = ends["low"] <= planted <= ends["high"]
     return Finding(
         holds,
@@ -138,24 +136,17 @@ def _inside(
     )
 
 
-def agreement_in_words(plan: Plan) -> str:
-    """Why a rehearsal has nothing to say about alpha; empty if it has."""
-    if any(not isinstance(plan.alpha(question.key), Undefined) for question in plan.questions.questions):
-        return ""
-    if plan.alone:
-        return (
-            "Agreement: each reply was judged by the one worker who talked, as in the paper, so there is no "
-            "alpha to recover in this study."
-        )
-    return "Agreement: no item was judged by two workers, so there is no alpha to recover in this study."
+def _more(plan: Plan) -> str:
+    """What helps where there is too little to tell."""
+    return "Use more workers." if plan.alone else "Use more workers, or add items to the study."
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a rehearsal found, and why it says nothing about agreement, if it does not."""
+    """What a rehearsal found."""
 
     findings: Sequence[Finding]
-    agreement: str
+    plan: Plan
 
     @property
     def holds(self) -> bool:
@@ -170,6 +161,19 @@ class Outcome:
         if wrong:
             return f"{wrong} of {len(self.findings)} findings are not what was planted."
         if untold:
-            return f"{untold} of {len(self.findings)} findings cannot be told. {MORE}"
+            return f"{untold} of {len(self.findings)} findings cannot be told. {_more(self.plan)}"
         told = len(self.findings)
         return f"The report recovers what was planted: {told} of {told} findings hold."
+
+    @property
+    def agreement(self) -> str:
+        """Why nothing is said about alpha; empty if it is."""
+        alphas = [self.plan.alpha(question.key) for question in self.plan.questions.questions]
+        if not all(isinstance(alpha, Undefined) for alpha in alphas):
+            return ""
+        if self.plan.alone:
+            return (
+                "Agreement: each reply was judged by the one worker who talked, as in the paper, so there is "
+                "no alpha to recover in this study."
+            )
+        return "Agreement: no item was judged by two workers, so there is no alpha to recover in this study."

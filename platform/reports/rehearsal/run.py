@@ -25,7 +25,7 @@ from reports import services as reports
 from reports.models import Report
 from reports.queries import bot_names, newest_result
 from reports.rehearsal.chatting import Chatter
-from reports.rehearsal.findings import Outcome, agreement_in_words, findings
+from reports.rehearsal.findings import Outcome, findings
 from reports.rehearsal.judging import Rater
 from reports.rehearsal.planted import HONEST, Plan
 from reports.rehearsal.room import Seat, latecomers, seats, share
@@ -57,7 +57,7 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     say("Computing the report.")
     report = _reported(rehearsal)
     assert report.result is not None
-    outcome = Outcome(findings(crowd.plan, done, report.result), agreement_in_words(crowd.plan))
+    outcome = Outcome(findings(crowd.plan, done, report.result), crowd.plan)
     keep(rehearsal, outcome)
     return outcome
 
