@@ -9,13 +9,16 @@ from uuid import UUID
 import numpy as np
 import pytest
 from django.core.management import CommandError
+from django.db import transaction
 from django.db.models import Count
 
 from accounts.models import User
 from crowd.models import Assignment, Participation, Worker
+from dialogues.importing import ImportRefusedError, refuse_labelled
 from evaluation.questions import SSA
 from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems, judging_figures
+from evaluation.report.tables import labels_table
 from labels import judging, subjects
 from labels.models import Item, JudgingPlan, Label, Slot
 from labels.readers import turns_of_both
@@ -26,6 +29,7 @@ from reports.rehearsal.planted import HONEST, Kind, Plan, chance_of_yes, mix, st
 from reports.rehearsal.room import TooFewError, latecomers, room, seats
 from reports.rehearsal.run import run
 from reports.rehearsal.services import delete_rehearsal, make_rehearsal
+from reports.rows import rows as bundle_rows
 from reports.rows import sets_answered
 from studies.models import Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
@@ -241,6 +245,27 @@ def test_replies_that_only_a_rehearsal_has_judged_count_as_unlabelled(
 
     assert unlabelled_replies(talk) == 3
     assert [each.key for each in sets_answered(talk)] == ["ssa"]
+
+
+def test_what_is_said_in_a_rehearsal_is_in_no_bundle_of_the_conversations(
+    talk: Study, readers_rehearsal: Study
+) -> None:
+    (given,) = bundle_rows(talk, labels_table(sets_answered(talk)))
+
+    assert [row[-2:] for row in given] == [[True, True], [True, False], [False, False]]
+
+
+def test_conversations_that_only_a_rehearsal_has_judged_can_be_taken_back(
+    talk: Study, readers_rehearsal: Study
+) -> None:
+    dialogues = [talk.dialogues.get().pk]
+    with transaction.atomic(), pytest.raises(ImportRefusedError):
+        refuse_labelled(dialogues)
+
+    Label.objects.filter(slot=None).delete()
+
+    with transaction.atomic():
+        refuse_labelled(dialogues)
 
 
 def test_deleting_takes_all_answers_of_somebody_who_also_works_in_earnest(
