@@ -2,22 +2,19 @@
 
 from collections import Counter
 from contextlib import suppress
-from random import Random
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 import pytest
 from django.core.management import CommandError
 from django.db import transaction
 from django.db.models import Count
 
 from accounts.models import User
+from benchmarks.rehearsals import rehearsed as dealt_and_reported
 from crowd.models import Assignment, Participation, Worker
 from dialogues.importing import ImportRefusedError, refuse_labelled
 from evaluation.questions import SSA
-from evaluation.report.judged import Judged
-from evaluation.report.judging import JudgedItems, judging_figures
 from evaluation.report.tables import labels_table
 from labels import judging, subjects
 from labels.models import Item, JudgingPlan, Label, Slot
@@ -25,7 +22,7 @@ from labels.readers import turns_of_both
 from project.webserver import served
 from reports.queries import unlabelled_replies
 from reports.rehearsal.findings import Finding, Outcome, findings
-from reports.rehearsal.planted import HONEST, Kind, Plan, chance_of_yes, mix, states
+from reports.rehearsal.planted import Kind, Plan, chance_of_yes, mix, states
 from reports.rehearsal.room import TooFewError, latecomers, room, seats
 from reports.rehearsal.run import run
 from reports.rehearsal.services import delete_rehearsal, make_rehearsal
@@ -68,10 +65,14 @@ def test_scores_and_alpha_are_recovered_and_the_study_stays_as_it_was(
     assert said.count(": inside.") == 20  # two systems with three tables of three columns; two alphas
     assert "alpha of “Does it make sense?”: planted 0." in said
     assert "Planted alpha, if workers of all kinds judge every item alike: 0." in said
-    assert raters_of_items(rehearsal) == {5: 120}
-    # four leave half-way, 36 finish; who slips with every seventh item takes it back
-    outcomes = Assignment.objects.filter(participation__study=rehearsal).values_list("outcome", flat=True)
-    assert Counter(outcomes) == {"": mix(40).count(Kind.LEAVING), "complete": 36}
+    assert max(raters_of_items(rehearsal)) == 5
+    assert raters_of_items(rehearsal)[5] > 110  # all, unless latecomers came to the same ones by chance
+    # four leave half-way, the others finish, but latecomers may find nothing left
+    given = Assignment.objects.filter(participation__study=rehearsal)
+    outcomes = Counter(given.values_list("outcome", flat=True))
+    assert outcomes[""] == mix(40).count(Kind.LEAVING) == 4
+    assert 31 <= outcomes["complete"] <= 36
+    # who slips with every seventh item takes it back
     assert 40 <= Label.objects.filter(changes__gt=0).count() <= 100
     aside = Participation.objects.filter(set_aside_at__isnull=False)
     assert Counter(aside.values_list("set_aside_reason", flat=True)) == {
@@ -113,7 +114,8 @@ def test_readers_of_two_languages_find_their_items(
     with suppress(CommandError):  # of twelve items an interval may well be too wide or none at all
         rehearsed(study, "--workers", "14")
 
-    assert raters_of_items(study.rehearsal) == {2: 12}
+    assert set(raters_of_items(study.rehearsal)) <= {1, 2}
+    assert raters_of_items(study.rehearsal).total() == 12
     assert set(study.rehearsal.batches.values_list("language", flat=True)) == {"en", "de"}
 
 
@@ -169,11 +171,12 @@ def test_what_cannot_be_rehearsed_is_said_before_anything_is_made(
 
 
 def test_whole_contexts_are_drawn_so_that_systems_are_compared_on_the_same_ones(queue: Study) -> None:
-    # Of 10 workers one leaves: 9.5 batches of 20 are 190 places; 190 / 5.25 = 36 items, 18 contexts of two.
+    # Of 10 workers one leaves: 9.5 batches of 20 less 12 are 178 places for 178 / 5.25 = 33 items, so for 16
+    # contexts of two.
     rehearsal = make_rehearsal(queue, 10)
     # Of 5 workers, who stay: 100 / 5.25 = 19 items, of which the last has no partner.
     contexts = Counter(rehearsal.items.values_list("response__context", flat=True))
-    assert sorted(contexts.values()) == [2] * 18
+    assert sorted(contexts.values()) == [2] * 16
     assert make_rehearsal(queue, 5).items.count() == 18
 
 
@@ -290,12 +293,12 @@ def test_deleting_takes_all_answers_of_somebody_who_also_works_in_earnest(
 
 
 def test_there_are_as_many_items_as_workers_can_give_all_their_raters() -> None:
-    # Of 30 workers 3 leave half-way: 27 + 3/2 = 28.5 batches of 50 are 1,425 places; with 5 raters and one
-    # place in twenty to spare 1,425 / 5.25 = 271 items.
-    assert room({"en": 1477}, raters=5, batch_size=50, workers=30).items == {"en": 271}
-    # 40 items want 200 labels, with those to spare 210: of 28.5 workers 7.4 each.
+    # Of 30 workers 3 leave half-way: 27 + 3/2 = 28.5 batches of 50 are 1,425 places. The 9 items that these
+    # hold may cost 4 places each; with 5 raters and one place in twenty to spare 1,389 / 5.25 = 264 items.
+    assert room({"en": 1477}, raters=5, batch_size=50, workers=30).items == {"en": 264}
+    # 40 items want 200 labels, with those to spare 246: of 28.5 workers 8.6 each.
     few = room({"en": 40}, raters=5, batch_size=50, workers=30)
-    assert (few.items, few.batch_size) == ({"en": 40}, 8)
+    assert (few.items, few.batch_size) == ({"en": 40}, 9)
 
 
 def test_each_language_needs_as_many_readers_as_raters() -> None:
@@ -356,27 +359,9 @@ def test_a_slip_is_another_answer_that_fits_the_questions() -> None:
         assert SSA.check(slip) != SSA.check(answers)
 
 
-def planted_and_reported(seed: int = 3) -> tuple[Plan, dict[str, Any]]:
+def planted_and_reported() -> tuple[Plan, dict[str, Any]]:
     """Two systems with 60 items each, judged by five of 30 workers, and the report of that."""
-    random, plan, kinds = Random(seed), Plan(SSA, ["Alpha", "Beta"], alone=False), mix(30)
-    table = []
-    for number in range(120):
-        item, system = str(number), plan.systems[number % 2]
-        plan.meet(item, system)
-        for worker in random.sample(range(30), 5):
-            answers = plan.deal(item, kinds[worker])
-            plan.note(item, kinds[worker], answers)
-            table.append(
-                (system, number // 2, number, f"W{worker}", *map(float, SSA.check(answers).values()))
-            )
-    bot, dialogue, reply, rater, sensible, specific = map(np.array, zip(*table, strict=True))
-    answers = {"sensible": sensible, "specific": specific}
-    judged = Judged(
-        bot.astype(object), dialogue, reply, rater.astype(object), np.full(len(bot), np.nan), answers
-    )
-    items = JudgedItems(judged, np.ones(len(bot), np.int64), raters_wanted=5, items=120, languages=["en"])
-    aside = {f"W{n}": "seen through" for n, kind in enumerate(kinds) if kind not in HONEST}
-    return plan, judging_figures(SSA, items, set_aside=aside)
+    return dealt_and_reported(3, items=120, raters=5, workers=30)
 
 
 def outside(found: list[Finding]) -> set[str]:

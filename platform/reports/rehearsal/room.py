@@ -1,14 +1,18 @@
 """How much of a judging study so many simulated workers can judge, and who of them reads what. Pure."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import ceil
 
+from labels.judging import AHEAD
 from reports.rehearsal.planted import Kind, mix
 
 # Items are judged by different workers, so the last ones find few that are still for them.
 SPARE = 1.05
+# Items that somebody who leaves holds. Each may cost the latecomers, who fill them, a place elsewhere.
+HELD = AHEAD
 
 
 class TooFewError(ValueError):
@@ -63,14 +67,16 @@ def room(items: Mapping[str, int], *, raters: int, batch_size: int, workers: int
             f"Each item wants {raters} different raters, and of {workers} simulated workers only "
             f"{_staying(workers, items)} stay to the end{each}. Use --workers {enough} or more."
         )
-    shares = {
-        code: sum(share(s.kind) for s in seats(workers, list(items)) if s.language == code) for code in items
-    }
+    come = seats(workers, list(items))
+    judge = {code: sum(share(seat.kind) for seat in come if seat.language == code) for code in items}
+    leave = Counter(seat.language for seat in come if seat.kind is Kind.LEAVING)
+    lost = {code: HELD * (raters - 1) * leave[code] for code in items}
+    per_item = SPARE * raters
     chosen = {
-        code: max(1, min(there, int(shares[code] * batch_size / (SPARE * raters))))
+        code: max(1, min(there, int((judge[code] * batch_size - lost[code]) / per_item)))
         for code, there in items.items()
     }
-    wanted = max(SPARE * raters * chosen[code] / shares[code] for code in items)
+    wanted = max((per_item * chosen[code] + lost[code]) / judge[code] for code in items)
     return Room(chosen, min(batch_size, ceil(wanted)))
 
 
