@@ -64,8 +64,8 @@ def room(items: Mapping[str, int], *, raters: int, batch_size: int, workers: int
         enough = next(more for more in count(workers) if _staying(more, items) >= raters)
         each = " in each language" if len(items) > 1 else ""
         raise TooFewError(
-            f"Each item wants {raters} different raters, and of {workers} simulated workers only "
-            f"{_staying(workers, items)} stay to the end{each}. Use --workers {enough} or more."
+            f"Each item wants {raters} different raters, and only {_staying(workers, items)} of {workers} "
+            f"simulated workers stay to the end{each}. Use --workers {enough} or more."
         )
     come = seats(workers, list(items))
     judge = {code: sum(share(seat.kind) for seat in come if seat.language == code) for code in items}
