@@ -18,6 +18,7 @@ from bots.models import OUTSIDE, BotVersion
 from bots.services import outside_system, version_of
 from dialogues.importers import FORMATS, Checked, Limits, Problem, Source, checked, guessed
 from dialogues.models import Dialogue, Participant, TranscriptImport, Turn
+from dialogues.queries import LABELLED
 from studies.models import LabellingMoment, Study, StudyBot
 from studies.services import results_changed
 
@@ -329,7 +330,7 @@ def refuse_labelled(dialogues: Iterable[int]) -> None:
     """
     turns = Turn.objects.filter(dialogue__in=dialogues)
     list(turns.select_for_update(of=("self",)).values_list("pk", flat=True))
-    if turns.filter(labels__isnull=False).exists():
+    if turns.filter(LABELLED).exists():
         raise ImportRefusedError(
             "Some of these turns have labels, and labels are never thrown away. The conversations stay."
         )

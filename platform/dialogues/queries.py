@@ -6,7 +6,7 @@ from itertools import cycle
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from accounts.access import visible_to
 from accounts.models import User
@@ -17,6 +17,9 @@ from dialogues.place import Place, SavedTurn
 from dialogues.progress import Progress
 from dialogues.refusals import RefusedError
 from studies.models import Study
+
+# Of turns: those that people have labelled. Simulated workers do so, too, in rehearsals of judging studies.
+LABELLED = Q(labels__isnull=False, labels__slot__study__rehearsal_of=None)
 
 
 def place_of(public_id: UUID, worker_id: int) -> Place:
@@ -105,7 +108,7 @@ def imports_of(user: User | AnonymousUser) -> QuerySet[TranscriptImport]:
 
 def labelled_import(record: TranscriptImport) -> bool:
     """Whether somebody has labelled a turn that this import brought in."""
-    return Turn.objects.filter(dialogue__imported_in=record, labels__isnull=False).exists()
+    return Turn.objects.filter(LABELLED, dialogue__imported_in=record).exists()
 
 
 def relayed_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:

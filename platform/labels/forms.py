@@ -9,7 +9,7 @@ from evaluation.questions import Subject, question_set
 from labels.models import JudgingPlan
 from responses.models import ResponseRun
 from studies.models import Study, Task
-from studies.queries import studies_of
+from studies.queries import real_studies_of
 
 MOST_CONVERSATIONS = 100_000
 
@@ -50,7 +50,7 @@ class ConversationsForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        sources = studies_of(user).filter(task=Task.CONVERSATION)
+        sources = real_studies_of(user).filter(task=Task.CONVERSATION)
         self.fields["source"].queryset = sources  # type: ignore[attr-defined]  # the field is a choice of models
         self.fields["subject"].choices = subjects_of(study)  # type: ignore[attr-defined]  # a choice
         self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]

@@ -1,5 +1,5 @@
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, Prefetch, QuerySet
+from django.db.models import Count, Exists, OuterRef, Prefetch, QuerySet
 
 from accounts.access import visible_to
 from accounts.models import User
@@ -8,6 +8,9 @@ from dialogues.place import Place
 from evaluation.questions import Answer
 from labels.models import Label, Slot
 from studies.models import Study
+
+# Of labels: those that people gave. Simulated workers judge the same turns in rehearsals of judging studies.
+OF_PEOPLE = ~Exists(Slot.objects.filter(label=OuterRef("pk"), study__rehearsal_of__isnull=False))
 
 
 def own_labels(place: Place) -> dict[str, dict[str, Answer]]:
@@ -31,5 +34,5 @@ def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
 
 
 def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:
-    labels = Label.objects.select_related("rater", "slot").order_by("pk")
+    labels = Label.objects.filter(OF_PEOPLE).select_related("rater", "slot").order_by("pk")
     return dialogue.turn_set.order_by("position").prefetch_related(Prefetch("labels", queryset=labels))

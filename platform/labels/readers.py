@@ -32,10 +32,13 @@ SELECT coalesce(b.title, 'unknown'), d.id, d.public_id, t.id, t.position, t.text
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   JOIN labels_label AS l ON l.turn_id = t.id AND l.question_set = d.question_set
   LEFT JOIN labels_slot AS s ON s.label_id = l.id
+  LEFT JOIN studies_study AS judging ON judging.id = s.study_id
   LEFT JOIN dialogues_participant AS p ON p.dialogue_id = d.id AND p.seat = t.position %% 2
   LEFT JOIN bots_bot AS b ON b.id = p.bot_id
- WHERE d.study_id = %s
-   AND EXISTS (SELECT FROM labels_slot AS i JOIN labels_label AS o ON o.id = i.label_id
+ WHERE d.study_id = %s AND judging.rehearsal_of_id IS NULL
+   AND EXISTS (SELECT FROM labels_slot AS i
+                 JOIN labels_label AS o ON o.id = i.label_id
+                 JOIN studies_study AS q ON q.id = i.study_id AND q.rehearsal_of_id IS NULL
                 WHERE o.turn_id = t.id AND o.question_set = d.question_set)
    AND EXISTS (SELECT FROM labels_label AS o
                 WHERE o.turn_id = t.id AND o.question_set = d.question_set

@@ -52,6 +52,21 @@ INSERT INTO labels_item (study_id, dialogue_id, key, language)
 SELECT %(study)s, d.id, gen_random_uuid(), %(language)s FROM ({_FINISHED}) AS d
     ON CONFLICT DO NOTHING
 """
+# Whole contexts and conversations, so that systems are compared on the same ones, if one of them fits.
+_SOME_OF_ANOTHER = """
+INSERT INTO labels_item (study_id, turn_id, response_id, dialogue_id, key, language)
+SELECT %(study)s, turn_id, response_id, dialogue_id, gen_random_uuid(), language
+  FROM (SELECT placed.*, min(with_peers) OVER () AS smallest
+          FROM (SELECT i.*, row_number() OVER (ORDER BY md5(cluster::text), i.id) AS place,
+                       count(*) OVER (ORDER BY md5(cluster::text)) AS with_peers
+                  FROM labels_item AS i
+                  LEFT JOIN responses_response AS r ON r.id = i.response_id
+                  LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
+                 CROSS JOIN LATERAL coalesce(r.context_id, t.dialogue_id, i.dialogue_id) AS cluster
+                 WHERE i.study_id = %(source)s AND i.language = %(language)s) AS placed) AS drawn
+ WHERE place <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)
+    ON CONFLICT DO NOTHING
+"""
 # An item has as many slots as raters are wanted, or more where more have begun already.
 _FILL = """
 INSERT INTO labels_slot (item_id, number, study_id, key, language)
@@ -112,6 +127,15 @@ def add_dialogues(study: Study, source: Study, *, language: str, conversations: 
     _refuse_unfit(study, Subject.DIALOGUE)
     _refuse_unread(study, source, language)
     return Added(_insert(study, _DIALOGUES, source=source.pk, language=language, sample=conversations))
+
+
+@transaction.atomic
+def add_items_of(study: Study, source: Study, *, language: str, items: int) -> Added:
+    """Add at most so many items of another judging study in this language.
+
+    Drawn at random but always the same: all items of a context or conversation, or none of them.
+    """
+    return Added(_insert(study, _SOME_OF_ANOTHER, source=source.pk, language=language, items=items))
 
 
 @transaction.atomic

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 
 from crowd.models import Participation
 from crowd.queries import progress
@@ -21,6 +21,8 @@ from evaluation.report.figures import scored
 from evaluation.report.judged import Judged
 from evaluation.report.study import StudyData
 from labels.item_queries import items_of
+from labels.models import Label
+from labels.queries import OF_PEOPLE
 from reports.models import Report
 from studies.models import Speaker, Study, Task
 
@@ -272,8 +274,9 @@ def _texts(study: Study) -> dict[int, list[list[tuple[bool, str]]]]:
 
 def unlabelled_replies(study: Study) -> int:
     """Replies in finished conversations without a label; the protocol's own constraint keeps it at 0."""
-    finished = Dialogue.objects.filter(study=study, ending=Dialogue.Ending.COMPLETE)
-    return finished.filter(turn_set__bot_version__isnull=False, turn_set__labels=None).count()
+    labelled = Label.objects.filter(OF_PEOPLE, turn=OuterRef("pk"))
+    replies = Turn.objects.filter(dialogue__study=study, dialogue__ending=Dialogue.Ending.COMPLETE)
+    return replies.filter(~Exists(labelled), bot_version__isnull=False).count()
 
 
 @contextmanager

@@ -6,11 +6,13 @@ from datetime import datetime
 from typing import TypeAlias
 
 from django.db import connection, transaction
+from django.db.models import Q
 
 from evaluation.questions import QuestionSet, question_set
 from evaluation.report.tables import CONVERSATIONS, FAULTS, ITEMS, TURNS, WORKERS, Table
 from labels.item_queries import items_of
 from labels.models import Label
+from labels.queries import OF_PEOPLE
 from studies.models import Study, Task
 
 Value: TypeAlias = str | int | bool | datetime | None
@@ -52,6 +54,8 @@ SELECT d.public_id::text, t.position, w.pseudonym, l.question_set, l.changed_at,
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
   JOIN crowd_worker AS w ON w.id = l.rater_id
  WHERE d.study_id = %s
+   AND NOT EXISTS (SELECT FROM labels_slot AS s JOIN studies_study AS q ON q.id = s.study_id
+                    WHERE s.label_id = l.id AND q.rehearsal_of_id IS NOT NULL)
  ORDER BY d.id, t.position, l.id
 """,
     # Contexts are counted in the order in which the report's resampling has them.
@@ -118,7 +122,8 @@ def _answered(row: Sequence[Value], table: Table) -> Sequence[Value]:
 def sets_answered(study: Study) -> list[QuestionSet]:
     """The question set of the study, and others that were answered in it."""
     is_judging = study.task == Task.JUDGING
-    labels = Label.objects.filter(**{"slot__study" if is_judging else "turn__dialogue__study": study})
+    given = Q(slot__study=study) if is_judging else Q(OF_PEOPLE, turn__dialogue__study=study)
+    labels = Label.objects.filter(given)
     used = labels.values_list("question_set", flat=True)
     others = sorted(set(used.distinct().order_by()) - {study.question_set})
     return [question_set(key) for key in (study.question_set, *others)]

@@ -25,7 +25,7 @@ from crowd.queries import finished_and_wanted, progress
 from dialogues.queries import from_elsewhere
 from labels.queries import judged_and_wanted
 from reports import apart, exports, pdf, queries, services, tasks
-from reports.models import Chart
+from reports.models import Chart, Rehearsal
 from reports.palettes import PALETTES, standalone
 from reports.references import PAPER_INTERACTIVE, PAPER_STATIC, Reference
 from reports.rehearsal.services import delete_rehearsal as delete_with_all
@@ -82,6 +82,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
         "from_elsewhere": from_elsewhere(study),
         "references": references_of(study),
+        "outcome": Rehearsal.objects.filter(study=study).first() if study.rehearsal_of_id else None,
     }
     template = "reports/judging.html" if study.task == Task.JUDGING else "reports/study.html"
     return render(request, template, context)

@@ -1,9 +1,15 @@
 """Planted conversations, for reports to find again."""
 
+import io
+import os
+from collections import Counter
 from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -74,3 +80,26 @@ def computed(study: Study) -> Report:
 @pytest.fixture
 def short(make_study: MakeStudy) -> Study:
     return make_study({"scripty": 100}, min_turns=2, max_turns=8)
+
+
+@pytest.fixture
+def _same_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server that a rehearsal starts finds the database of the tests."""
+    name = connection.settings_dict["NAME"]
+    address, mark, query = os.environ["DATABASE_URL"].partition("?")
+    monkeypatch.setenv("DATABASE_URL", f"{address.rpartition('/')[0]}/{name}{mark}{query}")
+
+
+def rehearsed(study: Study, *options: str) -> str:
+    said = io.StringIO()
+    call_command("rehearse", str(study.pk), *options, stdout=said)
+    return said.getvalue()
+
+
+def rows() -> Counter[str]:
+    """How many rows every table of ours has."""
+    ours = [model for model in apps.get_models() if model.__module__.split(".")[0] in OURS]
+    return Counter({model.__name__: model.objects.count() for model in ours})  # type: ignore[attr-defined]
+
+
+OURS = ("bots", "studies", "crowd", "dialogues", "labels", "reports")

@@ -1,49 +1,22 @@
 """A rehearsal through the real pages and the real socket, against what its workers planted."""
 
-import io
-import os
 from collections import Counter
 
 import pytest
-from django.apps import apps
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from accounts.models import User
 from crowd.models import Participation, Worker
 from evaluation.questions import SSA
 from reports.rehearsal.findings import Outcome, findings
-from reports.rehearsal.planted import HONEST, Kind, Plan, in_report, mix
+from reports.rehearsal.planted import HONEST, Kind, Plan, mix
 from reports.rehearsal.services import delete_rehearsal, make_rehearsal
 from reports.rehearsal.simulated import Work
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue
-from tests.reports.conftest import SignIn, talked
+from tests.reports.conftest import SignIn, rehearsed, rows, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def _same_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server that a rehearsal starts finds the database of the tests."""
-    name = connection.settings_dict["NAME"]
-    address, mark, query = os.environ["DATABASE_URL"].partition("?")
-    monkeypatch.setenv("DATABASE_URL", f"{address.rpartition('/')[0]}/{name}{mark}{query}")
-
-
-def rehearsed(study: Study, *options: str) -> str:
-    said = io.StringIO()
-    call_command("rehearse", str(study.pk), *options, stdout=said)
-    return said.getvalue()
-
-
-def rows() -> Counter[str]:
-    """How many rows every table of ours has."""
-    ours = [model for model in apps.get_models() if model.__module__.split(".")[0] in OURS]
-    return Counter({model.__name__: model.objects.count() for model in ours})  # type: ignore[attr-defined]
-
-
-OURS = ("bots", "studies", "crowd", "dialogues", "labels", "reports")
 
 
 @pytest.mark.usefixtures("_same_database")
@@ -177,7 +150,8 @@ def test_a_second_rehearsal_takes_the_place_of_the_first(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"), [({"task": "writing"}, "do not talk with bots"), ({"rehearsal_of": True}, "itself")]
+    ("fields", "said"),
+    [({"task": "writing"}, "rehearse the one that judges"), ({"rehearsal_of": True}, "itself")],
 )
 def test_what_cannot_be_rehearsed_is_said(
     study: Study, make_study: MakeStudy, fields: dict[str, object], said: str
@@ -201,23 +175,32 @@ def test_a_study_without_a_rehearsal_has_none_to_delete(study: Study) -> None:
 # --- what is planted ---------------------------------------------------------------------------------
 
 
+def dealt(plan: Plan, bot: str, kind: Kind, times: int) -> list[dict[str, object]]:
+    """What workers of this kind are dealt for so many replies of this bot, all in finished conversations."""
+    labels = []
+    for number in range(times):
+        reply = f"{bot} {kind} {number}"
+        plan.meet(reply, bot)
+        labels.append(plan.deal(reply, kind))
+        plan.note(reply, kind, labels[-1])
+    return labels
+
+
 def test_decks_hold_the_planted_shares_exactly() -> None:
-    plan = Plan(SSA, ["first", "second"])
-    dealt = [plan.deal("first", Kind.CAREFUL) for _ in range(40)]
-    yes = [True] * 20
+    plan = Plan(SSA, ["first", "second"], alone=True)
+    first = dealt(plan, "first", Kind.CAREFUL, 40)
 
     # of 20: 16 sensible, and 0.625 of 16 = 10 of these specific; of the second bot 12, and 6
-    assert Counter(map(str, dealt[:20])) == Counter(map(str, dealt[20:]))
-    assert sum(label["sensible"] is True for label in dealt) == 32
-    assert sum(label.get("specific") is True for label in dealt) == 20
-    plan.note("second", Kind.CAREFUL, [{"sensible": False}] * 30)
-    plan.note("second", Kind.STRAIGHT_LINING, [{"sensible": each, "specific": each} for each in yes[:10]])
-    assert plan.planted("second", HONEST) == {"sensible": 60.0, "specific": 30.0}
+    assert Counter(map(str, first[:20])) == Counter(map(str, first[20:]))
+    assert sum(label["sensible"] is True for label in first) == 32
+    assert sum(label.get("specific") is True for label in first) == 20
+    second = dealt(plan, "second", Kind.CAREFUL, 30)
+    assert sum(label["sensible"] is True for label in second[:20]) == 12
+    dealt(plan, "second", Kind.STRAIGHT_LINING, 10)
+    assert plan.means("second", HONEST) == pytest.approx({"sensible": 60, "specific": 30, "ssa": 45})
     # 30 labels at 60 and 30 percent and 10 at 100: (18 + 10) / 40 and (9 + 10) / 40
-    everybody = plan.planted("second", [Kind.CAREFUL, Kind.STRAIGHT_LINING])
-    assert everybody == pytest.approx({"sensible": 70.0, "specific": 47.5})
-    assert in_report(SSA, everybody)["ssa"] == pytest.approx(58.75)
-    assert plan.recorded("second", "sensible") == 10
+    assert plan.means("second") == pytest.approx({"sensible": 70, "specific": 47.5, "ssa": 58.75})
+    assert len(plan.labels("second")) == 40
 
 
 def result_of(low: float, high: float, *, labels: int = 20, finished: int = 1) -> dict[str, object]:
@@ -228,7 +211,7 @@ def result_of(low: float, high: float, *, labels: int = 20, finished: int = 1) -
         "bots": [{"bot": "First", "labels": labels, "cells": cells}],
         "without": None,
         "course": {"bots": [{"bot": "First", "finished": finished, "under_way": 0, "bot_failed": 0}]},
-        "agreement": [{"replies": 0}],
+        "agreement": [{"replies": 0, "undefined": "No reply has labels of two workers."}] * 2,
     }
 
 
@@ -242,14 +225,18 @@ def result_of(low: float, high: float, *, labels: int = 20, finished: int = 1) -
     ],
 )
 def test_a_report_that_differs_from_the_plan_is_found_out(result: dict[str, object], wrong: int) -> None:
-    plan = Plan(SSA, ["first"])
-    labels = [plan.deal("first", Kind.CAREFUL) for _ in range(20)]
-    plan.note("first", Kind.CAREFUL, labels)
-    done = [Work(Kind.CAREFUL, bot="first", labels=labels, finished=True)]
+    plan = Plan(SSA, ["First"], alone=True)
+    dealt(plan, "First", Kind.CAREFUL, 20)
+    done = [Work(Kind.CAREFUL, place="one", system="First", finished=True)]
 
-    found = findings(plan, done, result, {"first": "First"})
+    found = findings(plan, done, result)
 
     assert [finding.holds for finding in found].count(False) == wrong
-    assert Outcome(found, "").verdict() == (
-        f"{wrong} of 5 findings are not what was planted." if wrong else ""
+    outcome = Outcome(found, plan)
+    assert outcome.holds is (wrong == 0)
+    assert outcome.verdict == (
+        f"{wrong} of 5 findings are not what was planted."
+        if wrong
+        else "The report recovers what was planted: 5 of 5 findings hold."
     )
+    assert "no alpha to recover" in outcome.agreement

@@ -2,22 +2,37 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from channels.db import database_sync_to_async
+from django.db import connection
+from django.db.models import Max
+from django.db.models.functions import Coalesce
+from django.utils import timezone
 from websockets.exceptions import WebSocketException
 
-from crowd import services as crowd
-from dialogues.models import Dialogue, Participant
+from crowd import services
+from crowd.models import Participation
+from dialogues.models import Participant
+from evaluation.interval import Undefined
 from evaluation.questions import question_set
+from labels.item_queries import items_of
+from labels.models import Slot
 from reports import services as reports
 from reports.models import Report
 from reports.queries import bot_names, newest_result
-from reports.rehearsal.findings import Outcome, agreement_in_words, findings
-from reports.rehearsal.planted import HONEST, Kind, Plan, mix
+from reports.rehearsal.chatting import Chatter
+from reports.rehearsal.findings import Outcome, findings
+from reports.rehearsal.judging import Rater
+from reports.rehearsal.planted import HONEST, Plan
+from reports.rehearsal.room import Seat, latecomers, seats, share
+from reports.rehearsal.services import keep
 from reports.rehearsal.simulated import SimulatedWorker, Work
 from reports.rehearsal.worker import MismatchError
-from studies.models import Study
+from studies.models import Study, Task
 from studies.services import set_state
 
 REPORT_SECONDS = 600.0
@@ -25,66 +40,156 @@ Say = Callable[[str], None]
 
 
 def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) -> Outcome:
-    """Send the workers, close the rehearsal, compute its report and compare.
+    """Send the workers, close the rehearsal, compute its report, compare, and keep what was found.
 
     Raises:
         MismatchError, PageError: a worker was refused what they should have got.
     """
-    bots = list(rehearsal.study_bots.select_related("bot").order_by("bot__name"))
-    plan = Plan(question_set(rehearsal.question_set), [each.bot.name for each in bots])
+    gathered = _raters if rehearsal.task == Task.JUDGING else _chatters
+    crowd = gathered(rehearsal, server, workers)
+    if rehearsal.task == Task.JUDGING:
+        say(_foreseen(crowd, rehearsal.judging.raters_per_item))
     try:
-        done = asyncio.run(_everybody(rehearsal, plan, server, workers, at_once, say))
+        done = asyncio.run(_everybody(rehearsal, crowd, at_once, say))
     finally:
         set_state(rehearsal.pk, Study.State.CLOSED)  # nobody else comes in by mistake
     _set_aside(rehearsal, done)
     say("Computing the report.")
     report = _reported(rehearsal)
     assert report.result is not None
-    titles = bot_names(rehearsal)
-    names = {each.bot.name: titles[each.bot_id] for each in bots}
-    return Outcome(findings(plan, done, report.result, names), agreement_in_words(report.result))
+    outcome = Outcome(findings(crowd.plan, done, report.result), crowd.plan)
+    keep(rehearsal, outcome)
+    return outcome
 
 
-async def _everybody(
-    rehearsal: Study, plan: Plan, server: str, workers: int, at_once: int, say: Say
-) -> list[Work]:
-    seats = asyncio.Semaphore(at_once)
+@dataclass(frozen=True)
+class Crowd:
+    """Who comes to a rehearsal.
+
+    Attributes:
+        plan: what they are dealt.
+        seats: of each worker, in the order in which they come.
+        late: who of them comes when the others are through.
+        worker: the worker with this number and seat.
+    """
+
+    plan: Plan
+    seats: Sequence[Seat]
+    late: set[int]
+    worker: Callable[[int, Seat], SimulatedWorker]
+
+
+def _chatters(rehearsal: Study, server: str, workers: int) -> Crowd:
+    names, link = bot_names(rehearsal), rehearsal.get_entry_url()
+    plan = Plan(question_set(rehearsal.question_set), sorted(names.values()), alone=True)
     replies = ((rehearsal.min_turns + 1) // 2, rehearsal.max_turns // 2)
+
+    @database_sync_to_async
+    def bot_of(dialogue: str) -> str:
+        spoken_with = Participant.objects.filter(dialogue__public_id=dialogue, bot__isnull=False)
+        return names[spoken_with.values_list("bot_id", flat=True).get()]
+
+    def worker(number: int, seat: Seat) -> SimulatedWorker:
+        return Chatter(number, seat.kind, plan, server, link, replies=replies, bot_of=bot_of)
+
+    return Crowd(plan, seats(workers, [""]), set(), worker)
+
+
+def _raters(rehearsal: Study, server: str, workers: int) -> Crowd:
+    """The items are there before anybody comes, and so is what each of them is like."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT i.key, i.system FROM ({items_of()}) AS i ORDER BY i.id", [rehearsal.pk])
+        items = [(str(key), str(system)) for key, system in cursor.fetchall()]
+    plan = Plan(question_set(rehearsal.question_set), sorted({system for _, system in items}), alone=False)
+    for key, system in items:
+        plan.meet(key, system)
+    languages = list(rehearsal.items.values_list("language", flat=True).distinct().order_by("language"))
+    come, link = seats(workers, languages), rehearsal.get_entry_url()
+
+    def worker(number: int, seat: Seat) -> SimulatedWorker:
+        return Rater(number, seat.kind, plan, server, link, language=seat.language)
+
+    return Crowd(plan, come, latecomers(come, rehearsal.judging.raters_per_item), worker)
+
+
+def _foreseen(crowd: Crowd, raters: int) -> str:
+    kinds = Counter(seat.kind for seat in crowd.seats)
+    all_of_them = sum(share(kind) * come for kind, come in kinds.items())
+    shares = {kind: share(kind) * come / all_of_them for kind, come in kinds.items()}
+    alphas = crowd.plan.foreseen(shares, raters)
+    each = [
+        f"{alpha:.2f} for “{crowd.plan.questions.question(key).wording}”"
+        for key, alpha in alphas.items()
+        if not isinstance(alpha, Undefined)
+    ]
+    if not each:
+        return "No alpha is planted: every item has one rater."
+    return (
+        f"Planted alpha, if workers of all kinds judge every item alike: {', '.join(each)}. "
+        "The findings say it for the workers whom each item in fact got."
+    )
+
+
+async def _everybody(rehearsal: Study, crowd: Crowd, at_once: int, say: Say) -> list[Work]:
+    places, plan = asyncio.Semaphore(at_once), crowd.plan
+    everybody, began = set(range(len(crowd.seats))), time.monotonic()
     done: list[Work] = []
 
-    async def seated(number: int, kind: Kind) -> None:
-        worker = SimulatedWorker(number, kind, server, rehearsal.get_entry_url(), replies)
-        async with seats:
+    async def placed(number: int) -> None:
+        kind = crowd.seats[number].kind
+        async with places:
             try:
-                work = await worker.work(_bot_of, plan.deal)
+                work = await crowd.worker(number, crowd.seats[number]).work()
             except MismatchError as error:
                 raise MismatchError(f"Worker {number + 1} ({kind}): {error}") from error
             except (WebSocketException, OSError) as error:  # a timeout is an OSError, too
                 raise MismatchError(f"Worker {number + 1} ({kind}) lost the server: {error!r}") from error
-        if work.finished:
-            plan.note(work.bot, kind, work.labels)
+        if work.finished or not plan.alone:  # a conversation counts when it is finished, a judgment at once
+            for thing, answers in work.labels.items():
+                plan.note(thing, kind, answers)
         done.append(work)
-        say(f"{len(done)} of {workers} workers are done.")
+        say(f"{len(done)} of {len(everybody)} workers are done.")
 
-    async with asyncio.TaskGroup() as group:
-        for number, kind in enumerate(mix(workers)):
-            group.create_task(seated(number, kind))
+    await _together(placed, everybody - crowd.late)
+    if crowd.late:
+        began += await _leases_over(rehearsal, say)
+        await _together(placed, crowd.late)
+    given, seconds = sum(len(work.labels) for work in done), time.monotonic() - began
+    say(f"They gave {given} labels in {seconds:.1f} s of work, {given / seconds:.0f} a second.")
+    if idle := sum(not work.place for work in done):
+        say(f"{idle} of them came when nothing was left to judge.")
     return done
 
 
-@database_sync_to_async
-def _bot_of(dialogue: str) -> str:
-    seats = Participant.objects.filter(dialogue__public_id=dialogue, bot__isnull=False)
-    return str(seats.values_list("bot__name", flat=True).get())
+async def _together(come: Callable[[int], Coroutine[Any, Any, None]], numbers: set[int]) -> None:
+    async with asyncio.TaskGroup() as group:
+        for number in sorted(numbers):
+            group.create_task(come(number))
+
+
+async def _leases_over(rehearsal: Study, say: Say) -> float:
+    """Wait until the items that those who left have before them are free for others; for how many seconds."""
+
+    @database_sync_to_async
+    def last() -> float:
+        held = Slot.objects.filter(study=rehearsal, label=None, leased_until__gt=timezone.now())
+        until = held.aggregate(until=Max("leased_until"))["until"]
+        return (until - timezone.now()).total_seconds() if until else 0.0
+
+    seconds = await last()
+    if seconds > 0:
+        say(f"Waiting {seconds:.0f} s until what those who left had before them is free for others.")
+        await asyncio.sleep(seconds)
+    return max(0.0, seconds)
 
 
 def _set_aside(rehearsal: Study, done: Sequence[Work]) -> None:
     """As an admin would who has seen through them."""
-    suspects = {work.dialogue: work.kind for work in done if work.finished and work.kind not in HONEST}
-    for dialogue in Dialogue.objects.filter(public_id__in=suspects).select_related("assignment"):
-        assert dialogue.assignment
-        reason = f"Rehearsal: {suspects[str(dialogue.public_id)]}"
-        crowd.set_aside(dialogue.assignment.participation_id, reason=reason, by=rehearsal.owner)
+    suspects = {work.place: work.kind for work in done if work.finished and work.kind not in HONEST}
+    place = Coalesce("assignment__dialogue__public_id", "assignment__batch__public_id")
+    worked = Participation.objects.filter(study=rehearsal).annotate(place=place)
+    for pk, found in worked.filter(place__in=suspects).values_list("pk", "place"):
+        services.set_aside(pk, reason=f"Rehearsal: {suspects[str(found)]}", by=rehearsal.owner)
 
 
 def _reported(rehearsal: Study) -> Report:

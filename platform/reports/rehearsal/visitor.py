@@ -17,7 +17,15 @@ LIMITED = 429
 
 
 class PageError(Exception):
-    """A page is not what a visitor of it needs."""
+    """A page is not what a visitor of it needs.
+
+    Attributes:
+        status: HTTP status of a page that refuses; 0 if there is none.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass
@@ -29,7 +37,7 @@ class Form:
 
 
 class Page(HTMLParser):
-    """What a page holds: forms with their present values, table rows, labels, values and scripts by id."""
+    """What a page holds: forms with their values, buttons, rows of tables; by id labels, values, scripts."""
 
     def __init__(self, address: str, text: str) -> None:
         super().__init__()
@@ -40,6 +48,7 @@ class Page(HTMLParser):
         self.labels: dict[str, str] = {}
         self.values: dict[str, str] = {}
         self.scripts: dict[str, str] = {}
+        self.buttons: set[str] = set()
         self._form = Form("")
         self._select = ""
         self._in_cell = False
@@ -55,6 +64,8 @@ class Page(HTMLParser):
             self._collect(self.labels, given.get("for", ""))
         elif tag == "script" and "id" in given:
             self._collect(self.scripts, given["id"])
+        elif tag == "button":
+            self.buttons.add(given.get("name", ""))
         elif tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th") and self.rows:
@@ -103,6 +114,16 @@ class Page(HTMLParser):
                 return each
         raise PageError(f"The page {self.address} has no form for …{action}. It says: {self.text[:2000]}")
 
+    def settings(self) -> dict[str, Any]:
+        """What the page tells its script to begin with."""
+        for name, text in self.scripts.items():
+            if name.endswith("-settings"):
+                found: dict[str, Any] = json.loads(text)
+                return found
+        raise PageError(
+            f"The page {self.address} has no settings for its script. It says: {self.text[:2000]}"
+        )
+
 
 class Visitor:
     """One browser with cookies of its own."""
@@ -136,7 +157,7 @@ class Visitor:
                 # All our workers come from one address, which the server lets start only so many a minute.
                 if error.code != LIMITED or time.monotonic() > give_up_at:
                     said = _gist(error.read().decode(errors="replace"))
-                    raise PageError(f"{address} answers {error.code}: {said}") from None
+                    raise PageError(f"{address} answers {error.code}: {said}", error.code) from None
             except urllib.error.URLError as error:
                 raise PageError(f"{address} does not answer ({error.reason}). Is the server up?") from None
             time.sleep(2)

@@ -1,4 +1,4 @@
-"""A worker as a program: from the study link through the pages to the chat's socket."""
+"""A worker as a program: from the study link through the pages to the socket."""
 
 import asyncio
 import json
@@ -17,18 +17,25 @@ class MismatchError(Exception):
     """The server does not answer, hold or report what it should."""
 
 
-def enter(server: str, link: str) -> tuple[Visitor, dict[str, Any]]:
-    """From the study link to the chat page, through the forms of the pages; the page's settings."""
+def enter(server: str, link: str, *, language: str = "") -> tuple[Visitor, dict[str, Any]]:
+    """From the study link to the page of the work, through the forms of the pages; that page's settings.
+
+    Args:
+        server: address of the server.
+        link: path of the study link.
+        language: what to choose where the study asks which language one reads.
+    """
     worker = Visitor(server)
     welcome = worker.get(link)
     instructions = worker.submit(welcome, welcome.form("consent/"), agree="yes")
-    chat = worker.submit(instructions, instructions.form("start/"))
-    settings: dict[str, Any] = json.loads(chat.scripts["chat-settings"])
-    return worker, settings
+    page = worker.submit(instructions, instructions.form("start/"))
+    if "language" in page.buttons:
+        page = worker.submit(page, page.form("start/"), language=language)
+    return worker, page.settings()
 
 
 def socket_of(worker: Visitor, settings: dict[str, Any]) -> connect:
-    """The socket of the chat page, opened as its browser would."""
+    """The socket of the page, opened as its browser would."""
     address = "ws" + worker.server.removeprefix("http").rstrip("/") + settings["socket"]
     headers = {"Cookie": worker.cookie_header(), "Origin": worker.server.rstrip("/")}
     return connect(address, additional_headers=headers)

@@ -17,9 +17,10 @@ from studies.models import Study
 
 class Command(BaseCommand):
     help = (
-        "Try a study out: simulated workers (careful, careless, straight-lining, leaving, with two tabs) go "
-        "through a copy of it, pages and socket, and its report is compared with what they planted. "
-        "Ends with 1 if it differs. The study's own bots answer, also those that cost money."
+        "Try a study out: simulated workers (careful, careless, straight-lining, leaving, with two tabs) "
+        "talk or judge in a copy of it, through pages and socket, and its report is compared with what they "
+        "planted: scores, and agreement where several judge the same. Ends with 1 if it differs. Where "
+        "workers talk, the study's own bots answer, also those that cost money."
     )
     requires_system_checks = []
 
@@ -68,8 +69,8 @@ class Command(BaseCommand):
         for finding in outcome.findings:
             mark = {True: "yes ", False: "NO  ", None: "?   "}[finding.holds]
             self.stdout.write(mark + finding.words)
-        self.stdout.write(outcome.agreement)
-        if outcome.verdict():
-            raise CommandError(outcome.verdict())
-        told = len(outcome.findings)
-        self.stdout.write(f"The report recovers what was planted: {told} of {told} findings hold.")
+        if outcome.agreement:
+            self.stdout.write(outcome.agreement)
+        if not outcome.holds:
+            raise CommandError(outcome.verdict)
+        self.stdout.write(outcome.verdict)
