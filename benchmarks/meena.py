@@ -4,13 +4,16 @@ Every figure is a median over repeats, taken in turn so that a busy machine slow
 CPU, seconds are processor seconds of one thread, which others on the machine do not change much; on a GPU,
 they are seconds of the clock.
 
-On the CPU, with random weights of about 33 million parameters in float32:
+On the CPU, with random weights of about 33 million parameters:
 
-- `reply`: 20 samples of 32 tokens for one context: ours; `transformers` `generate` on a BART of equal size;
-and
-  the floor, the matrix products alone, in the shapes of our model. Each with PyTorch's default products
-  (`…_float32`) and with those that the bots use (`chatbots.meena.precision`);
-- `eight_contexts`: replies per second of eight contexts at once over those of one;
+- `reply`: 20 samples of 32 tokens for one context. Ours as the bots compute it (`chatbots.meena.precision`:
+  products in bf16 where the chip has them, of weights packed once; the scores and the rest in float32) and in
+  plain float32; `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the
+  matrix products alone in the shapes of our model, by PyTorch's `linear` in float32 and in bf16, and packed
+  as ours are;
+- `eight_contexts`: replies per second of eight contexts at once over those of one, and the same ratio of the
+  packed products alone;
+- `shipped`: the first ratio for the small trained model, whose samples end by themselves;
 - `training`: tokens per second (contexts and responses) of one update, ours and of PyTorch's `nn.Transformer`
   with about as many parameters;
 - `corpus`: megabytes of text per second on one core, and the share of that time inside sentencepiece.
@@ -25,7 +28,6 @@ chip.
 import argparse
 import json
 import random
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -33,16 +35,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from chatbots.bots.meena import SHIPPED
+from chatbots.meena.checkpoint import load_checkpoint
 from chatbots.meena.config import MeenaConfig, preset
 from chatbots.meena.corpus.building import Corpus, CorpusSettings
 from chatbots.meena.model import Meena, count_parameters
 from chatbots.meena.perplexity import negative_log_likelihood
-from chatbots.meena.precision import fast_products
-from chatbots.meena.sampling import SamplingSettings, sample_all
+from chatbots.meena.precision import PackedLinear, pack
+from chatbots.meena.sampling import MEENA_BASE, SampleStream, SamplingSettings
 
 SAMPLES, TOKENS, CONTEXT = 20, 32, 60
 ALL = SamplingSettings(samples=SAMPLES, temperature=1.0)
@@ -65,7 +70,7 @@ def medians(
 ) -> dict[str, float]:
     """Median seconds of each work, all of them in turn, after one round that is not counted."""
     rounds = [{name: seconds(work, device) for name, work in works.items()} for _ in range(repeats + 1)]
-    return {name: statistics.median(each[name] for each in rounds[1:]) for name in works}
+    return {name: float(np.median([each[name] for each in rounds[1:]])) for name in works}
 
 
 def random_model(config: MeenaConfig, device: torch.device, dtype: torch.dtype = torch.float32) -> Meena:
@@ -87,35 +92,64 @@ def contexts(number: int) -> list[list[int]]:
 
 
 def reply(model: Meena, number: int = 1) -> Callable[[], object]:
-    """Sampling for that many contexts at once."""
-    given = contexts(number)
-    return lambda: sample_all(model, given, range(number), ALL, room=number)
+    """Sampling for that many contexts at once, in a stream that stays, as a bot's does."""
+    return replies(model, contexts(number), ALL, room=number)
 
 
-@torch.inference_mode()
-def matrix_products(model: Meena) -> None:
-    """The products of all layers that one reply needs, and nothing between them."""
-    per_token: list[Tensor] = []
-    per_context: list[Tensor] = []
+def replies(
+    model: Meena, given: list[list[int]], settings: SamplingSettings, *, room: int
+) -> Callable[[], object]:
+    """Sampling for contexts, that many at once, the next joining as soon as one is done."""
+    stream = SampleStream(model, settings, room=room)
+
+    def work() -> None:
+        waiting, done = list(enumerate(given)), 0
+        while done < len(given):
+            joining, waiting = waiting[: stream.room], waiting[stream.room :]
+            stream.admit([context for _, context in joining], [seed for seed, _ in joining])
+            done += len(stream.step())
+
+    return work
+
+
+def matrix_products(
+    model: Meena, dtype: torch.dtype = torch.float32, *, packed: bool = False, number: int = 1
+) -> Callable[[], object]:
+    """The products of all layers that replies to so many contexts need, and nothing between them.
+
+    Args:
+        model: its dense layers give the shapes.
+        dtype: of the products.
+        packed: whether on packed weights, with the scores in float32, as the bots do.
+        number: contexts at once.
+    """
+
+    def prepare(weight: Tensor, rows: int, dtype: torch.dtype) -> Callable[[], Tensor]:
+        inputs, typed = torch.randn(rows, weight.size(1)).to(dtype), weight.to(dtype)
+        layer = PackedLinear(typed, None, dtype) if packed else None
+        return lambda: layer(inputs) if layer else linear(inputs, typed)
+
+    per_token: list[Callable[[], Tensor]] = []
+    per_context: list[Callable[[], Tensor]] = []
     for name, layer in model.named_modules():
         if isinstance(layer, nn.Linear):
-            once_per_context = name.startswith("encoder.") or "encoder_attention.key_value" in name
-            (per_context if once_per_context else per_token).append(layer.weight)
-    device, dtype = model.embedding.weight.device, model.embedding.weight.dtype
-    inputs = {d: torch.randn(SAMPLES, d, device=device, dtype=dtype) for d in {w.size(1) for w in per_token}}
-    states = {
-        d: torch.randn(CONTEXT, d, device=device, dtype=dtype) for d in {w.size(1) for w in per_context}
-    }
-    for weight in per_context:
-        linear(states[weight.size(1)], weight)
-    for _ in range(TOKENS):
-        for weight in per_token:
-            linear(inputs[weight.size(1)], weight)
-        linear(inputs[model.config.hidden_size], model.embedding.weight)
+            if name.startswith("encoder.") or "encoder_attention.key_value" in name:
+                per_context.append(prepare(layer.weight, number * CONTEXT, dtype))
+            else:
+                per_token.append(prepare(layer.weight, number * SAMPLES, dtype))
+    scores = torch.float32 if packed else dtype
+    per_token.append(prepare(model.embedding.weight, number * SAMPLES, scores))
+
+    @torch.inference_mode()
+    def work() -> None:
+        for product in per_context + TOKENS * per_token:
+            product()
+
+    return work
 
 
-def bart_reply() -> tuple[Callable[[], object], int]:
-    """The same samples from `transformers`, and the model's parameters."""
+def bart_reply(dtype: torch.dtype) -> tuple[Callable[[], object], int]:
+    """The same samples from `transformers` in that precision, and the model's parameters."""
     from transformers import BartConfig, BartForConditionalGeneration
 
     config = BartConfig(
@@ -130,7 +164,7 @@ def bart_reply() -> tuple[Callable[[], object], int]:
         decoder_attention_heads=8,
     )
     model: Any = BartForConditionalGeneration(config)
-    model.eval()
+    model.to(dtype).eval()
     tokens = torch.tensor(contexts(1))
 
     def generate() -> object:
@@ -210,53 +244,82 @@ def measure_corpus() -> MEASURES:
 
 def measure_cpu(repeats: int) -> MEASURES:
     """All figures of the CPU."""
-    device, model = torch.device("cpu"), random_model(MEDIUM, torch.device("cpu"))
-    generate, bart_size = bart_reply()
-    works = {
-        "ours": reply(model),
-        "transformers": generate,
-        "matrix_products": lambda: matrix_products(model),
-        "ours_eight": reply(model, 8),
-    }
-    fast = {name: within_fast_products(work) for name, work in works.items()}
-    taken = medians({f"{name}_float32": work for name, work in works.items()} | fast, repeats, device)
+    device = torch.device("cpu")
+    bf16_generate, _ = bart_reply(torch.bfloat16)
+    generate, bart_size = bart_reply(torch.float32)
     evolved, plain = Meena(MEDIUM).train(), PlainTransformer(512, 6).train()
     trained = medians(
         {"ours": update(evolved, random_batch(16, device)), "plain": update(plain, random_batch(16, device))},
         repeats,
         device,
     )
-    positions = 16 * 96
     return {
         "parameters": {"ours": count_parameters(MEDIUM)["total"], "bart": bart_size, "plain": size_of(plain)},
-        "reply": {
-            "seconds": {name: value for name, value in taken.items() if "eight" not in name},
-            "transformers_as_it_comes_over_ours": taken["transformers_float32"] / taken["ours"],
-            "transformers_over_ours": taken["transformers"] / taken["ours"],
-            "transformers_over_ours_float32": taken["transformers_float32"] / taken["ours_float32"],
-            "ours_over_matrix_products": taken["ours"] / taken["matrix_products"],
-            "ours_over_matrix_products_float32": taken["ours_float32"] / taken["matrix_products_float32"],
-        },
-        "eight_contexts": {
-            "seconds": taken["ours_eight"],
-            "throughput_over_one": 8 * taken["ours"] / taken["ours_eight"],
-        },
+        **measure_replies({"transformers_float32": generate, "transformers_bf16": bf16_generate}, repeats),
+        "shipped": measure_shipped(repeats),
         "training": {
-            "tokens_per_second": {name: positions / each for name, each in trained.items()},
+            "tokens_per_second": {name: 16 * 96 / each for name, each in trained.items()},
             "ours_over_plain": trained["plain"] / trained["ours"],
         },
         "corpus": measure_corpus(),
     }
 
 
-def within_fast_products(work: Callable[[], object]) -> Callable[[], object]:
-    """The same with the products that the bots use."""
+def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> MEASURES:
+    """Replies of one context and of eight, beside the peers' and the matrix products alone."""
+    device, model = torch.device("cpu"), random_model(MEDIUM, torch.device("cpu"))
+    packed = pack(random_model(MEDIUM, device))
+    taken = medians(
+        {
+            "ours": reply(packed),
+            "ours_float32": reply(model),
+            **peers,
+            "products_float32": matrix_products(model),
+            "products_bf16": matrix_products(model, torch.bfloat16),
+            "products_packed": matrix_products(model, torch.bfloat16, packed=True),
+            "eight": reply(packed, 8),
+            "eight_products_packed": matrix_products(model, torch.bfloat16, packed=True, number=8),
+        },
+        repeats,
+        device,
+    )
+    ours = taken["ours"]
+    return {
+        "reply": {
+            "seconds": {name: value for name, value in taken.items() if "eight" not in name},
+            "transformers_float32_over_ours": taken["transformers_float32"] / ours,
+            "transformers_bf16_over_ours": taken["transformers_bf16"] / ours,
+            "transformers_float32_over_ours_float32": taken["transformers_float32"] / taken["ours_float32"],
+            "ours_over_products_bf16": ours / taken["products_bf16"],
+            "ours_over_products_packed": ours / taken["products_packed"],
+            "ours_float32_over_products_float32": taken["ours_float32"] / taken["products_float32"],
+        },
+        "eight_contexts": {
+            "seconds": {name: value for name, value in taken.items() if "eight" in name},
+            "throughput_over_one": 8 * ours / taken["eight"],
+            "products_alone_allow": 8 * taken["products_packed"] / taken["eight_products_packed"],
+        },
+    }
 
-    def fast() -> object:
-        with fast_products():
-            return work()
 
-    return fast
+def measure_shipped(repeats: int) -> MEASURES:
+    """Replies of the small trained model to 16 contexts, one after another and eight at once."""
+    model, tokenizer = load_checkpoint(SHIPPED)
+    pack(model)
+    said = ["Hi!", "Do you like movies?", "I love tennis", "What is your favorite band?"]
+    given = [tokenizer.context(said[-n:], length=64).tokens for n in (1, 2, 3, 4)] * 4
+    taken = medians(
+        {
+            "one_after_another": replies(model, given, MEENA_BASE, room=1),
+            "eight_at_once": replies(model, given, MEENA_BASE, room=8),
+        },
+        repeats,
+        torch.device("cpu"),
+    )
+    return {
+        "seconds_per_reply": {name: value / len(given) for name, value in taken.items()},
+        "throughput_over_one": taken["one_after_another"] / taken["eight_at_once"],
+    }
 
 
 def size_of(model: nn.Module) -> int:

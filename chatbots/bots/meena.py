@@ -37,7 +37,8 @@ class MeenaConfiguration(BotConfiguration):
     )
     device: str = Field("cpu", description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.")
     precision: Literal["fast", "fp32", "bf16"] = Field(
-        "fast", description="Weights in float32 with the CPU's fastest products, plain float32, or bf16."
+        "fast",
+        description="Float32 with the CPU's fastest products (in bf16 where it can), plain float32, or bf16.",
     )
     samples: int = Field(20, ge=1, le=400, description="Responses drawn per reply (N).")
     temperature: float = Field(0.88, gt=0, description="Divides the scores before sampling (T).")
@@ -168,6 +169,7 @@ def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:
     import torch
 
     from chatbots.meena.checkpoint import load_checkpoint
+    from chatbots.meena.precision import pack
     from chatbots.meena.responder import Responder
     from chatbots.meena.sampling import SamplingSettings
     from chatbots.safety import CLASSIFIERS
@@ -181,13 +183,12 @@ def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:
         rank_by=configuration.rank_by,
     )
     return Responder(
-        model,
+        pack(model) if configuration.precision == "fast" else model,
         tokenizer,
         settings,
         avoid_repetition=configuration.avoid_repetition,
         safety=CLASSIFIERS[configuration.safety](),
         room=configuration.batch,
-        fast=configuration.precision == "fast",
     )
 
 

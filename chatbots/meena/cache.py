@@ -18,6 +18,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+SPAN = 32
+"""Attention goes over a multiple of so many positions, the last ones masked.
+
+The CPU's kernels then sum a row in the same order however many positions its neighbours have: not even its
+last digit depends on them. They also take longer for odd numbers than for the next round one.
+"""
+
+
+def whole_spans(positions: int) -> int:
+    """The next multiple of `SPAN`."""
+    return -(-positions // SPAN) * SPAN
+
 
 class BlockState(Protocol):
     """What one decoder block remembers."""
@@ -38,20 +50,23 @@ class Rows:
     Attributes:
         indices: 0 … n - 1, (n,).
         positions: the position that each row is about to fill, (n,).
-        longest: 1 + the largest of them.
-        has_position: True at the positions that a row has, (n, 1, 1, longest); None if all have all.
-        slots: context · samples + sample of each row, (n,).
+        common: that position, if it is the same for all.
+        longest: 1 + the largest of them, in whole spans.
+        has_position: True at the positions that a row has, (n or 1, 1, 1, longest).
+        slots: context · samples + sample of each row, (n,); None if all samples of all contexts are there in
+            this order.
         contexts: c.
         samples: most rows that a context has.
-        context_length: positions of the longest context.
+        context_length: positions of the longest context, in whole spans.
         context_is_real: False at the padding of contexts, (c, context_length).
     """
 
     indices: Tensor
     positions: Tensor
+    common: int | None
     longest: int
-    has_position: Tensor | None
-    slots: Tensor
+    has_position: Tensor
+    slots: Tensor | None
     contexts: int
     samples: int
     context_length: int
@@ -62,15 +77,42 @@ class Rows:
         """Live rows n."""
         return len(self.indices)
 
+    @property
+    def new(self) -> tuple[slice, int] | tuple[Tensor, Tensor]:
+        """Index of the new position of every row in a tensor of rows and positions."""
+        if self.common is not None:
+            return slice(self.count), self.common
+        return self.indices, self.positions
+
     def group_by_context(self, x: Tensor) -> Tensor:
         """(n, d) → (c, samples, d); zeros where a sample has left."""
+        if self.slots is None:
+            return x.view(self.contexts, self.samples, -1)
         grouped = x.new_zeros(self.contexts * self.samples, x.size(-1))
         grouped[self.slots] = x
         return grouped.view(self.contexts, self.samples, -1)
 
     def ungroup(self, grouped: Tensor) -> Tensor:
         """The reverse of `group_by_context`: (c, samples, d) → (n, d)."""
-        return grouped.flatten(0, 1)[self.slots]
+        rows = grouped.flatten(0, 1)
+        return rows if self.slots is None else rows[self.slots]
+
+    def window(self, past: Tensor, x: Tensor, *, width: int) -> Tensor:
+        """Write the inputs of a causal convolution at the new position; the last ones up to it.
+
+        Args:
+            past: inputs at earlier positions behind width - 1 zeros, (≥ n, width - 1 + capacity, channels).
+            x: the new ones, (n, channels).
+            width: of the convolution.
+
+        Returns:
+            (n, width, channels).
+        """
+        past[:, width - 1 :][self.new] = x
+        if self.common is not None:
+            return past[: self.count, self.common : self.common + width]
+        places = self.positions[:, None] + torch.arange(width, device=x.device)  # (n, width)
+        return past[self.indices[:, None], places]
 
 
 class DecoderBlock(Protocol):
@@ -138,7 +180,6 @@ class DecoderState:
         for block, memory in zip(self.blocks, memories, strict=True):
             for held, new in zip(block.context_tensors(), memory, strict=True):
                 held[context, :length] = new
-        self._clear_rows(len(self.positions))
         self.context_lengths[context] = length
         self.context_of = np.append(self.context_of, np.full(self.samples, context))
         self.sample_of = np.append(self.sample_of, np.arange(self.samples))
@@ -146,25 +187,23 @@ class DecoderState:
         self.contexts += 1
         return context
 
-    def _clear_rows(self, first: int) -> None:
-        """Zero the rows of a new context: a convolution starts from zeros, its left padding."""
-        for block in self.blocks:
-            for held in block.row_tensors():
-                held[first : first + self.samples] = 0
-
     def rows(self) -> Rows:
         """The rows as the next step needs them."""
         lengths = torch.from_numpy(self.context_lengths[: self.contexts].copy()).to(self._device)
         positions = torch.from_numpy(self.positions.copy()).to(self._device)
-        longest = int(self.positions.max()) + 1
-        longest_context = int(self.context_lengths[: self.contexts].max())
-        has_position = torch.arange(longest, device=self._device) <= positions[:, None, None, None]
+        common = int(self.positions[0]) if (self.positions == self.positions[0]).all() else None
+        longest = whole_spans(int(self.positions.max()) + 1)
+        longest_context = whole_spans(int(self.context_lengths[: self.contexts].max()))
+        asking = positions if common is None else positions[:1]
+        slots = self.context_of * self.samples + self.sample_of
+        in_order = len(slots) == self.contexts * self.samples and bool((np.diff(slots) == 1).all())
         return Rows(
             indices=torch.arange(len(self.positions), device=self._device),
             positions=positions,
+            common=common,
             longest=longest,
-            has_position=None if self.positions.min() + 1 == longest else has_position,
-            slots=torch.from_numpy(self.context_of * self.samples + self.sample_of).to(self._device),
+            has_position=torch.arange(longest, device=self._device) <= asking[:, None, None, None],
+            slots=None if in_order else torch.from_numpy(slots).to(self._device),
             contexts=self.contexts,
             samples=self.samples,
             context_length=longest_context,

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad, relu
 
+from chatbots.meena.cache import Rows
+
 
 def pad_positions(x: Tensor, before: int, after: int) -> Tensor:
     """Add zeros around the positions: (n, t, d) → (n, before + t + after, d)."""
@@ -122,22 +124,21 @@ class DecoderBranches(nn.Module):
         convolved: Tensor = self.last(pad_positions(both, before=6, after=0))
         return convolved
 
-    def step(self, x: Tensor, past: Tensor, past_both: Tensor) -> Tensor:
+    def step(self, x: Tensor, past: Tensor, past_both: Tensor, rows: Rows) -> Tensor:
         """Mix one new position per row with the ones before it.
 
         Args:
             x: normed input of the new position, (n, d).
-            past: the last 10 inputs of the left branch, of which the right one sees 6, (n, 10, d); moved on.
-            past_both: the last 6 inputs of the last convolution, (n, 6, 2d); moved on.
+            past: inputs of the first two convolutions at earlier positions behind 10 zeros,
+                (≥ n, 10 + capacity, d); the new one is written into it.
+            past_both: inputs of the last convolution behind 6 zeros, (≥ n, 6 + capacity, 2d); likewise.
+            rows: which positions are new.
 
         Returns:
             (n, d).
         """
-        window = torch.cat([past, x.unsqueeze(1)], dim=1)  # (n, 11, d)
-        left = relu(self.left.step(window))
-        right = self.right.step(window[:, -self.right.width :])
+        window = rows.window(past, x, width=11)  # (n, 11, d)
+        left = relu(self.left.step(window))  # (n, 2d)
+        right = self.right.step(window[:, -7:])  # (n, d / 2)
         both = self.norm(left + pad_channels(right, left.size(-1)))
-        window_both = torch.cat([past_both, both.unsqueeze(1)], dim=1)  # (n, 7, 2d)
-        past.copy_(window[:, 1:])
-        past_both.copy_(window_both[:, 1:])
-        return self.last.step(window_both)
+        return self.last.step(rows.window(past_both, both, width=7))

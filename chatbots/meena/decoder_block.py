@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from chatbots.meena.attention import EncoderAttention, SelfAttention
-from chatbots.meena.cache import Rows
+from chatbots.meena.cache import Rows, whole_spans
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.convolution import DecoderBranches
 from chatbots.meena.feed_forward import SwishFeedForward
@@ -19,10 +19,10 @@ class EvolvedState:
     """What an `EvolvedDecoderBlock` remembers between tokens.
 
     Attributes:
-        wide: keys and values of the first self-attention, (rows, t, 2d).
-        deep: keys and values of the second, (rows, t, 2d).
-        past: last inputs of the two convolutions side by side, (rows, 10, d).
-        past_both: last inputs of the third convolution, (rows, 6, 2d).
+        wide: keys and values of the first self-attention, (2, rows, wide h, t, d / wide h).
+        deep: keys and values of the second, (2, rows, h, t, e).
+        past: inputs of the two convolutions side by side, behind 10 zeros, (rows, 10 + t, d).
+        past_both: inputs of the third convolution, behind 6 zeros, (rows, 6 + t, 2d).
         first_memory: keys and values of the contexts for the first encoder attention, (contexts, s, 2d).
         second_memory: the same for the second.
     """
@@ -36,7 +36,7 @@ class EvolvedState:
 
     def row_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the row."""
-        return self.wide, self.deep, self.past, self.past_both
+        return *self.wide, *self.deep, self.past, self.past_both
 
     def context_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the context, in the order of `EvolvedDecoderBlock.memory`."""
@@ -96,10 +96,13 @@ class EvolvedDecoderBlock(nn.Module):
 
     def new_state(self, rows: int, contexts: int) -> EvolvedState:
         """Room for a decoding batch of that many rows and contexts, on the block's device and of its type."""
-        d, t, s = self.config.hidden_size, self.config.response_length, self.config.context_length
-        shapes = (rows, t, 2 * d), (rows, t, 2 * d), (rows, 10, d), (rows, 6, 2 * d)
+        d, h, wide = self.config.hidden_size, self.config.heads, self.config.wide_heads
+        t, s = whole_spans(self.config.response_length), whole_spans(self.config.context_length)
+        attentions = (2, rows, wide, t, d // wide), (2, rows, h, t, d // h)
+        convolutions = (rows, 10 + t, d), (rows, 6 + t, 2 * d)
         memories = (contexts, s, 2 * d), (contexts, s, 2 * d)
-        return EvolvedState(*(self.first_norm.weight.new_zeros(shape) for shape in shapes + memories))
+        shapes = attentions + convolutions + memories
+        return EvolvedState(*(self.first_norm.weight.new_zeros(shape) for shape in shapes))
 
     def step(self, x: Tensor, state: EvolvedState, rows: Rows) -> Tensor:
         """Transform one new position per row; equal to that position of `forward`.
@@ -112,10 +115,10 @@ class EvolvedDecoderBlock(nn.Module):
         Returns:
             (n, d).
         """
-        n, normed = rows.count, self.first_norm(x)
+        normed = self.first_norm(x)
         to_context = self.first_encoder_attention.step(normed, state.first_memory, rows)
         x = x + (self.wide_attention.step(normed, state.wide, rows) + to_context)
-        x = x + self.branches.step(self.branches_norm(x), state.past[:n], state.past_both[:n])
+        x = x + self.branches.step(self.branches_norm(x), state.past, state.past_both, rows)
         x = x + self.deep_attention.step(self.deep_norm(x), state.deep, rows)
         x = x + self.second_encoder_attention.step(self.second_norm(x), state.second_memory, rows)
         stepped: Tensor = x + self.feed_forward(self.feed_forward_norm(x))

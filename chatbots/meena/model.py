@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from chatbots.meena.cache import DecoderBlock, DecoderState
+from chatbots.meena.cache import DecoderBlock, DecoderState, whole_spans
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.decoder_block import EvolvedDecoderBlock
 from chatbots.meena.encoder_block import EvolvedEncoderBlock
@@ -52,6 +52,14 @@ def sinusoids(length: int, hidden_size: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
+class SharedEmbedding(nn.Embedding):
+    """Vectors of the tokens, which are also the softmax's weight."""
+
+    def scores(self, states: Tensor) -> Tensor:
+        """Scores before softmax: (…, d) → (…, v)."""
+        return states @ self.weight.t()
+
+
 class Meena(nn.Module):
     """Encoder and decoder around one embedding, which is also the softmax's weight.
 
@@ -69,7 +77,7 @@ class Meena(nn.Module):
         evolved = config.architecture == "evolved"
         encoder_block = EvolvedEncoderBlock if evolved else VanillaEncoderBlock
         decoder_block = EvolvedDecoderBlock if evolved else VanillaDecoderBlock
-        self.embedding = nn.Embedding(config.vocabulary_size, config.hidden_size)
+        self.embedding = SharedEmbedding(config.vocabulary_size, config.hidden_size)
         self.encoder = nn.ModuleList(encoder_block(config) for _ in range(config.encoder_blocks))
         self.encoder_norm = nn.LayerNorm(config.hidden_size)
         self.decoder = nn.ModuleList(decoder_block(config) for _ in range(config.decoder_blocks))
@@ -92,7 +100,7 @@ class Meena(nn.Module):
 
     def reset_positions(self) -> None:
         """Compute the position signals, which are no weights; needed after building on the meta device."""
-        length = max(self.config.context_length, self.config.response_length)
+        length = whole_spans(max(self.config.context_length, self.config.response_length))
         self.positions = sinusoids(length, self.config.hidden_size)
 
     def encode(self, contexts: Tensor) -> Encoded:
@@ -113,7 +121,7 @@ class Meena(nn.Module):
 
     def scores(self, states: Tensor) -> Tensor:
         """Scores before softmax, by the shared embedding: (…, d) → (…, v)."""
-        return states @ self.embedding.weight.t()
+        return self.embedding.scores(states)
 
     def new_state(self, *, contexts: int, samples: int) -> DecoderState:
         """An empty decoding batch with room for `contexts` contexts of `samples` rows each."""
@@ -126,17 +134,19 @@ class Meena(nn.Module):
         )
 
     def admit(self, state: DecoderState, contexts: Sequence[Sequence[int]]) -> None:
-        """Encode contexts together and let each join the decoding batch.
+        """Encode contexts and let each join the decoding batch.
+
+        Each is encoded by itself, so that what becomes of it does not depend on the others' lengths.
 
         Args:
             state: the decoding batch, with room for them.
             contexts: tokens of each, 1 to `context_length` of them.
         """
-        encoded = self.encode(pad_tokens(contexts).to(self.embedding.weight.device))
-        memories = [block.memory(encoded.states) for block in self._steppable()]
-        for index, context in enumerate(contexts):
-            length = len(context)
-            state.admit([[part[index, :length] for part in memory] for memory in memories], length)
+        for context in contexts:
+            padded = pad_tokens([context], whole_spans(len(context)))
+            encoded = self.encode(padded.to(self.embedding.weight.device))
+            memories = [block.memory(encoded.states) for block in self._steppable()]
+            state.admit([[part[0, : len(context)] for part in memory] for memory in memories], len(context))
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
         """Score the next token of every live row; equal to that position of `forward`.

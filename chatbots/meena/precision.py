@@ -1,24 +1,100 @@
-"""Faster products of float32 matrices on the CPU."""
+"""Faster products on the CPU: weights laid out for its kernels once, and in bf16 where it multiplies that.
+
+oneDNN multiplies weights in blocks that fit the chip's registers and caches. A plain matrix has to be brought
+into that layout at every product, which costs a third of the time for the few rows of decoding.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Any
 
 import torch
+from torch import Tensor, nn
+
+from chatbots.meena.model import Meena, SharedEmbedding
+
+ONEDNN: Any = torch.ops.mkldnn
+ROWS = 32
+"""Rows for which the layout is chosen; it serves any number."""
 
 
-@contextmanager
-def fast_products() -> Iterator[None]:
-    """Let oneDNN multiply float32 matrices, in bf16 where the chip gains from it (AMX).
+class PackedLinear(nn.Module):
+    """A dense layer with its weight in oneDNN's layout, (…, inputs) → (…, outputs), for inference alone.
 
-    Elsewhere it computes in float32 all the same, on AMD's chips twice as fast as PyTorch's default library.
-    The setting is the process's: while it lasts, products of other threads are affected too. GPUs ignore it.
+    Products are summed in float32. In bf16, a row's result does not depend on how many others there are.
+
+    Args:
+        weight: (outputs, inputs).
+        bias: (outputs,), or None.
+        dtype: of the product; inputs are rounded to it, outputs given back in the type of the inputs.
     """
-    settings = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
-    before = settings.fp32_precision
-    settings.fp32_precision = "bf16"
-    try:
-        yield
-    finally:
-        settings.fp32_precision = before
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.dtype = dtype
+        self.weight = ONEDNN._reorder_linear_weight(weight.detach().to(dtype), ROWS)
+        self.bias = None if bias is None else bias.detach().to(dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Multiply and add the bias."""
+        product: Tensor = ONEDNN._linear_pointwise.default(
+            x.to(self.dtype), self.weight, self.bias, "none", [], ""
+        )
+        return product.to(x.dtype)
+
+
+class PackedEmbedding(nn.Module):
+    """A shared embedding whose scores come from a packed product, in float32: they decide what is said.
+
+    Args:
+        embedding: the one to stand in for.
+    """
+
+    def __init__(self, embedding: SharedEmbedding) -> None:
+        super().__init__()
+        self.weight = embedding.weight
+        self.product = PackedLinear(embedding.weight, None, torch.float32)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Look tokens up: (…) → (…, d)."""
+        return nn.functional.embedding(tokens, self.weight)
+
+    def scores(self, states: Tensor) -> Tensor:
+        """Scores before softmax: (…, d) → (…, v)."""
+        scores: Tensor = self.product(states)
+        return scores
+
+
+def pack(model: Meena) -> Meena:
+    """Exchange the dense layers of a model in float32 on the CPU for packed ones, in place.
+
+    In bf16 on a chip with instructions for it, else in float32, which oneDNN still multiplies faster than
+    PyTorch's default library. Everything between the products stays in float32. A model on a GPU, or on a CPU
+    that PyTorch has no oneDNN for, is left as it is.
+
+    Returns:
+        The model, for inference alone.
+    """
+    if model.embedding.weight.device.type == "cpu" and can_pack():
+        _pack_children(model, torch.bfloat16 if has_bf16() else torch.float32)
+    return model
+
+
+def can_pack() -> bool:
+    """Whether this processor and this PyTorch can multiply packed weights."""
+    return torch.backends.cpu.get_cpu_capability().startswith("AVX") and bool(torch._C._has_mkldnn)
+
+
+def has_bf16() -> bool:
+    """Whether this processor multiplies bf16 matrices itself."""
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def _pack_children(module: nn.Module, dtype: torch.dtype) -> None:
+    for name, child in module.named_children():
+        if isinstance(child, nn.Linear):
+            setattr(module, name, PackedLinear(child.weight, child.bias, dtype))
+        elif isinstance(child, SharedEmbedding):
+            setattr(module, name, PackedEmbedding(child))
+        else:
+            _pack_children(child, dtype)

@@ -8,11 +8,9 @@ only repetitive (repeating is a blemish, harm is not); else a fixed sentence. Wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, NamedTuple
 
 from chatbots.meena.model import Meena
-from chatbots.meena.precision import fast_products
 from chatbots.meena.sampling import Sample, SampleStream, SamplingSettings, rank, sample_all
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.safety import AllowEverything, SafetyClassifier
@@ -69,7 +67,6 @@ class Responder:
         avoid_repetition: whether candidates that repeat an earlier turn are removed.
         safety: judges candidates.
         room: most conversations that are decoded at once.
-        fast: whether products may be computed as in `chatbots.meena.precision`.
     """
 
     def __init__(
@@ -81,12 +78,11 @@ class Responder:
         avoid_repetition: bool = False,
         safety: SafetyClassifier | None = None,
         room: int = 8,
-        fast: bool = False,
     ) -> None:
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self.avoid_repetition = avoid_repetition
         self.safety = safety or AllowEverything()
-        self.room, self.fast = room, fast
+        self.room = room
 
     def reply(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[Reply]:
         """Reply to each conversation.
@@ -101,8 +97,7 @@ class Responder:
         length = self.model.config.context_length
         fits = [self.tokenizer.context(turns, length=length) for turns in conversations]
         contexts = [fit.tokens for fit in fits]
-        with fast_products() if self.fast else nullcontext():
-            samples = sample_all(self.model, contexts, seeds, self.settings, room=self.room)
+        samples = sample_all(self.model, contexts, seeds, self.settings, room=self.room)
         return [
             self.judged(drawn, turns, fit.dropped)
             for drawn, turns, fit in zip(samples, conversations, fits, strict=True)
@@ -164,20 +159,15 @@ class ReplyStream:
         """
         tokenizer, length = self._responder.tokenizer, self._responder.model.config.context_length
         fits = [tokenizer.context(turns, length=length) for turns in conversations]
-        with self._products():
-            keys = self._samples.admit([fit.tokens for fit in fits], seeds)
+        keys = self._samples.admit([fit.tokens for fit in fits], seeds)
         for key, turns, fit in zip(keys, conversations, fits, strict=True):
             self._open[key] = turns, fit.dropped
         return keys
 
     def step(self) -> dict[int, Reply]:
         """Draw one more token of every sample; the replies that are done now, by key."""
-        with self._products():
-            done = self._samples.step()
+        done = self._samples.step()
         return {key: self._responder.judged(drawn, *self._open.pop(key)) for key, drawn in done.items()}
-
-    def _products(self) -> AbstractContextManager[None]:
-        return fast_products() if self._responder.fast else nullcontext()
 
 
 def choose(candidates: Sequence[Candidate], *, dropped_turns: int = 0) -> Reply:

@@ -28,6 +28,8 @@ from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 
 BLOCK = 64
 """Tokens that are searched together."""
+ROWS = 40
+"""Rows whose tokens are drawn together, so that their probabilities stay in a core's cache."""
 RankBy = Literal["per_token", "total"]
 
 
@@ -103,17 +105,16 @@ def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | N
     Returns:
         The tokens, (n,), and the model's own log-probability of each, (n,), float32.
     """
-    scores = scores.float()
-    allowed = scores.clone()
-    allowed[:, NEVER_WRITTEN] = -torch.inf
+    log_probabilities = scores.log_softmax(dim=-1, dtype=torch.float32)
+    tempered = log_probabilities / temperature
+    tempered[:, NEVER_WRITTEN] = -torch.inf
     if top_k is None:
-        token = invert((allowed / temperature).softmax(dim=-1), uniforms)
+        token = invert(tempered.softmax(dim=-1), uniforms)
     else:
-        likeliest, tokens = allowed.topk(min(top_k, allowed.size(-1)), dim=-1)  # (n, k)
-        place = invert((likeliest / temperature).softmax(dim=-1), uniforms)
+        likeliest, tokens = tempered.topk(min(top_k, tempered.size(-1)), dim=-1)  # (n, k)
+        place = invert(likeliest.softmax(dim=-1), uniforms)
         token = tokens.gather(1, place.unsqueeze(1)).squeeze(1)
-    log_probability = scores.gather(1, token.unsqueeze(1)).squeeze(1) - scores.logsumexp(dim=-1)
-    return token, log_probability
+    return token, log_probabilities.gather(1, token.unsqueeze(1)).squeeze(1)
 
 
 def invert(probabilities: Tensor, uniforms: Tensor) -> Tensor:
@@ -123,12 +124,12 @@ def invert(probabilities: Tensor, uniforms: Tensor) -> Tensor:
     long.
     """
     padded = pad(probabilities, (0, -probabilities.size(1) % BLOCK))
-    blocks = padded.view(len(padded), -1, BLOCK).double()  # (n, v / BLOCK, BLOCK)
-    upto = blocks.sum(dim=-1).cumsum(dim=-1)  # (n, v / BLOCK)
+    blocks = padded.view(len(padded), -1, BLOCK)  # (n, v / BLOCK, BLOCK)
+    upto = blocks.sum(dim=-1, dtype=torch.float64).cumsum(dim=-1)  # (n, v / BLOCK)
     target = uniforms.unsqueeze(1) * upto[:, -1:]
     block = torch.searchsorted(upto, target, right=True).clamp(max=upto.size(1) - 1)
     rows = torch.arange(len(blocks), device=blocks.device)
-    inside = blocks[rows, block.squeeze(1)].cumsum(dim=-1)  # (n, BLOCK)
+    inside = blocks[rows, block.squeeze(1)].cumsum(dim=-1, dtype=torch.float64)  # (n, BLOCK)
     before = pad(upto, (1, 0)).gather(1, block)
     place = torch.searchsorted(inside, target - before, right=True).clamp(max=BLOCK - 1)
     return (block * BLOCK + place).squeeze(1).clamp(max=probabilities.size(1) - 1)
@@ -147,9 +148,8 @@ class SampleStream:
 
     Contexts join whenever there is room, also while others are half-way; samples leave the batch when they
     end, and contexts when all their samples have. The random numbers of a context come from its own seed, so
-    what it gets does not depend on its neighbours, up to the rounding of matrix products of different sizes:
-    where two neighbouring tokens' sums of probability lie within that rounding of the random number, about
-    one token in a million in float32, a batch can differ from a context alone.
+    what it gets does not depend on its neighbours, up to the rounding of matrix products of different sizes,
+    of which those in bf16 have none (`chatbots.meena.precision`).
 
     Args:
         model: in evaluation mode.
@@ -219,13 +219,13 @@ class SampleStream:
         self, last: NDArray[np.int64], uniforms: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         scores = self.model.step(torch.from_numpy(last).to(self.device), self.state)
-        tokens, log_probabilities = draw(
-            scores,
-            torch.from_numpy(uniforms).to(self.device),
-            temperature=self.settings.temperature,
-            top_k=self.settings.top_k,
-        )
-        return tokens.cpu().numpy(), log_probabilities.double().cpu().numpy()
+        given = torch.from_numpy(uniforms).to(self.device)
+        drawn = [
+            draw(some, of_them, temperature=self.settings.temperature, top_k=self.settings.top_k)
+            for some, of_them in zip(torch.split(scores, ROWS), torch.split(given, ROWS), strict=True)
+        ]
+        tokens, log_probabilities = (torch.cat(parts).cpu() for parts in zip(*drawn, strict=True))
+        return tokens.numpy(), log_probabilities.double().numpy()
 
     @torch.inference_mode()
     def _leave(self, ended: NDArray[np.bool_]) -> dict[int, list[Sample]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from chatbots.meena.attention import EncoderAttention, SelfAttention
-from chatbots.meena.cache import Rows
+from chatbots.meena.cache import Rows, whole_spans
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.feed_forward import FeedForward
 
@@ -42,7 +42,7 @@ class VanillaState:
     """What a `VanillaDecoderBlock` remembers between tokens.
 
     Attributes:
-        past: keys and values of the self-attention, (rows, t, 2d).
+        past: keys and values of the self-attention, (2, rows, h, t, e).
         memory: keys and values of the contexts, (contexts, s, 2d).
     """
 
@@ -51,7 +51,7 @@ class VanillaState:
 
     def row_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the row."""
-        return (self.past,)
+        return tuple(self.past)
 
     def context_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the context, in the order of `VanillaDecoderBlock.memory`."""
@@ -92,9 +92,9 @@ class VanillaDecoderBlock(nn.Module):
 
     def new_state(self, rows: int, contexts: int) -> VanillaState:
         """Room for a decoding batch of that many rows and contexts, on the block's device and of its type."""
-        d, t, s = self.config.hidden_size, self.config.response_length, self.config.context_length
-        like = self.attention_norm.weight
-        return VanillaState(like.new_zeros(rows, t, 2 * d), like.new_zeros(contexts, s, 2 * d))
+        d, h, like = self.config.hidden_size, self.config.heads, self.attention_norm.weight
+        t, s = whole_spans(self.config.response_length), whole_spans(self.config.context_length)
+        return VanillaState(like.new_zeros(2, rows, h, t, d // h), like.new_zeros(contexts, s, 2 * d))
 
     def step(self, x: Tensor, state: VanillaState, rows: Rows) -> Tensor:
         """Transform one new position per row, (n, d) → (n, d); equal to that position of `forward`."""

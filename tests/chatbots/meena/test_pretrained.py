@@ -11,8 +11,9 @@ from chatbots.errors import ConfigurationError
 from chatbots.meena.checkpoint import load_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import count_parameters
+from chatbots.meena.precision import pack
 from chatbots.meena.responder import Responder
-from chatbots.meena.sampling import MEENA_FULL
+from chatbots.meena.sampling import MEENA_BASE, MEENA_FULL, sample_all
 
 FOLDER = Path(__file__).resolve().parents[3] / "chatbots" / "meena" / "pretrained"
 CARD = (FOLDER / "README.md").read_text()
@@ -62,6 +63,17 @@ def test_it_answers_in_words_and_comes_to_an_end(shipped):
     candidates = [candidate for reply in replies for candidate in reply.candidates]
     assert sum(bool(re.search(r"\b[a-z]{2,} [a-z]{2,}", one.text)) for one in candidates) > 20  # of 40
     assert sum(one.tokens < 64 for one in candidates) > 36
+
+
+def test_its_samples_are_the_same_alone_and_in_company_as_the_bots_draw_them():
+    model, tokenizer = load_checkpoint(FOLDER)
+    pack(model)
+    turns = ["Do you like movies?", "Yeah. I like sci-fi mostly", "Really? Which is your favorite?", "Hi!"]
+    contexts = [tokenizer.context(turns[i:j], length=64).tokens for i, j in ((0, 1), (0, 3), (1, 3), (3, 4))]
+    together = sample_all(model, contexts, range(4), MEENA_BASE)
+    for seed, (context, samples) in enumerate(zip(contexts, together, strict=True)):
+        (alone,) = sample_all(model, [context], [seed], MEENA_BASE)
+        assert [sample.tokens for sample in alone] == [sample.tokens for sample in samples]
 
 
 def test_the_bot_reports_the_perplexity_of_the_card():
