@@ -191,7 +191,7 @@ def test_the_report_counts_each_judged_item_once_and_the_bundle_gives_the_same(
     found = recompute(bundled(queue, tmp_path))
     assert (found.report["remarks"], found.differences) == (counted, [])
     page = " ".join(sign_in(rex).get(f"/studies/{queue.pk}/report/").content.decode().split())
-    assert 'Filtered 2, <span class="nowrap">1 by fallback</span>' in page
+    assert '2 of Filtered <span class="nowrap">(1 by fallback)</span>.' in page
 
 
 def test_what_nobody_has_judged_is_not_counted(queue: Study, tmp_path: Path) -> None:
