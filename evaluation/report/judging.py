@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class JudgedItems:
         raters_wanted: raters that the plan wants for each item.
         items: items of the study, judged or not.
         languages: codes of the languages of the study.
+        remarked: by system, items with a judgment and with remarks, as of a filter that changed them.
+        fallbacks: by system, those of them that are a prepared sentence of a filter.
     """
 
     judged: Judged
@@ -41,6 +43,8 @@ class JudgedItems:
     raters_wanted: int
     items: int
     languages: Sequence[str] = ()
+    remarked: Mapping[str, int] = field(default_factory=dict)
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
 
 
 def judging_figures(
@@ -55,7 +59,8 @@ def judging_figures(
 
     Returns:
         The keys of `figures.study_figures` that make sense here, and `majority`, `repetitions`,
-        `raters_per_item` and `deviations`. Intervals resample contexts, or conversations, as a whole.
+        `raters_per_item`, `deviations`, and `remarks` if there are any. Intervals resample contexts, or
+        conversations, as a whole.
     """
     judged = found.judged
     columns = columns_of(questions)
@@ -76,7 +81,17 @@ def judging_figures(
         "deviations": list(_deviations(questions, found)),
         "method": f"{LEVEL:.0%} intervals: {METHOD} bootstrap over contexts, {RESAMPLES} resamples",
         "seed": SEED,
+        **_remarks(found),
     }
+
+
+def _remarks(found: JudgedItems) -> dict[str, Any]:
+    """How often a system's judged items were remarked on; nothing of a study in which none was."""
+    rows = [
+        {"bot": system, "items": found.remarked[system], "fallbacks": found.fallbacks.get(system, 0)}
+        for system in sorted(found.remarked)
+    ]
+    return {"remarks": rows} if rows else {}
 
 
 def _same_contexts(judged: Judged) -> bool:

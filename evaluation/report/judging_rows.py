@@ -1,5 +1,6 @@
 """From the rows of a judging study's bundle to what its report reads."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -45,12 +46,16 @@ def judged_items(
             for question in scored(questions)
         },
     )
+    # Bundles of before these were kept have no such columns, and no such figure.
+    judged_once = {item["item"]: item for item in of if item.get("remarks") is not None}.values()
     return JudgedItems(
         judged=judged,
         repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
         raters_wanted=about["judging"]["raters_per_item"],
         items=len(by_key),
         languages=about["languages"],
+        remarked=Counter(item["system"] for item in judged_once),
+        fallbacks=Counter(item["system"] for item in judged_once if item["fallback"]),
     )
 
 

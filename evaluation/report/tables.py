@@ -49,6 +49,9 @@ class Table:
 _DIALOGUE = Column("dialogue", Kind.TEXT, "public id of the conversation")
 _TURN = Column("turn", Kind.INTEGER, "position in the conversation from 0 up, the opening included")
 _ITEM = Column("item", Kind.TEXT, "name of the item, a random one")
+_REMARKS = Column(
+    "remarks", Kind.TEXT, "what the bot's filters or service remarked on it, as a JSON list of texts"
+)
 _RATER = "pseudonym of the worker; the same person has the same pseudonym in every study of the platform"
 
 CONVERSATIONS = Table(
@@ -91,7 +94,7 @@ TURNS = Table(
         Column("latency_ms", Kind.INTEGER, "time from asking the bot to its reply, in milliseconds"),
         Column("seed", Kind.INTEGER, "seed that the bot was given for this reply"),
         Column("candidates", Kind.TEXT, "other responses with their scores, as JSON, if the bot gives them"),
-        Column("remarks", Kind.TEXT, "what its filters or service remarked on it, as a JSON list of texts"),
+        _REMARKS,
         Column(
             "fallback",
             Kind.BOOLEAN,
@@ -149,6 +152,13 @@ ITEMS = Table(
         Column("bot_version", Kind.TEXT, "fingerprint of the bot version; empty for people and files"),
         Column("latency_ms", Kind.INTEGER, "time from asking the bot to its response, in milliseconds"),
         Column("seed", Kind.INTEGER, "seed that the bot was given for it"),
+        _REMARKS,
+        Column(
+            "fallback",
+            Kind.BOOLEAN,
+            "`true` if it is a filter's prepared sentence in place of what the bot had to say; "
+            "empty for people, files and whole conversations",
+        ),
     ),
 )
 

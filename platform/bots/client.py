@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
@@ -30,6 +31,13 @@ class Reply:
     version_id: int
     latency_ms: int
     seed: int | None
+
+    @property
+    def remarks(self) -> dict[str, Any] | None:
+        """What is stored with it of what its filters or service remarked; None if they did not."""
+        if not self.response.remarks and not self.response.fallback:
+            return None
+        return {"texts": list(self.response.remarks), "fallback": self.response.fallback}
 
 
 async def reply(

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from crowd.services import places_taken
+from crowd.services import HOLD, places_taken
 from studies.models import Study, Task
 
 Rule = Callable[[Study, datetime], bool]
@@ -27,6 +27,11 @@ def full_if(task: Task) -> Callable[[Rule], Rule]:
 
 def is_full(study: Study, *, now: datetime | None = None) -> bool:
     return _RULES[Task(study.task)](study, now or timezone.now())
+
+
+def may_become_free(study: Study, *, now: datetime | None = None) -> bool:
+    """Whether a full study would have a place in an hour if nobody who is at it went on."""
+    return not is_full(study, now=(now or timezone.now()) + HOLD)
 
 
 @full_if(Task.CONVERSATION)

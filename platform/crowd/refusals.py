@@ -40,14 +40,13 @@ def not_open() -> EntryRefusedError:
     )
 
 
-def full() -> EntryRefusedError:
-    return EntryRefusedError(
-        "study_full",
-        status=409,
-        title="All places are taken",
-        say="Other people are doing what is still needed.",
-        cure="Some places may become free: try again in an hour, or return the task to your panel.",
-    )
+def full(*, may_become_free: bool) -> EntryRefusedError:
+    say = "There is nothing left that you could do here."
+    cure = "If you came from a panel, return the task there."
+    if may_become_free:
+        say = "Other people are doing what is still needed."
+        cure = "Some places may become free: try again in an hour, or return the task to your panel."
+    return EntryRefusedError("study_full", status=409, title="All places are taken", say=say, cure=cure)
 
 
 def no_bot() -> EntryRefusedError:

@@ -117,7 +117,8 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     taken = places_taken([bot.pk for bot in bots], now)
     wanting = [bot for bot in bots if taken.get(bot.pk, 0) < bot.target]
     if not wanting:
-        raise refusals.full()
+        later = places_taken([bot.pk for bot in bots], now + HOLD)
+        raise refusals.full(may_become_free=any(later.get(bot.pk, 0) < bot.target for bot in bots))
     available = presence.available([bot.bot for bot in wanting])
     free = [bot for bot in wanting if bot.bot_id in available]
     if not free:

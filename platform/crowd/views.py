@@ -13,7 +13,7 @@ from accounts.limits import guessed_too_often, too_many, too_often
 from crowd import refusals, services
 from crowd.examples import EXAMPLES
 from crowd.models import Assignment, Participation
-from crowd.places import is_full
+from crowd.places import is_full, may_become_free
 from crowd.queries import participation_by_resume_code, participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.services import PanelId
@@ -96,7 +96,8 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
     if study.state != Study.State.OPEN:
         return _welcome(request, study, closed=refusals.not_open().say)
     if is_full(study):
-        return _welcome(request, study, closed="All places are taken. Some may become free in an hour.")
+        later = " Some may become free in an hour." if may_become_free(study) else ""
+        return _welcome(request, study, closed=f"All places are taken.{later}")
     return _welcome(request, study)
 
 

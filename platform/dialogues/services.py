@@ -10,7 +10,6 @@ and turns-in-batches.md.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -18,7 +17,7 @@ from django.utils import timezone
 
 from bots.client import Reply
 from bots.models import Bot
-from chatbots.base import Context, Response
+from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
 from dialogues.batches import BatchedStep, Values
@@ -190,7 +189,7 @@ def _stored(reply: Reply, text: str) -> Values:
         "latency": reply.latency_ms,
         "seed": reply.seed,
         "candidates": [[c.text, c.score] for c in reply.response.candidates] or None,
-        "remarks": _remarks(reply.response),
+        "remarks": reply.remarks,
     }
 
 
@@ -200,12 +199,6 @@ def _human_turn(place: Place, position: int, text: str, key: UUID, at: datetime)
 
 def _bot_turn(position: int, reply: Reply, at: datetime) -> SavedTurn:
     return SavedTurn(position, "bot", reply.response.text, True, None, at.isoformat())
-
-
-def _remarks(response: Response) -> dict[str, Any] | None:
-    if not response.remarks and not response.fallback:
-        return None
-    return {"texts": response.remarks, "fallback": response.fallback}
 
 
 def _first_reply(place: Place, position: int) -> tuple[SavedTurn, Progress]:

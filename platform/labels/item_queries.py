@@ -19,6 +19,8 @@ SELECT i.id, i.key, coalesce(run.system, bots.titles, 'unknown') AS system,
        coalesce(-r.context_id, d.id) AS cluster, coalesce(r.repetition, 1) AS repetition,
        coalesce(r.latency_ms, t.latency_ms) AS latency_ms,
        coalesce(r.text, t.text) AS text, t.dialogue_id, t.position,
+       coalesce(r.bot_version_id, t.bot_version_id) AS bot_version_id,
+       coalesce(r.remarks, t.remarks) AS remarks,
        coalesce(c.turns[array_upper(c.turns, 1)],
                 (SELECT b.text FROM dialogues_turn AS b
                   WHERE b.dialogue_id = t.dialogue_id AND b.position = t.position - 1), '') AS before
@@ -169,6 +171,13 @@ def shown(item: Item) -> dict[str, Any]:
     assert row
     found: dict[str, Any] = json.loads(row[0])
     return found
+
+
+def remarks_of(item: Item) -> list[str]:
+    """What filters, or the service, remarked on what is judged; for staff, not for raters."""
+    said = item.response or item.turn
+    remarks = said.remarks if said else None
+    return list(remarks["texts"]) if remarks else []
 
 
 def system_of(item: Item) -> str:

@@ -182,6 +182,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "item": found,
         "shown": item_queries.shown(found),
         "system": item_queries.system_of(found),
+        "remarks": item_queries.remarks_of(found),
         "questions": questions,
         "labels": answers,
     }

@@ -18,7 +18,7 @@ from django.utils import timezone
 from crowd import refusals
 from crowd.models import Assignment, Participation
 from crowd.places import full_if
-from crowd.services import admit, complete
+from crowd.services import HOLD, admit, complete
 from dialogues.refusals import RefusedError
 from evaluation.questions import Answer, AnswersError, question_set
 from labels.models import Batch, JudgingPlan, Slot
@@ -84,8 +84,14 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
         size=plan_of(study).batch_size,
     )
     if not _lease(batch.pk, AHEAD):
-        raise refusals.full()
+        raise refusals.full(may_become_free=_is_held(batch, now or timezone.now()))
     return batch
+
+
+def _is_held(batch: Batch, now: datetime) -> bool:
+    """Whether others hold items in the worker's language that may become free within an hour."""
+    unjudged = Slot.objects.filter(study=batch.study_id, language=batch.language, label=None)
+    return unjudged.filter(leased_until__range=(now, now + HOLD)).exists()
 
 
 @full_if(Task.JUDGING)

@@ -22,6 +22,13 @@ SELECT i.system, i.cluster, i.place, w.pseudonym, i.latency_ms, i.repetition{{an
   JOIN crowd_worker AS w ON w.id = l.rater_id
  ORDER BY l.id
 """
+_REMARKED = f"""
+SELECT i.system, count(*), count(*) FILTER (WHERE (i.remarks->'fallback')::boolean)
+  FROM ({items_of()}) AS i
+ WHERE i.remarks IS NOT NULL
+   AND EXISTS (SELECT FROM labels_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
+ GROUP BY i.system
+"""
 # Booleans have no cast to numbers in one step; jsonb has.
 _ANSWER = ", CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE (l.answers->>%s)::float8 END"
 
@@ -32,6 +39,8 @@ def judged_items(study: Study, questions: QuestionSet, keys: list[str]) -> Judge
     with connection.cursor() as cursor:
         cursor.execute(_JUDGMENTS.format(answers=_ANSWER * len(keys)), [*_twice(keys), study.pk])
         rows = cursor.fetchall()
+        cursor.execute(_REMARKED, [study.pk])
+        counted = cursor.fetchall()
     columns: list[Any] = list(zip(*rows, strict=True)) or [()] * (6 + len(keys))
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
@@ -47,6 +56,8 @@ def judged_items(study: Study, questions: QuestionSet, keys: list[str]) -> Judge
         raters_wanted=plan.raters_per_item,
         items=study.items.count(),
         languages=study.languages,
+        remarked={system: remarked for system, remarked, _ in counted},
+        fallbacks={system: fallbacks for system, _, fallbacks in counted},
     )
 
 

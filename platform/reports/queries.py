@@ -83,8 +83,8 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
        i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.set_aside_at IS NOT NULL, false), coalesce(d.origin, ''),
-       (t.remarks->'texts')::text,
-       CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END
+       (i.remarks->'texts')::text,
+       CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END
   FROM ({items_of()}) AS i
   JOIN labels_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id
@@ -93,8 +93,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(i.dialogue_id, l.dialogue_id)
   LEFT JOIN responses_response AS r ON r.id = l.response_id
   LEFT JOIN contexts_context AS c ON c.id = r.context_id
-  LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
-  LEFT JOIN bots_botversion AS v ON v.id = coalesce(r.bot_version_id, t.bot_version_id)
+  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
  ORDER BY i.id, l.id
 """

@@ -65,14 +65,15 @@ SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c
        coalesce(to_json(c.turns),
                 (SELECT json_agg(b.text ORDER BY b.position) FROM dialogues_turn AS b
                   WHERE b.dialogue_id = d.id AND (t.id IS NULL OR b.position < t.position)), '[]')::text,
-       i.text, v.fingerprint, i.latency_ms, coalesce(r.seed, t.seed)
+       i.text, v.fingerprint, i.latency_ms, coalesce(r.seed, t.seed), (i.remarks->'texts')::text,
+       CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END
   FROM ({items_of()}) AS i
   JOIN labels_item AS item ON item.id = i.id
   LEFT JOIN responses_response AS r ON r.id = item.response_id
   LEFT JOIN contexts_context AS c ON c.id = r.context_id
   LEFT JOIN dialogues_turn AS t ON t.id = item.turn_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, item.dialogue_id)
-  LEFT JOIN bots_botversion AS v ON v.id = coalesce(r.bot_version_id, t.bot_version_id)
+  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
  ORDER BY i.id
 """,
     "judgments": """

@@ -10,8 +10,11 @@ from contexts.tables import Finding, Row, rows_of, text_problem
 from responses.models import MAX_RESPONSE, Response
 
 ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}
-# Exported columns that say what was asked, not what was answered.
-_EXPORTED = {"system", "source", "category", "context_turns", "latency_ms", "seed", "created_at"}
+# Exported columns that say what was asked and how, not what was answered.
+_EXPORTED = {
+    "system", "source", "category", "context_turns", "latency_ms", "seed", "created_at", "remarks",
+    "fallback",
+}  # fmt: skip
 _FIELDS = {"context", "response", "repetition"}
 MOST_REPETITIONS = 20
 
@@ -109,12 +112,12 @@ def _lacking(parsed: Parsed, keys: Mapping[str, int]) -> Iterator[Finding]:
 
 COLUMNS = (
     "context", "repetition", "response", "system", "source", "category", "context_turns", "latency_ms",
-    "seed", "created_at",
+    "seed", "created_at", "remarks", "fallback",
 )  # fmt: skip
 
 
 def _fields(response: Response) -> dict[str, object]:
-    context, run = response.context, response.run
+    context, run, remarks = response.context, response.run, response.remarks or {}
     return {
         "context": context.key,
         "repetition": response.repetition,
@@ -126,6 +129,8 @@ def _fields(response: Response) -> dict[str, object]:
         "latency_ms": response.latency_ms,
         "seed": response.seed,
         "created_at": response.created_at.isoformat(),
+        "remarks": remarks.get("texts", []),
+        "fallback": remarks.get("fallback", False) if response.bot_version_id else None,
     }
 
 
@@ -137,4 +142,11 @@ def jsonl_lines(responses: Iterable[Response]) -> Iterator[str]:
 def csv_lines(responses: Iterable[Response]) -> Iterator[str]:
     yield csv_line(COLUMNS)
     for response in responses:
-        yield csv_line("" if value is None else str(value) for value in _fields(response).values())
+        yield csv_line(map(_cell, _fields(response).values()))
+
+
+def _cell(value: object) -> str:
+    """A value as CSV has it: what is empty or unknown is an empty cell; lists and truth values as in JSON."""
+    if value is None or value == []:
+        return ""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | bool) else str(value)

@@ -107,6 +107,11 @@ class Response(models.Model):
     candidates = models.JSONField(
         null=True, blank=True, help_text="Other responses with their scores, if the bot gives them."
     )
+    remarks = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}.",
+    )
 
     # Of a person's: who wrote it.
     author = models.ForeignKey(

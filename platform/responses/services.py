@@ -152,6 +152,7 @@ def _response(run: ResponseRun, answered: Answered, now: datetime) -> Response:
         latency_ms=reply.latency_ms,
         seed=reply.seed,
         candidates=candidates or None,
+        remarks=reply.remarks,
     )
 
 

@@ -45,7 +45,8 @@ def begin(participation_id: int) -> Assignment:
     """
     assignment = admit(participation_id)
     if not assignment.outcome and hold_place(assignment) is None and not _written(assignment):
-        raise refusals.full()
+        later = timezone.now() + HOLD
+        raise refusals.full(may_become_free=not is_written(assignment.participation.study, later))
     return assignment
 
 

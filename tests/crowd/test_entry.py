@@ -5,12 +5,17 @@ import re
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 
-from crowd.models import Participation, Worker
+from bots.models import Bot
+from crowd.models import Assignment, Participation, Worker
+from crowd.services import assign, complete
 from crowd.sessions import COOKIE
 from studies.models import Study
 from studies.services import set_state
-from tests.conftest import MakeStudy
+from tests.conftest import MakeStudy, enter
+
+COMPLETE = Assignment.Outcome.COMPLETE
 
 
 def agree(client: Client, study: Study, **fields: str) -> HttpResponse:
@@ -226,9 +231,23 @@ def test_a_full_study_says_so_on_its_first_page(make_study: MakeStudy) -> None:
     page = Client().get(f"/s/{study.code}/")
 
     assert page.status_code == 403
-    assert "All places are taken" in page.content.decode()
+    assert "All places are taken. Some may become free in an hour." in page.content.decode()
     assert "resume code" in page.content.decode()
     assert inside.get(f"/s/{study.code}/").url == f"/s/{study.code}/chat/"
+
+
+def test_nothing_is_promised_where_every_conversation_was_held(make_study: MakeStudy) -> None:
+    study = make_study({"one": 1, "two": 1})
+    for _ in range(2):
+        assign(enter(study).pk)
+    Bot.objects.filter(name="two").update(active=False)  # nobody gets its place, who ever leaves it
+    assert "free in an hour" in Client().get(f"/s/{study.code}/").content.decode()
+
+    complete(Assignment.objects.get(study_bot__bot__name="one").pk, COMPLETE, now=timezone.now())
+
+    page = Client().get(f"/s/{study.code}/").content.decode()
+    assert "All places are taken." in page
+    assert "free in an hour" not in page
 
 
 def test_a_full_study_says_so_at_the_start(make_study: MakeStudy) -> None:
@@ -242,6 +261,14 @@ def test_a_full_study_says_so_at_the_start(make_study: MakeStudy) -> None:
 
     assert response.status_code == 409
     assert "places are taken" in response.content.decode()
+    assert "try again in an hour" in response.content.decode()
+
+    complete(Assignment.objects.get().pk, COMPLETE, now=timezone.now())
+    response = second.post(f"/s/{study.code}/start/")
+
+    assert response.status_code == 409
+    assert "There is nothing left that you could do here." in response.content.decode()
+    assert "in an hour" not in response.content.decode()
 
 
 @pytest.mark.parametrize("cookie", ["", "forged", "eyJ3b3JrZXIiOjF9:1abc:def"])

@@ -62,7 +62,7 @@ def test_every_item_is_judged_by_exactly_the_wanted_number_of_raters(make_queue:
     assert Counter(Label.objects.values_list("response", flat=True)) == dict.fromkeys(
         Response.objects.values_list("pk", flat=True), 3
     )
-    with pytest.raises(EntryRefusedError, match="still needed"):
+    with pytest.raises(EntryRefusedError, match="nothing left"):
         begin(study)
 
 
@@ -111,7 +111,7 @@ def test_an_item_judged_in_another_study_is_not_offered(make_queue: MakeQueue, m
 def test_abandoned_items_go_to_others_when_the_lease_is_over(make_queue: MakeQueue) -> None:
     study = make_queue(2, raters=1)
     begin(study)
-    with pytest.raises(EntryRefusedError):
+    with pytest.raises(EntryRefusedError, match="still needed"):
         begin(study)
 
     expire(study)
@@ -460,10 +460,36 @@ def test_a_queue_that_is_judged_or_held_is_full_before_anybody_consents(make_que
     assert "agree to take part" in first_page(study)
 
     desk = begin(study)  # holds three ahead
-    assert "All places are taken" in first_page(study)
+    assert "All places are taken. Some may become free in an hour." in first_page(study)
 
     expire(study)
     assert "agree to take part" in first_page(study)
 
     judge_all(desk)
-    assert "All places are taken" in first_page(study)
+    assert "All places are taken." in first_page(study)
+    assert "free in an hour" not in first_page(study)
+
+
+def test_no_place_is_promised_in_an_hour_that_is_held_for_longer(make_queue: MakeQueue) -> None:
+    study = make_queue(1, raters=1, lease=2 * 3600)
+    begin(study)
+
+    assert "All places are taken." in first_page(study)
+    assert "free in an hour" not in first_page(study)
+    with pytest.raises(EntryRefusedError) as refusal:
+        begin(study)
+    assert "in an hour" not in refusal.value.cure
+
+
+def test_nobody_waits_for_an_item_of_another_language(make_queue: MakeQueue, make_contexts: MakeContexts,
+                                                      make_run: MakeRun) -> None:  # fmt: skip
+    study = make_queue(raters=1, languages=["en", "zh"])
+    for language in ("en", "zh"):
+        subjects.add_responses(study, make_run(make_contexts(1, language=language), language))
+    judge_all(begin(study, language="en"))
+    begin(study, language="zh")
+
+    with pytest.raises(EntryRefusedError, match="nothing left"):
+        begin(study, language="en")
+    with pytest.raises(EntryRefusedError, match="still needed"):
+        begin(study, language="zh")

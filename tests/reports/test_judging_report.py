@@ -190,6 +190,18 @@ def test_the_page_shows_both_results(judged: Study, rex: User, sign_in: Callable
         assert words in page
 
 
+def test_raters_who_all_say_the_same_have_no_agreement_and_a_page_that_says_why(
+    make_queue: MakeQueue, rex: User, sign_in: Callable[[User], Client]
+) -> None:
+    study = make_queue(2, raters=2)
+    vote(study, {("Alpha", "c1", 1): [MEH, MEH], ("Alpha", "c2", 1): [MEH, MEH]})
+    computed(study)
+
+    page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+
+    assert "Does it make sense? All 4 ratings are the same, so agreement cannot be told from chance." in page
+
+
 def test_a_report_without_judgments_says_so(
     make_queue: MakeQueue, rex: User, sign_in: Callable[[User], Client]
 ) -> None:

@@ -5,6 +5,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -17,8 +18,10 @@ from dialogues.models import Dialogue, Turn
 from dialogues.queries import place_of
 from dialogues.services import finish
 from evaluation.report.bundle import recompute
+from labels import judging, subjects
 from studies.models import Study
-from tests.conftest import MakeStudy, OpenTab, start_dialogue, worker_of
+from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue, worker_of
+from tests.labels.conftest import begin
 from tests.reports.conftest import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -147,3 +150,30 @@ def test_a_study_without_remarks_says_nothing_of_them(short: Study) -> None:
     talked(short, PLAIN)
 
     assert "remarks" not in computed(short).result["course"]["bots"][0]
+
+
+def test_readers_of_conversations_have_them_counted_by_turn(
+    make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    talked(make_study(min_turns=4, max_turns=8), PLAIN).turn_set.filter(position=4).update(
+        remarks={"texts": [REMARK], "fallback": True}
+    )
+    queue = make_queue(raters=1)
+    subjects.add_turns(queue, Study.objects.exclude(pk=queue.pk).get(), language="en")
+    desk = begin(queue)
+    while shown := judging.state(desk)["items"]:
+        judging.judge(desk, key=UUID(shown[0]["key"]), answers={"sensible": False})
+
+    assert computed(queue).result["remarks"] == [{"bot": "Scripty", "items": 1, "fallbacks": 1}]
+    call_command("bundle", str(queue.pk), output=tmp_path / "bundle.zip")
+    assert recompute(tmp_path / "bundle.zip").differences == []
+    pages = [
+        sign_in(rex).get(f"/studies/{queue.pk}/items/{item.key}/").content.decode()
+        for item in queue.items.order_by("turn__position")
+    ]
+    assert [REMARK in page for page in pages] == [False, True]
+    lines = [json.loads(line) for line in exported(sign_in(rex), queue, "jsonl").splitlines()]
+    assert sorted((line["turn"], line["remarks"], line["fallback"]) for line in lines) == [
+        (2, [], False),
+        (4, [REMARK], True),
+    ]

@@ -98,7 +98,7 @@ def test_the_last_worker_is_done_when_nothing_is_left(make_writing: MakeWriting)
     assert outcome_of(second) == Assignment.Outcome.COMPLETE
     assert ResponseRun.objects.get().state == ResponseRun.State.DONE
     assert written_and_wanted(Study.objects.all()) == {study.pk: (3, 3)}
-    with pytest.raises(EntryRefusedError, match="what is still needed"):
+    with pytest.raises(EntryRefusedError, match="nothing left"):
         begin(study)
     assert Assignment.objects.count() == 2
 
@@ -250,11 +250,29 @@ def test_nobody_writes_without_having_entered(make_writing: MakeWriting) -> None
 def test_a_study_that_is_written_says_so_before_anybody_consents(make_writing: MakeWriting) -> None:
     study = make_writing(2, batch=2)
     assert "agree to take part" in Client().get(study.get_entry_url()).content.decode()
-    wanda = begin(study)
-    write(wanda)
+    wanda, late = begin(study), enter(study)
     write(wanda)
 
-    assert "All places are taken" in Client().get(study.get_entry_url()).content.decode()
+    page = Client().get(study.get_entry_url()).content.decode()
+    assert "All places are taken. Some may become free in an hour." in page
+    write(wanda)
+
+    page = Client().get(study.get_entry_url()).content.decode()
+    assert "All places are taken." in page
+    assert "free in an hour" not in page
+    with pytest.raises(EntryRefusedError, match="nothing left"):
+        writing.begin(late.pk)
+
+
+@pytest.mark.django_db
+def test_who_comes_while_others_write_the_rest_may_come_again(make_writing: MakeWriting) -> None:
+    study = make_writing(1, batch=1)
+    begin(study)
+
+    with pytest.raises(EntryRefusedError, match="still needed") as refusal:
+        begin(study)
+
+    assert "try again in an hour" in refusal.value.cure
 
 
 @pytest.mark.django_db

@@ -1,0 +1,231 @@
+"""What a filter did to a response: from the run into its page, and a judging study's exports and report."""
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from accounts.models import User
+from bots.models import Bot
+from crowd.sessions import COOKIE, signed
+from evaluation.report.bundle import recompute
+from labels import judging, subjects
+from labels.models import Batch, Item, Label
+from responses import files, services
+from responses.answering import answer_slice
+from responses.models import Response, ResponseRun
+from studies.models import Study
+from tests.conftest import MakeQueue
+from tests.labels.conftest import begin
+from tests.reports.conftest import computed
+from tests.responses.conftest import MakeVersion
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SignIn = Callable[[User], Client]
+SAID = "I would love to go to Paris with you some day"
+FALLBACK = "Let us talk about something else"
+REMARK = "repetition-filter: every candidate repeats an earlier turn; said a fallback"
+FREELY = "repetition-filter: every candidate repeats an earlier turn; said the first all the same"
+# To the first context the bot may say its one sentence; in the others somebody has said it before.
+TURNS = [("Hello",), (SAID,), (SAID, "And then?", "Well?")]
+
+
+@pytest.fixture
+def run(rex: User, make_version: MakeVersion) -> ResponseRun:
+    """The responses of a bot that says the same again and again, inside a filter with one fallback."""
+    inner = {"adapter": "scripted", "configuration": {"replies": [SAID]}}
+    bot = Bot.objects.create(
+        name="filtered",
+        title="Filtered",
+        adapter="repetition-filter",
+        configuration={"bot": inner, "fallbacks": [FALLBACK]},
+    )
+    run = services.start_run(make_version(turns=TURNS), bot, owner=rex, seed=7)
+    answer_slice(run.pk)
+    return run
+
+
+@pytest.fixture
+def queue(run: ResponseRun, make_queue: MakeQueue, rex: User) -> Study:
+    """Two raters for each response of the bot, and of a file with the same texts."""
+    queue = make_queue(raters=2)
+    subjects.add_responses(queue, run)
+    texts = {(response.context_id, 1): response.text for response in run.responses.all()}
+    uploaded = services.store_file(run.context_version, texts, system="Elsewhere", owner=rex)
+    subjects.add_responses(queue, uploaded)
+    return queue
+
+
+def judge(study: Study) -> None:
+    """One more rater judges everything."""
+    desk = begin(study)
+    while shown := judging.state(desk)["items"]:
+        judging.judge(desk, key=UUID(shown[0]["key"]), answers={"sensible": True, "specific": False})
+
+
+def item_of(study: Study, key: str, system: str = "Filtered") -> Item:
+    return study.items.get(response__context__key=key, response__run__system=system)
+
+
+def bundled(study: Study, folder: Path) -> Path:
+    call_command("bundle", str(study.pk), output=folder / "bundle.zip")
+    return folder / "bundle.zip"
+
+
+def test_it_is_stored_with_the_response_and_nothing_with_one_left_alone(run: ResponseRun) -> None:
+    stored = run.responses.order_by("context__position").values_list("text", "remarks")
+
+    assert list(stored) == [(SAID, None), *[(FALLBACK, {"texts": [REMARK], "fallback": True})] * 2]
+
+
+def test_the_runs_page_shows_it_beside_the_response(run: ResponseRun, rex: User, sign_in: SignIn) -> None:
+    rows = sign_in(rex).get(f"/responses/{run.pk}/").content.decode().split("<tr>")[-3:]
+
+    assert [REMARK in row for row in rows] == [False, True, True]
+
+
+def test_a_remark_is_shown_as_text(run: ResponseRun, rex: User, sign_in: SignIn) -> None:
+    run.responses.update(remarks={"texts": ["<script>alert(1)</script>"], "fallback": False})
+
+    page = sign_in(rex).get(f"/responses/{run.pk}/").content.decode()
+
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert" not in page
+
+
+def test_the_runs_files_have_it_and_come_in_again(run: ResponseRun, rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    texts = {
+        ending: client.get(f"/responses/{run.pk}/responses.{ending}").content.decode()
+        for ending in ("csv", "jsonl")
+    }
+    table = list(csv.DictReader(io.StringIO(texts["csv"])))
+    lines = [json.loads(line) for line in texts["jsonl"].splitlines()]
+
+    assert [(row["remarks"], row["fallback"]) for row in table] == [
+        ("", "false"),
+        *[(json.dumps([REMARK]), "true")] * 2,
+    ]
+    assert [(line["remarks"], line["fallback"]) for line in lines] == [([], False), *[([REMARK], True)] * 2]
+    for ending, text in texts.items():
+        parsed = files.parse(text, ending, run.context_version)
+        assert (len(parsed.responses), parsed.problems, parsed.notes) == (3, [], [])
+
+
+def test_staff_read_it_on_the_items_page(queue: Study, rex: User, sign_in: SignIn) -> None:
+    def page(key: str, system: str = "Filtered") -> str:
+        address = f"/studies/{queue.pk}/items/{item_of(queue, key, system).key}/"
+        return sign_in(rex).get(address).content.decode()
+
+    assert REMARK in page("c2")
+    assert REMARK not in page("c1")
+    assert REMARK not in page("c2", "Elsewhere")
+
+
+def test_raters_are_not_told(queue: Study) -> None:
+    desk = begin(queue)
+    rater = Client()
+    rater.cookies[COOKIE] = signed(Batch.objects.get(pk=desk.batch_id).assignment.participation)
+    told = [rater.get(f"{queue.get_entry_url()}judge/").content.decode()]
+    while shown := judging.state(desk)["items"]:
+        judged = judging.judge(desk, key=UUID(shown[0]["key"]), answers={"sensible": False})
+        told.append(json.dumps([shown, judged.leased]))
+    told.append(json.dumps(judging.state(desk)))
+
+    assert len(told) == 8  # the page, six items, and all of them again at the end
+    assert FALLBACK in told[-1]
+    assert "filter" not in "".join(told)
+    assert "fallback" not in "".join(told)
+
+
+def test_it_stands_with_every_judgment_in_the_exports(queue: Study, rex: User, sign_in: SignIn) -> None:
+    judge(queue)
+    client = sign_in(rex)
+    exported = client.get(f"/studies/{queue.pk}/turns.jsonl").getvalue().decode()  # type: ignore[attr-defined]
+    found = {
+        (line["bot"], line["dialogue"]): (line["remarks"], line["fallback"])
+        for line in map(json.loads, exported.splitlines())
+    }
+
+    assert found == {
+        ("Filtered", "c1"): ([], False),
+        ("Filtered", "c2"): ([REMARK], True),
+        ("Filtered", "c3"): ([REMARK], True),
+        **{("Elsewhere", f"c{n}"): ([], None) for n in (1, 2, 3)},
+    }
+
+
+def test_it_stands_with_every_item_of_the_bundle(queue: Study, tmp_path: Path) -> None:
+    with zipfile.ZipFile(bundled(queue, tmp_path)) as archive:
+        items = [json.loads(line) for line in archive.read("data/items.jsonl").splitlines()]
+        package = json.loads(archive.read("datapackage.json"))
+
+    assert {(row["system"], row["name"], row["remarks"], row["fallback"]) for row in items} == {
+        ("Filtered", "c1", None, False),
+        ("Filtered", "c2", json.dumps([REMARK]), True),
+        ("Filtered", "c3", json.dumps([REMARK]), True),
+        *(("Elsewhere", f"c{n}", None, None) for n in (1, 2, 3)),
+    }
+    schema = next(each["schema"] for each in package["resources"] if each["path"] == "data/items.csv")
+    assert [column["name"] for column in schema["fields"]][-2:] == ["remarks", "fallback"]
+
+
+def test_the_report_counts_each_judged_item_once_and_the_bundle_gives_the_same(
+    queue: Study, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    free = {"texts": [FREELY, "another"], "fallback": False}
+    Response.objects.filter(pk=item_of(queue, "c3").response_id).update(remarks=free)
+    judge(queue)
+    judge(queue)
+
+    counted = [{"bot": "Filtered", "items": 2, "fallbacks": 1}]
+    assert computed(queue).result["remarks"] == counted
+    found = recompute(bundled(queue, tmp_path))
+    assert (found.report["remarks"], found.differences) == (counted, [])
+    page = " ".join(sign_in(rex).get(f"/studies/{queue.pk}/report/").content.decode().split())
+    assert '2 of Filtered <span class="nowrap">(1 by fallback)</span>.' in page
+
+
+def test_what_nobody_has_judged_is_not_counted(queue: Study, tmp_path: Path) -> None:
+    judge(queue)
+    Label.objects.filter(slot__item=item_of(queue, "c3")).delete()
+
+    assert computed(queue).result["remarks"] == [{"bot": "Filtered", "items": 1, "fallbacks": 1}]
+    assert recompute(bundled(queue, tmp_path)).differences == []
+
+
+def test_a_study_without_remarks_says_nothing_of_them(queue: Study, rex: User, sign_in: SignIn) -> None:
+    Response.objects.update(remarks=None)
+    judge(queue)
+
+    assert "remarks" not in computed(queue).result
+    assert "by fallback" not in sign_in(rex).get(f"/studies/{queue.pk}/report/").content.decode()
+
+
+def test_a_bundle_of_before_remarks_were_kept_is_recomputed_too(queue: Study, tmp_path: Path) -> None:
+    Response.objects.update(remarks=None)
+    judge(queue)
+    path, older = bundled(queue, tmp_path), tmp_path / "older.zip"
+    with zipfile.ZipFile(path) as new, zipfile.ZipFile(older, "w") as old:
+        for name in new.namelist():
+            content = new.read(name)
+            old.writestr(name, _without_remarks(content) if name == "data/items.jsonl" else content)
+
+    found = recompute(older)
+
+    assert (found.differences, found.changed_files) == ([], ["data/items.jsonl"])
+
+
+def _without_remarks(lines: bytes) -> str:
+    rows = [json.loads(line) for line in lines.splitlines()]
+    kept = [{name: row[name] for name in row if name not in ("remarks", "fallback")} for row in rows]
+    assert kept != rows
+    return "".join(json.dumps(row) + "\n" for row in kept)
