@@ -156,6 +156,7 @@ class Visitor:
 
     async def flaws(self) -> list[str]:
         """What would hinder people who use a screen reader, or the Content-Security-Policy."""
+        await self.page.wait_for_load_state()  # a page that has just been asked for may be empty yet
         return list(await self.page.evaluate(FLAWS))
 
     async def texts(self) -> list[str]:
