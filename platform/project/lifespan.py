@@ -9,8 +9,9 @@ from dialogues import batches, database
 
 log = logging.getLogger(__name__)
 
-# Objects that may come into being before Python looks for circles among them; its own default is 700.
-NEW_OBJECTS = 20_000
+# Objects that may come into being before Python looks for circles among them (its own default is 700), and
+# how many such looks go by before it looks among older ones, too: what closed sockets leave behind is there.
+NEW_OBJECTS, LOOKS, LONGER_LOOKS = 10_000, 5, 5
 
 
 class Lifespan:
@@ -42,4 +43,5 @@ def spare_the_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(NEW_OBJECTS)
+    gc.collect()  # how soon all is searched again depends on how much the last search found
+    gc.set_threshold(NEW_OBJECTS, LOOKS, LONGER_LOOKS)
