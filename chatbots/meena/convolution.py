@@ -67,7 +67,12 @@ class SeparableConvolution(nn.Module):
 
     def step(self, window: Tensor) -> Tensor:
         """Convolve the last w inputs of each row: (n, w, inputs) → (n, outputs)."""
-        convolved: Tensor = self.pointwise((window * self.depthwise).sum(dim=1))
+        inputs, weights = window.unbind(1), self.depthwise.unbind()
+        mixed = inputs[0] * weights[0]
+        # Added up in place: all products at once do not fit a core's cache.
+        for one, weight in zip(inputs[1:], weights[1:], strict=True):
+            mixed.addcmul_(one, weight)
+        convolved: Tensor = self.pointwise(mixed)
         return convolved
 
 
