@@ -105,18 +105,21 @@ def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | N
     Returns:
         The tokens, (n,), and the model's own log-probability of each, (n,), float32.
     """
-    probabilities = scores.softmax(dim=-1, dtype=torch.float32)
-    # log Z by the likeliest token, whose probability cannot underflow
-    log_total = scores.amax(dim=-1) - probabilities.amax(dim=-1).log()
+    scores = scores.float()
+    never = torch.tensor(NEVER_WRITTEN, device=scores.device)
+    writable = scores.index_fill(1, never, -torch.inf)
+    probabilities = writable.softmax(dim=-1)
+    # log Z by way of the likeliest token, whose probability does not underflow
+    log_total = (writable.amax(dim=-1) - probabilities.amax(dim=-1).log()).logaddexp(
+        scores[:, never].logsumexp(dim=-1)
+    )
     if top_k is not None:
-        probabilities[:, NEVER_WRITTEN] = 0
-        likeliest, tokens = probabilities.topk(min(top_k, probabilities.size(-1)), dim=-1)  # (n, k)
-        place = invert(likeliest.pow_(1 / temperature), uniforms)
+        likeliest, tokens = writable.topk(min(top_k, writable.size(-1)), dim=-1)  # (n, k)
+        place = invert((likeliest / temperature).softmax(dim=-1), uniforms)
         token = tokens.gather(1, place.unsqueeze(1))
     else:
         if temperature != 1:
-            probabilities = (scores / temperature).softmax(dim=-1, dtype=torch.float32)
-        probabilities[:, NEVER_WRITTEN] = 0
+            probabilities = writable.div_(temperature).softmax(dim=-1)
         token = invert(probabilities, uniforms).unsqueeze(1)
     return token.squeeze(1), scores.gather(1, token).squeeze(1) - log_total
 
