@@ -101,18 +101,18 @@ class Rows:
         """Write the inputs of a causal convolution at the new position; the last ones up to it.
 
         Args:
-            past: inputs at earlier positions behind width - 1 zeros, (≥ n, width - 1 + capacity, channels).
+            past: inputs at earlier positions behind width - 1 zeros, (width - 1 + capacity, ≥ n, channels).
             x: the new ones, (n, channels).
             width: of the convolution.
 
         Returns:
-            (n, width, channels).
+            (width, n, channels).
         """
-        past[:, width - 1 :][self.new] = x
+        past.transpose(0, 1)[:, width - 1 :][self.new] = x
         if self.common is not None:
-            return past[: self.count, self.common : self.common + width]
-        places = self.positions[:, None] + torch.arange(width, device=x.device)  # (n, width)
-        return past[self.indices[:, None], places]
+            return past[self.common : self.common + width, : self.count]
+        places = self.positions + torch.arange(width, device=x.device)[:, None]  # (width, n)
+        return past[places, self.indices]
 
 
 class DecoderBlock(Protocol):
