@@ -52,25 +52,25 @@ class Rows:
         positions: the position that each row is about to fill, (n,).
         common: that position, if it is the same for all.
         longest: 1 + the largest of them, in whole spans.
-        has_position: True at the positions that a row has, (n or 1, 1, 1, longest).
+        position_mask: -inf at the positions that a row does not have, else 0, (n or 1, 1, 1, longest).
         slots: context · samples + sample of each row, (n,); None if all samples of all contexts are there in
             this order.
         contexts: c.
         samples: most rows that a context has.
         context_length: positions of the longest context, in whole spans.
-        context_is_real: False at the padding of contexts, (c, context_length).
+        context_mask: -inf at the padding of contexts, else 0, (c, 1, 1, context_length).
     """
 
     indices: Tensor
     positions: Tensor
     common: int | None
     longest: int
-    has_position: Tensor
+    position_mask: Tensor
     slots: Tensor | None
     contexts: int
     samples: int
     context_length: int
-    context_is_real: Tensor
+    context_mask: Tensor
 
     @property
     def count(self) -> int:
@@ -101,18 +101,18 @@ class Rows:
         """Write the inputs of a causal convolution at the new position; the last ones up to it.
 
         Args:
-            past: inputs at earlier positions behind width - 1 zeros, (≥ n, width - 1 + capacity, channels).
+            past: inputs at earlier positions behind width - 1 zeros, (width - 1 + capacity, ≥ n, channels).
             x: the new ones, (n, channels).
             width: of the convolution.
 
         Returns:
-            (n, width, channels).
+            (width, n, channels).
         """
-        past[:, width - 1 :][self.new] = x
+        past.transpose(0, 1)[:, width - 1 :][self.new] = x
         if self.common is not None:
-            return past[: self.count, self.common : self.common + width]
-        places = self.positions[:, None] + torch.arange(width, device=x.device)  # (n, width)
-        return past[self.indices[:, None], places]
+            return past[self.common : self.common + width, : self.count]
+        places = self.positions + torch.arange(width, device=x.device)[:, None]  # (width, n)
+        return past[places, self.indices]
 
 
 class DecoderBlock(Protocol):
@@ -139,7 +139,7 @@ class DecoderState:
         contexts: most contexts at once.
         samples: rows of each context when it enters.
         context_length: most positions of a context.
-        device: where the blocks' states are.
+        like: of the blocks' states' type, on their device.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class DecoderState:
         contexts: int,
         samples: int,
         context_length: int,
-        device: torch.device,
+        like: Tensor,
     ) -> None:
         self.blocks = blocks
         self.samples = samples
@@ -159,7 +159,7 @@ class DecoderState:
         self.context_of: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.sample_of: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.positions: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._device = device
+        self._like, self._device = like, like.device
 
     def admit(self, memories: Sequence[Sequence[Tensor]], length: int) -> int:
         """Let one context join, with `samples` rows at position 0.
@@ -202,13 +202,18 @@ class DecoderState:
             positions=positions,
             common=common,
             longest=longest,
-            has_position=torch.arange(longest, device=self._device) <= asking[:, None, None, None],
+            position_mask=self._mask(longest, asking + 1),
             slots=None if in_order else torch.from_numpy(slots).to(self._device),
             contexts=self.contexts,
             samples=self.samples,
             context_length=longest_context,
-            context_is_real=torch.arange(longest_context, device=self._device) < lengths[:, None],
+            context_mask=self._mask(longest_context, lengths),
         )
+
+    def _mask(self, size: int, lengths: Tensor) -> Tensor:
+        """What to add to attention scores: -inf from each length on, (k,) → (k, 1, 1, size)."""
+        beyond = torch.arange(size, device=self._device) >= lengths[:, None, None, None]
+        return self._like.new_zeros(beyond.shape).masked_fill_(beyond, -torch.inf)
 
     def advance(self) -> None:
         """Every row has been given one more token."""

@@ -66,8 +66,13 @@ class SeparableConvolution(nn.Module):
         return convolved
 
     def step(self, window: Tensor) -> Tensor:
-        """Convolve the last w inputs of each row: (n, w, inputs) → (n, outputs)."""
-        convolved: Tensor = self.pointwise((window * self.depthwise).sum(dim=1))
+        """Convolve the last w inputs of each row: (w, n, inputs) → (n, outputs)."""
+        inputs, weights = window.unbind(), self.depthwise.unbind()
+        mixed = inputs[0] * weights[0]
+        # Added up in place: all products at once do not fit a core's cache.
+        for one, weight in zip(inputs[1:], weights[1:], strict=True):
+            mixed.addcmul_(one, weight)
+        convolved: Tensor = self.pointwise(mixed)
         return convolved
 
 
@@ -130,15 +135,15 @@ class DecoderBranches(nn.Module):
         Args:
             x: normed input of the new position, (n, d).
             past: inputs of the first two convolutions at earlier positions behind 10 zeros,
-                (≥ n, 10 + capacity, d); the new one is written into it.
-            past_both: inputs of the last convolution behind 6 zeros, (≥ n, 6 + capacity, 2d); likewise.
+                (10 + capacity, ≥ n, d); the new one is written into it.
+            past_both: inputs of the last convolution behind 6 zeros, (6 + capacity, ≥ n, 2d); likewise.
             rows: which positions are new.
 
         Returns:
             (n, d).
         """
-        window = rows.window(past, x, width=11)  # (n, 11, d)
+        window = rows.window(past, x, width=11)  # (11, n, d)
         left = relu(self.left.step(window))  # (n, 2d)
-        right = self.right.step(window[:, -7:])  # (n, d / 2)
+        right = self.right.step(window[-7:])  # (n, d / 2)
         both = self.norm(left + pad_channels(right, left.size(-1)))
         return self.last.step(rows.window(past_both, both, width=7))

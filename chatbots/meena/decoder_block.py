@@ -21,8 +21,8 @@ class EvolvedState:
     Attributes:
         wide: keys and values of the first self-attention, (2, rows, wide h, t, d / wide h).
         deep: keys and values of the second, (2, rows, h, t, e).
-        past: inputs of the two convolutions side by side, behind 10 zeros, (rows, 10 + t, d).
-        past_both: inputs of the third convolution, behind 6 zeros, (rows, 6 + t, 2d).
+        past: inputs of the two convolutions side by side, behind 10 zeros, (10 + t, rows, d).
+        past_both: inputs of the third convolution, behind 6 zeros, (6 + t, rows, 2d).
         first_memory: keys and values of the contexts for the first encoder attention, (contexts, s, 2d).
         second_memory: the same for the second.
     """
@@ -36,7 +36,7 @@ class EvolvedState:
 
     def row_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the row."""
-        return *self.wide, *self.deep, self.past, self.past_both
+        return *self.wide, *self.deep, self.past.transpose(0, 1), self.past_both.transpose(0, 1)
 
     def context_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the context, in the order of `EvolvedDecoderBlock.memory`."""
@@ -99,7 +99,7 @@ class EvolvedDecoderBlock(nn.Module):
         d, h, wide = self.config.hidden_size, self.config.heads, self.config.wide_heads
         t, s = whole_spans(self.config.response_length), whole_spans(self.config.context_length)
         attentions = (2, rows, wide, t, d // wide), (2, rows, h, t, d // h)
-        convolutions = (rows, 10 + t, d), (rows, 6 + t, 2 * d)
+        convolutions = (10 + t, rows, d), (6 + t, rows, 2 * d)
         memories = (contexts, s, 2 * d), (contexts, s, 2 * d)
         shapes = attentions + convolutions + memories
         return EvolvedState(*(self.first_norm.weight.new_zeros(shape) for shape in shapes))

@@ -130,7 +130,7 @@ class Meena(nn.Module):
             contexts=contexts,
             samples=samples,
             context_length=self.config.context_length,
-            device=self.embedding.weight.device,
+            like=self.embedding.weight,
         )
 
     def admit(self, state: DecoderState, contexts: Sequence[Sequence[int]]) -> None:

@@ -105,34 +105,43 @@ def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | N
     Returns:
         The tokens, (n,), and the model's own log-probability of each, (n,), float32.
     """
-    log_probabilities = scores.log_softmax(dim=-1, dtype=torch.float32)
-    tempered = log_probabilities / temperature
-    tempered[:, NEVER_WRITTEN] = -torch.inf
-    if top_k is None:
-        token = invert(tempered.softmax(dim=-1), uniforms)
+    scores = scores.float()
+    never = torch.tensor(NEVER_WRITTEN, device=scores.device)
+    writable = scores.index_fill(1, never, -torch.inf)
+    probabilities = writable.softmax(dim=-1)
+    # log Z by way of the likeliest token, whose probability does not underflow
+    log_total = (writable.amax(dim=-1) - probabilities.amax(dim=-1).log()).logaddexp(
+        scores[:, never].logsumexp(dim=-1)
+    )
+    if top_k is not None:
+        likeliest, tokens = writable.topk(min(top_k, writable.size(-1)), dim=-1)  # (n, k)
+        place = invert((likeliest / temperature).softmax(dim=-1), uniforms)
+        token = tokens.gather(1, place.unsqueeze(1))
     else:
-        likeliest, tokens = tempered.topk(min(top_k, tempered.size(-1)), dim=-1)  # (n, k)
-        place = invert(likeliest.softmax(dim=-1), uniforms)
-        token = tokens.gather(1, place.unsqueeze(1)).squeeze(1)
-    return token, log_probabilities.gather(1, token.unsqueeze(1)).squeeze(1)
+        if temperature != 1:
+            probabilities = writable.div_(temperature).softmax(dim=-1)
+        token = invert(probabilities, uniforms).unsqueeze(1)
+    return token.squeeze(1), scores.gather(1, token).squeeze(1) - log_total
 
 
-def invert(probabilities: Tensor, uniforms: Tensor) -> Tensor:
-    """First place where the sum of probabilities so far exceeds the random number: (n, v), (n,) → (n,).
+def invert(weights: Tensor, uniforms: Tensor) -> Tensor:
+    """First place where the share of the weights so far exceeds the random number: (n, v), (n,) → (n,).
 
-    Searches among blocks of tokens first, then inside one: a running sum over all tokens takes eight times as
-    long.
+    Finds a block of tokens by the blocks' sums first, then a token inside it: a running sum over all tokens
+    takes eight times as long.
     """
-    padded = pad(probabilities, (0, -probabilities.size(1) % BLOCK))
+    padded = pad(weights, (0, size)) if (size := -weights.size(1) % BLOCK) else weights
     blocks = padded.view(len(padded), -1, BLOCK)  # (n, v / BLOCK, BLOCK)
-    upto = blocks.sum(dim=-1, dtype=torch.float64).cumsum(dim=-1)  # (n, v / BLOCK)
+    upto = pad(blocks.sum(dim=-1).cumsum(dim=-1, dtype=torch.float64), (1, 0))  # (n, 1 + v / BLOCK)
     target = uniforms.unsqueeze(1) * upto[:, -1:]
-    block = torch.searchsorted(upto, target, right=True).clamp(max=upto.size(1) - 1)
-    rows = torch.arange(len(blocks), device=blocks.device)
-    inside = blocks[rows, block.squeeze(1)].cumsum(dim=-1, dtype=torch.float64)  # (n, BLOCK)
-    before = pad(upto, (1, 0)).gather(1, block)
-    place = torch.searchsorted(inside, target - before, right=True).clamp(max=BLOCK - 1)
-    return (block * BLOCK + place).squeeze(1).clamp(max=probabilities.size(1) - 1)
+    block = torch.searchsorted(upto[:, 1:].contiguous(), target, right=True).clamp(max=blocks.size(1) - 1)
+    before, after = upto.gather(1, block), upto.gather(1, block + 1)
+    inside = blocks.gather(1, block.unsqueeze(2).expand(-1, 1, BLOCK)).squeeze(1)
+    inside = inside.cumsum(dim=-1, dtype=torch.float64)  # (n, BLOCK)
+    # in shares of the block: its sum in float32 is not to the last digit that of its running sum
+    target = (target - before) / (after - before) * inside[:, -1:]
+    place = torch.searchsorted(inside, target, right=True).clamp(max=BLOCK - 1)
+    return (block * BLOCK + place).squeeze(1).clamp(max=weights.size(1) - 1)
 
 
 @dataclass

@@ -101,6 +101,16 @@ def test_a_drawn_token_reports_the_models_own_probability():
     assert float(log_probability) == pytest.approx(math.log(math.exp(scores[0, token]) / total), abs=1e-6)
 
 
+@pytest.mark.parametrize("top_k", [None, 2])
+def test_a_model_that_hardly_allows_a_writable_token_still_gets_one(top_k):
+    scores = torch.tensor([[200.0, 200.0, 200.0, 0.0, 200.0, 0.0, -50.0]])
+    uniforms = torch.tensor([0.25, 0.75], dtype=torch.float64)
+    tokens, log_probabilities = draw(scores.expand(2, -1), uniforms, temperature=1.0, top_k=top_k)
+    assert sorted(tokens.tolist()) == [3, 5]
+    # e^0 of a total of 4 e^200, which float32 cannot hold as a probability
+    assert log_probabilities.tolist() == pytest.approx([-200 - math.log(4)] * 2, rel=1e-6)
+
+
 @pytest.mark.parametrize("settings", [MEENA_BASE, MEENA_FULL])
 def test_samples_report_their_likelihood_and_length(settings):
     model = small_model(response_length=12)
