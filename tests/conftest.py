@@ -1,5 +1,7 @@
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -108,6 +110,13 @@ def make_study(rex: User) -> MakeStudy:
 @pytest.fixture
 def study(make_study: MakeStudy) -> Study:
     return make_study()
+
+
+@pytest.fixture
+def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All attempts fall into the same minute: limits are counted anew with the next."""
+    now = time.time()
+    monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: now))
 
 
 def enter(study: Study, panel_id: PanelId | None = None) -> Participation:

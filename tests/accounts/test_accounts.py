@@ -23,6 +23,7 @@ def test_the_first_admin_is_made_once_and_can_sign_in(db: None) -> None:
     assert Client().login(username=made[0], password=made[1])
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_guessing_passwords_is_slowed_down(db: None) -> None:
     client = Client(REMOTE_ADDR="198.51.100.8")
     guess = {"username": "admin", "password": "guess"}
@@ -32,6 +33,7 @@ def test_guessing_passwords_is_slowed_down(db: None) -> None:
     assert statuses[-1] == 429
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_a_password_guesser_with_many_addresses_is_slowed_down_by_name(db: None) -> None:
     guess = {"username": "admin", "password": "guess"}
     statuses = [Client(REMOTE_ADDR=f"198.51.100.{n}").post("/sign-in/", guess).status_code for n in range(11)]

@@ -128,6 +128,7 @@ def test_who_forgot_to_agree_is_led_to_the_box(study: Study) -> None:
     assert re.search(r'<input type="checkbox" id="agree"[^>]* autofocus', page)
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_guessing_resume_codes_is_slowed_down(study: Study) -> None:
     client = Client(REMOTE_ADDR="198.51.100.7")
     statuses = [

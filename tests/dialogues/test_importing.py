@@ -417,6 +417,7 @@ def test_mallory_sees_and_changes_nothing(
     assert Client().get(f"/imports/{draft.pk}/").status_code == 302
 
 
+@pytest.mark.usefixtures("one_minute")
 def test_reading_files_is_limited_per_person(study: Study, rex: User, sign_in: SignIn) -> None:
     draft, client = uploaded(study), sign_in(rex)
 

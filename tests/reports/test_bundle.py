@@ -315,7 +315,7 @@ def test_a_bundle_that_cannot_be_made_is_said_on_the_reports_page(
     assert "The bundle could not be made." in client.get(response.url).content.decode()
 
 
-@pytest.mark.usefixtures("same_database")
+@pytest.mark.usefixtures("same_database", "one_minute")
 def test_two_are_made_at_once_and_those_broken_off_make_room(
     full: Study, rex: User, ada: User, sign_in: SignIn
 ) -> None:
