@@ -86,22 +86,21 @@ def bot_of(assignment: Assignment) -> Bot:
 OPEN_EXCHANGE = BatchedStep(
     "dialogues_open_exchange", {"dialogue": "bigint", "seat": "integer", "text": "text", "key": "uuid"}
 )
+# What is stored of a reply beside its text; the last parameters of both steps that save one.
+_REPLY = {
+    "version": "bigint",
+    "latency": "integer",
+    "seed": "bigint",
+    "candidates": "jsonb",
+    "remarks": "jsonb",
+}
 CLOSE_EXCHANGE = BatchedStep(
-    "dialogues_close_exchange",
-    {
-        "dialogue": "bigint", "position": "integer", "text": "text", "version": "bigint",
-        "latency": "integer", "seed": "bigint", "candidates": "jsonb", "remarks": "jsonb",
-    },
-)  # fmt: skip
-
+    "dialogues_close_exchange", {"dialogue": "bigint", "position": "integer", "text": "text", **_REPLY}
+)
 TAKE_EXCHANGE = BatchedStep(
     "dialogues_take_exchange",
-    {
-        "dialogue": "bigint", "position": "integer", "text": "text", "key": "uuid", "reply": "text",
-        "version": "bigint", "latency": "integer", "seed": "bigint", "candidates": "jsonb",
-        "remarks": "jsonb",
-    },
-)  # fmt: skip
+    {"dialogue": "bigint", "position": "integer", "text": "text", "key": "uuid", "reply": "text", **_REPLY},
+)
 
 
 async def take_exchange(place: Place, context: Context, *, key: UUID, reply: Reply) -> Exchange | None:

@@ -56,7 +56,7 @@ async def _take_at_once(
     Half of what an exchange costs is its second commit. A quick bot is asked before the message is saved,
     on the strength of what the page shows; the step checks that this is still all that was said.
     """
-    if len(shown) % 2 != place.seat or any(turn["key"] == str(key) for turn in shown):
+    if len(shown) % 2 != place.seat or str(key) in {turn["key"] for turn in shown}:
         return None
     context = queries.context_of(place, [*(turn["text"] for turn in shown), text])
     reply = await client.reply_at_once(place.bot_id, context, party=place.study_code)
