@@ -2,32 +2,41 @@
 
     python benchmarks/rehearsals.py [--rehearsals 1000]
 
-Deals answers to raters of judging studies of several sizes, computes the reports and compares them with what
-was planted, as `manage.py rehearse` does, but without pages, sockets and a database. Prints JSON: by design,
-in how many rehearsals anything was told as outside, and how often alpha was.
+Deals answers to raters of judging studies and to chatters of several sizes, computes the reports and compares
+them with what was planted, as `manage.py rehearse` does, but without pages, sockets and a database. Prints
+JSON: by design, in how many rehearsals anything was told as outside, how often alpha was, and in how many
+there was too little to tell.
 """
 
 import argparse
 import json
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import numpy as np
 
 from evaluation.questions import SSA
+from evaluation.report.figures import study_figures
 from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems, judging_figures
 from reports.rehearsal import planted
 from reports.rehearsal.findings import findings
-from reports.rehearsal.planted import HONEST, Plan, mix
+from reports.rehearsal.planted import HONEST, Kind, Plan, mix
+from reports.rehearsal.simulated import Work
 
 SYSTEMS = ["Alpha", "Beta"]
 # Items of both systems together, raters of each item, workers.
-DESIGNS = ((270, 5, 30), (120, 5, 20), (60, 3, 12))
+JUDGED = ((270, 5, 30), (120, 5, 20), (60, 3, 12))
+# Workers, and the least replies of a conversation.
+TALKED = ((60, 7), (30, 7), (40, 3), (20, 3))
+
+Dealt = tuple[Plan, list[Work], dict[str, Any]]
+"""What was planted, what came of each worker where they talked, and the report."""
 
 
-def rehearsed(seed: int, *, items: int, raters: int, workers: int) -> tuple[Plan, dict[str, Any]]:
-    """What was planted, each item being judged by workers drawn at random, and the report of that."""
+def judged(seed: int, *, items: int, raters: int, workers: int) -> Dealt:
+    """Each item is judged by workers drawn at random."""
     random, plan, kinds = Random(seed), Plan(SSA, SYSTEMS, alone=False), mix(workers)
     table = []
     for number in range(items):
@@ -39,37 +48,64 @@ def rehearsed(seed: int, *, items: int, raters: int, workers: int) -> tuple[Plan
             votes = map(float, SSA.check(answers).values())
             table.append((system, number // len(SYSTEMS), number, f"W{worker}", *votes))
     aside = {f"W{number}": "seen through" for number, kind in enumerate(kinds) if kind not in HONEST}
-    return plan, judging_figures(SSA, _judged(table, items, raters), set_aside=aside)
+    once = np.ones(len(table), np.int64)
+    given = JudgedItems(_judged(table), once, raters_wanted=raters, items=items, languages=["en"])
+    return plan, [], judging_figures(SSA, given, set_aside=aside)
 
 
-def _judged(table: list[tuple[Any, ...]], items: int, raters: int) -> JudgedItems:
-    system, context, item, rater, sensible, specific = map(np.array, zip(*table, strict=True))
-    judged = Judged(
+def talked(seed: int, *, workers: int, replies: int) -> Dealt:
+    """Everybody talks with one bot, given in turns, and every other one goes on for a reply more."""
+    random, plan, done, table = Random(seed), Plan(SSA, SYSTEMS, alone=True), [], []
+    for number, kind in enumerate(mix(workers)):
+        system, leaves = SYSTEMS[number % len(SYSTEMS)], kind is Kind.LEAVING
+        done.append(Work(kind, str(number), system, finished=not leaves))
+        for reply in range(replies // 2 if leaves else replies + random.randrange(2)):
+            thing = f"{number} {reply}"
+            plan.meet(thing, system)
+            answers = plan.deal(thing, kind)
+            if not leaves:
+                plan.note(thing, kind, answers)
+                votes = map(float, SSA.check(answers).values())
+                table.append((system, number, reply, f"W{number}", *votes))
+    aside = {f"W{number}": "seen through" for number, work in enumerate(done) if work.kind not in HONEST}
+    counts = [
+        {
+            "bot": system,
+            "finished": sum(work.finished for work in done if work.system == system),
+            "under_way": sum(not work.finished for work in done if work.system == system),
+            "bot_failed": 0,
+        }
+        for system in SYSTEMS
+    ]
+    figures = study_figures(SSA, _judged(table), set_aside=aside)
+    return plan, done, figures | {"course": {"bots": counts}}
+
+
+def _judged(table: list[tuple[Any, ...]]) -> Judged:
+    system, dialogue, reply, rater, sensible, specific = map(np.array, zip(*table, strict=True))
+    return Judged(
         bot=system.astype(object),
-        dialogue=context,
-        reply=item,
+        dialogue=dialogue,
+        reply=reply,
         rater=rater.astype(object),
         latency_ms=np.full(len(table), np.nan),
         answers={"sensible": sensible, "specific": specific},
     )
-    once = np.ones(len(table), np.int64)
-    return JudgedItems(judged, once, raters_wanted=raters, items=items, languages=["en"])
 
 
-def misses(rehearsals: int, *, items: int, raters: int, workers: int) -> dict[str, Any]:
-    outside = []
+def misses(rehearsals: int, deal: Callable[..., Dealt], **design: int) -> dict[str, Any]:
+    outside, untold = [], 0
     for seed in range(rehearsals):
         planted.SEED = seed  # of the decks; it is fixed in a rehearsal
-        plan, result = rehearsed(seed, items=items, raters=raters, workers=workers)
-        outside.append([found.words for found in findings(plan, [], result) if found.holds is False])
+        found = findings(*deal(seed, **design))
+        outside.append([each.words for each in found if each.holds is False])
+        untold += any(each.holds is None for each in found)
     return {
-        "items": items,
-        "raters_per_item": raters,
-        "workers": workers,
+        **design,
         "rehearsals": rehearsals,
         "with_something_outside": sum(map(bool, outside)),
         "alphas_outside": sum("alpha" in words for each in outside for words in each),
-        "of_alphas": rehearsals * len(SSA.questions),
+        "with_too_little_to_tell": untold,
     }
 
 
@@ -77,7 +113,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rehearsals", type=int, default=1000, help="of each design (default: %(default)s)")
     rehearsals = parser.parse_args().rehearsals
-    found = [misses(rehearsals, items=n, raters=k, workers=w) for n, k, w in DESIGNS]
+    found = [misses(rehearsals, judged, items=n, raters=k, workers=w) for n, k, w in JUDGED]
+    found += [misses(rehearsals, talked, workers=w, replies=n) for w, n in TALKED]
     print(json.dumps(found, indent=2))
 
 

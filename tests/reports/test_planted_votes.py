@@ -1,13 +1,14 @@
 """What simulated raters are dealt, what a report of that must hold, and whether a wrong one is found out."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from benchmarks.rehearsals import rehearsed as dealt_and_reported
+from benchmarks.rehearsals import judged, talked
 from evaluation.questions import SSA
 from reports.rehearsal.findings import Finding, Outcome, findings
-from reports.rehearsal.planted import Kind, Plan, chance_of_yes, states
+from reports.rehearsal.planted import Kind, Plan, chance_of_yes, mix, states
 from reports.rehearsal.room import TooFewError, latecomers, room, seats
 
 # --- how much, and who comes when -----------------------------------------------------------------------
@@ -28,6 +29,13 @@ def test_each_language_needs_as_many_readers_as_raters() -> None:
         room({"en": 9, "de": 9}, raters=3, batch_size=5, workers=5)
     kinds = {seat.kind for seat in seats(40, ["en", "de"]) if seat.language == "de"}
     assert kinds == set(Kind)
+
+
+def test_who_is_given_every_other_bot_or_language_is_of_every_kind() -> None:
+    kinds = mix(40)
+    assert Counter(kinds[::2]) == Counter(kinds[1::2])
+    # of ten: seven careful ones (one with two tabs, one who leaves), one careless, one straight-lining
+    assert Counter(kinds[:10]) == Counter(kinds[10:20])
 
 
 def test_the_last_come_when_what_leaving_ones_held_is_free() -> None:
@@ -80,7 +88,8 @@ def test_a_slip_is_another_answer_that_fits_the_questions() -> None:
 
 def planted_and_reported() -> tuple[Plan, dict[str, Any]]:
     """Two systems with 60 items each, judged by five of 30 workers, and the report of that."""
-    return dealt_and_reported(3, items=120, raters=5, workers=30)
+    plan, _, result = judged(3, items=120, raters=5, workers=30)
+    return plan, result
 
 
 def outside(found: list[Finding]) -> set[str]:
@@ -97,6 +106,11 @@ def test_a_true_report_is_inside_and_a_wrong_plan_is_told_as_outside() -> None:
     wrong = outside(findings(plan, [], result))
     assert "Krippendorff's alpha of “Does it make sense?”" in wrong
     assert "Krippendorff's alpha of “Is it specific?”" in wrong
+
+
+def test_a_true_report_of_conversations_is_inside() -> None:
+    found = findings(*talked(3, workers=30, replies=7))
+    assert [finding.words for finding in found if not finding.holds] == []
 
 
 def test_other_rates_than_the_planted_ones_are_told_as_outside() -> None:

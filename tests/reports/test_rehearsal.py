@@ -23,8 +23,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_the_report_recovers_what_was_planted_and_the_study_stays_as_it_was(
     make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
-    study = make_study({"scripty": 3, "another": 3}, min_turns=4, max_turns=8)
-    talked(study, [(True, True), (False, False)])
+    study = make_study({"scripty": 3, "another": 3}, min_turns=6, max_turns=8)
+    talked(study, [(True, True), (False, False), (True, False)])
     Study.objects.filter(pk=study.pk).update(results_version=7)
     before = rows()
 

@@ -77,7 +77,7 @@ class Chatter(SimulatedWorker):
         least, most = self.replies
         if self.kind is Kind.LEAVING:
             return max(1, least // 2)
-        return min(most, least + self.number % 2)
+        return min(most, least + (self.number + self.number // 2) % 2)  # 0 1 1 0: bots are given in turns
 
 
 async def _reply(conversation: Conversation, *, after: int) -> int | None:

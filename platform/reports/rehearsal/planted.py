@@ -52,8 +52,12 @@ _ROUND = (
 
 
 def mix(workers: int) -> list[Kind]:
-    """The kind of each worker: of ten, seven honest ones, one careless, one straight-lining, one leaving."""
-    return [_ROUND[number % len(_ROUND)] for number in range(workers)]
+    """The kind of each worker: of ten, seven honest ones, one careless, one straight-lining, one leaving.
+
+    Each ten begin with the next kind. Bots are given in turns, so without that all those who leave could get
+    the same one of two.
+    """
+    return [_ROUND[(number + number // len(_ROUND)) % len(_ROUND)] for number in range(workers)]
 
 
 class UnplantableError(ValueError):

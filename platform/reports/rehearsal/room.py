@@ -41,11 +41,8 @@ class Room:
 
 
 def seats(workers: int, languages: Sequence[str]) -> list[Seat]:
-    """Everybody who comes. Each ten begin with another language, so that all kinds read all of them."""
-    return [
-        Seat(kind, languages[(number + number // 10) % len(languages)])
-        for number, kind in enumerate(mix(workers))
-    ]
+    """Everybody who comes. Languages go round, and kinds differently, so that all kinds read all of them."""
+    return [Seat(kind, languages[number % len(languages)]) for number, kind in enumerate(mix(workers))]
 
 
 def room(items: Mapping[str, int], *, raters: int, batch_size: int, workers: int) -> Room:
