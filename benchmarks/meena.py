@@ -7,8 +7,7 @@ they are seconds of the clock.
 On the CPU, with random weights of about 33 million parameters:
 
 - `reply`: 20 samples of 32 tokens for one context. Ours as the bots compute it (`chatbots.meena.precision`:
-  products in bf16 where the chip has them, of weights packed once; the scores and the rest in float32) and in
-  plain float32; `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the
+  products in bf16 where the chip has them, of weights packed once; the rest in float32) and in plain float32; `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the
   matrix products alone in the shapes of our model, by PyTorch's `linear` in float32 and in bf16, and packed
   as ours are;
 - `eight_contexts`: replies per second of eight contexts at once over those of one, and the same ratio of the
@@ -120,11 +119,11 @@ def matrix_products(
     Args:
         model: its dense layers give the shapes.
         dtype: of the products.
-        packed: whether on packed weights, with the scores in float32, as the bots do.
+        packed: whether on packed weights, as the bots do.
         number: contexts at once.
     """
 
-    def prepare(weight: Tensor, rows: int, dtype: torch.dtype) -> Callable[[], Tensor]:
+    def prepare(weight: Tensor, rows: int) -> Callable[[], Tensor]:
         inputs, typed = torch.randn(rows, weight.size(1)).to(dtype), weight.to(dtype)
         layer = PackedLinear(typed, None, dtype) if packed else None
         return lambda: layer(inputs) if layer else linear(inputs, typed)
@@ -134,11 +133,10 @@ def matrix_products(
     for name, layer in model.named_modules():
         if isinstance(layer, nn.Linear):
             if name.startswith("encoder.") or "encoder_attention.key_value" in name:
-                per_context.append(prepare(layer.weight, number * CONTEXT, dtype))
+                per_context.append(prepare(layer.weight, number * CONTEXT))
             else:
-                per_token.append(prepare(layer.weight, number * SAMPLES, dtype))
-    scores = torch.float32 if packed else dtype
-    per_token.append(prepare(model.embedding.weight, number * SAMPLES, scores))
+                per_token.append(prepare(layer.weight, number * SAMPLES))
+    per_token.append(prepare(model.embedding.weight, number * SAMPLES))
 
     @torch.inference_mode()
     def work() -> None:

@@ -37,23 +37,28 @@ class PackedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Multiply and add the bias."""
+        return self.product(x).to(x.dtype)
+
+    def product(self, x: Tensor) -> Tensor:
+        """What `forward` returns, in the type of the product."""
         product: Tensor = ONEDNN._linear_pointwise.default(
             x.to(self.dtype), self.weight, self.bias, "none", [], ""
         )
-        return product.to(x.dtype)
+        return product
 
 
 class PackedEmbedding(nn.Module):
-    """A shared embedding whose scores come from a packed product, in float32: they decide what is said.
+    """A shared embedding whose scores come from a packed product.
 
     Args:
         embedding: the one to stand in for.
+        dtype: of the product and of the scores.
     """
 
-    def __init__(self, embedding: SharedEmbedding) -> None:
+    def __init__(self, embedding: SharedEmbedding, dtype: torch.dtype) -> None:
         super().__init__()
         self.weight = embedding.weight
-        self.product = PackedLinear(embedding.weight, None, torch.float32)
+        self.output = PackedLinear(embedding.weight, None, dtype)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Look tokens up: (…) → (…, d)."""
@@ -61,8 +66,7 @@ class PackedEmbedding(nn.Module):
 
     def scores(self, states: Tensor) -> Tensor:
         """Scores before softmax: (…, d) → (…, v)."""
-        scores: Tensor = self.product(states)
-        return scores
+        return self.output.product(states)
 
 
 def pack(model: Meena) -> Meena:
@@ -95,6 +99,6 @@ def _pack_children(module: nn.Module, dtype: torch.dtype) -> None:
         if isinstance(child, nn.Linear):
             setattr(module, name, PackedLinear(child.weight, child.bias, dtype))
         elif isinstance(child, SharedEmbedding):
-            setattr(module, name, PackedEmbedding(child))
+            setattr(module, name, PackedEmbedding(child, dtype))
         else:
             _pack_children(child, dtype)
