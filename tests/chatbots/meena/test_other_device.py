@@ -1,0 +1,67 @@
+"""A model on another device than the CPU finds all its tensors there.
+
+The other device is PyTorch's "meta", which every machine has: it computes shapes alone, and refuses an
+operation on tensors of two devices as a GPU does.
+"""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+import torch
+
+from chatbots.meena.config import preset
+from chatbots.meena.model import Meena
+from chatbots.meena.perplexity import negative_log_likelihood
+from chatbots.meena.sampling import draw
+
+ELSEWHERE = torch.device("meta")
+
+
+@pytest.fixture(autouse=True)
+def _without_autocast(monkeypatch: pytest.MonkeyPatch) -> None:
+    # which does not know of this device; it changes types, not devices
+    monkeypatch.setattr(torch, "autocast", lambda *args, **options: nullcontext())
+
+
+@pytest.fixture(params=["tiny", "tiny-vanilla"])
+def model(request: pytest.FixtureRequest) -> Meena:
+    with ELSEWHERE:
+        return Meena(preset(request.param)).eval()
+
+
+def test_the_device_refuses_tensors_of_two_devices() -> None:
+    with pytest.raises(RuntimeError, match=r"device meta is not on the expected device"):
+        torch.zeros(3) + torch.zeros(3, device=ELSEWHERE)
+
+
+@pytest.mark.parametrize("top_k", [None, 40])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_decoding_stays_on_the_models_device(model: Meena, dtype: torch.dtype, top_k: int | None) -> None:
+    model = model.to(dtype).requires_grad_(False)
+    state = model.new_state(contexts=3, samples=3)
+    model.admit(state, [[5, 6, 7], [8, 9]])
+    for rows in (6, 6):
+        scores = model.step(torch.zeros(rows, dtype=torch.long, device=ELSEWHERE), state)
+    tokens, log_likelihood = draw(
+        scores,
+        torch.zeros(6, dtype=torch.float64, device=ELSEWHERE),
+        temperature=0.88,
+        top_k=top_k,
+    )
+    assert (tokens.device, log_likelihood.device) == (ELSEWHERE, ELSEWHERE)
+
+    state.release_rows(np.array([False, True, False, False, True, False]))
+    model.admit(state, [[5]])  # another joins, whose rows stand elsewhere
+    scores = model.step(torch.zeros(7, dtype=torch.long, device=ELSEWHERE), state)
+    state.reorder_rows(np.arange(7)[::-1].copy())
+    assert (scores.device, tuple(scores.shape)) == (ELSEWHERE, (7, model.config.vocabulary_size))
+
+
+def test_gradients_are_on_the_models_device(model: Meena) -> None:
+    given = torch.full((4, 8), 6, device=ELSEWHERE)
+    targets = torch.full((4, 4), 7, device=ELSEWHERE)
+
+    torch.autograd.backward(negative_log_likelihood(model(given, targets), targets))
+
+    assert {weight.grad is not None and weight.grad.device for weight in model.parameters()} == {ELSEWHERE}
