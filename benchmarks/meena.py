@@ -7,9 +7,9 @@ they are seconds of the clock.
 On the CPU, with random weights of about 33 million parameters:
 
 - `reply`: 20 samples of 32 tokens for one context. Ours as the bots compute it (`chatbots.meena.precision`:
-  products in bf16 where the chip has them, of weights packed once; the rest in float32) and in plain float32; `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the
-  matrix products alone in the shapes of our model, by PyTorch's `linear` in float32 and in bf16, and packed
-  as ours are;
+  products in bf16 where the chip has them, of weights packed once; the rest in float32) and in plain float32;
+  `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the matrix
+  products alone in the shapes of our model, by PyTorch's `linear` in float32 and in bf16, and packed as ours;
 - `eight_contexts`: replies per second of eight contexts at once over those of one, and the same ratio of the
   packed products alone;
 - `shipped`: the first ratio for the small trained model, whose samples end by themselves;
