@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-SPAN = 32
+SPAN = 16
 """Attention goes over a multiple of so many positions, the last ones masked.
 
 The CPU's kernels then sum a row in the same order however many positions its neighbours have: not even its
@@ -29,6 +29,27 @@ last digit depends on them. They also take longer for odd numbers than for the n
 def whole_spans(positions: int) -> int:
     """The next multiple of `SPAN`."""
     return -(-positions // SPAN) * SPAN
+
+
+def new_past(like: Tensor, *, rows: int, heads: int, positions: int, channels: int) -> Tensor:
+    """Room for the keys and values of a self-attention.
+
+    On the CPU every span has memory of its own: if a part of each head's positions is skipped, the processor
+    no longer reads ahead, and reading a half takes longer than reading all. On a GPU there is one long span,
+    for one fused kernel.
+
+    Args:
+        like: of their type, on their device.
+        rows: most rows at once.
+        heads: h.
+        positions: most positions of a row.
+        channels: of each head, e.
+
+    Returns:
+        Zeros, (spans, 2, rows, heads, span, e).
+    """
+    span = SPAN if like.device.type == "cpu" else whole_spans(positions)
+    return like.new_zeros(whole_spans(positions) // span, 2, rows, heads, span, channels)
 
 
 class BlockState(Protocol):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from chatbots.meena.attention import EncoderAttention, SelfAttention
-from chatbots.meena.cache import Rows, whole_spans
+from chatbots.meena.cache import Rows, new_past, whole_spans
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.convolution import DecoderBranches
 from chatbots.meena.feed_forward import SwishFeedForward
@@ -19,8 +19,8 @@ class EvolvedState:
     """What an `EvolvedDecoderBlock` remembers between tokens.
 
     Attributes:
-        wide: keys and values of the first self-attention, (2, rows, wide h, t, d / wide h).
-        deep: keys and values of the second, (2, rows, h, t, e).
+        wide: keys and values of the first self-attention as of `cache.new_past`, of twice the heads.
+        deep: keys and values of the second.
         past: inputs of the two convolutions side by side, behind 10 zeros, (10 + t, rows, d).
         past_both: inputs of the third convolution, behind 6 zeros, (6 + t, rows, 2d).
         first_memory: keys and values of the contexts for the first encoder attention, (contexts, s, 2d).
@@ -36,7 +36,8 @@ class EvolvedState:
 
     def row_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the row."""
-        return *self.wide, *self.deep, self.past.transpose(0, 1), self.past_both.transpose(0, 1)
+        attentions = *self.wide.flatten(0, 1), *self.deep.flatten(0, 1)
+        return *attentions, self.past.transpose(0, 1), self.past_both.transpose(0, 1)
 
     def context_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the context, in the order of `EvolvedDecoderBlock.memory`."""
@@ -96,13 +97,15 @@ class EvolvedDecoderBlock(nn.Module):
 
     def new_state(self, rows: int, contexts: int) -> EvolvedState:
         """Room for a decoding batch of that many rows and contexts, on the block's device and of its type."""
-        d, h, wide = self.config.hidden_size, self.config.heads, self.config.wide_heads
+        d, like = self.config.hidden_size, self.first_norm.weight
         t, s = whole_spans(self.config.response_length), whole_spans(self.config.context_length)
-        attentions = (2, rows, wide, t, d // wide), (2, rows, h, t, d // h)
+        wide, deep = (
+            new_past(like, rows=rows, heads=heads, positions=t, channels=d // heads)
+            for heads in (self.config.wide_heads, self.config.heads)
+        )
         convolutions = (10 + t, rows, d), (6 + t, rows, 2 * d)
         memories = (contexts, s, 2 * d), (contexts, s, 2 * d)
-        shapes = attentions + convolutions + memories
-        return EvolvedState(*(self.first_norm.weight.new_zeros(shape) for shape in shapes))
+        return EvolvedState(wide, deep, *(like.new_zeros(shape) for shape in convolutions + memories))
 
     def step(self, x: Tensor, state: EvolvedState, rows: Rows) -> Tensor:
         """Transform one new position per row; equal to that position of `forward`.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from chatbots.meena.attention import EncoderAttention, SelfAttention
-from chatbots.meena.cache import Rows, whole_spans
+from chatbots.meena.cache import Rows, new_past, whole_spans
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.feed_forward import FeedForward
 
@@ -42,7 +42,7 @@ class VanillaState:
     """What a `VanillaDecoderBlock` remembers between tokens.
 
     Attributes:
-        past: keys and values of the self-attention, (2, rows, h, t, e).
+        past: keys and values of the self-attention as of `cache.new_past`.
         memory: keys and values of the contexts, (contexts, s, 2d).
     """
 
@@ -51,7 +51,7 @@ class VanillaState:
 
     def row_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the row."""
-        return tuple(self.past)
+        return tuple(self.past.flatten(0, 1))
 
     def context_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the context, in the order of `VanillaDecoderBlock.memory`."""
@@ -94,7 +94,8 @@ class VanillaDecoderBlock(nn.Module):
         """Room for a decoding batch of that many rows and contexts, on the block's device and of its type."""
         d, h, like = self.config.hidden_size, self.config.heads, self.attention_norm.weight
         t, s = whole_spans(self.config.response_length), whole_spans(self.config.context_length)
-        return VanillaState(like.new_zeros(2, rows, h, t, d // h), like.new_zeros(contexts, s, 2 * d))
+        past = new_past(like, rows=rows, heads=h, positions=t, channels=d // h)
+        return VanillaState(past, like.new_zeros(contexts, s, 2 * d))
 
     def step(self, x: Tensor, state: VanillaState, rows: Rows) -> Tensor:
         """Transform one new position per row, (n, d) → (n, d); equal to that position of `forward`."""
