@@ -71,9 +71,9 @@ def _protocol(study: Conduct) -> Iterator[str]:
 def _data(study: Conduct) -> Iterator[str]:
     for bot, finished in study.conversations.items():
         if finished < PAPER_CONVERSATIONS:
-            yield f"{bot} has {finished} finished conversations; in the paper at least {PAPER_CONVERSATIONS}."
+            yield f"Finished conversations with {bot}: {finished}; in the paper {PAPER_CONVERSATIONS} or more."
     if study.unlabelled:
-        yield f"{study.unlabelled} replies have no label; in the paper every reply of the chatbot has one."
+        yield f"Replies without a label: {study.unlabelled}; in the paper every reply of the chatbot has one."
     if study.most_raters > 1:
         yield (
             f"A reply has labels of up to {study.most_raters} workers, and every label counts once; in the "
