@@ -71,7 +71,7 @@ def _protocol(study: Conduct) -> Iterator[str]:
 def _data(study: Conduct) -> Iterator[str]:
     for bot, finished in study.conversations.items():
         if finished < PAPER_CONVERSATIONS:
-            yield f"Finished conversations with {bot}: {finished}; in the paper {PAPER_CONVERSATIONS} or more."
+            yield f"Finished conversations of {bot}: {finished}; in the paper {PAPER_CONVERSATIONS} or more."
     if study.unlabelled:
         yield f"Replies without a label: {study.unlabelled}; in the paper every reply of the chatbot has one."
     if study.most_raters > 1:

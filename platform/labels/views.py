@@ -38,8 +38,8 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     visible = dialogues_of(request.user).select_related(
         "study", "assignment__participation__worker", "imported_in", "relayed_by"
     )
-    dialogue = get_object_or_404(visible, public_id=public_id)
-    seats = {each.seat: each for each in dialogue.participants.select_related("bot")}
+    dialogue = get_object_or_404(visible.prefetch_related("participants__bot"), public_id=public_id)
+    seats = {each.seat: each for each in dialogue.participants.all()}
     faults: dict[int, list[str]] = {}
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)

@@ -35,7 +35,7 @@ def test_a_study_that_follows_the_paper_departs_in_nothing() -> None:
         ({"blind": False}, "Workers learn which bot they talk to"),
         ({"languages": ["en", "zh"]}, "Conversations may be in any of en, zh; in the paper"),
         ({"languages": []}, "No language is set"),
-        ({"conversations": {"Ann": 99}}, "Finished conversations with Ann: 99; in the paper 100 or more."),
+        ({"conversations": {"Ann": 99}}, "Finished conversations of Ann: 99; in the paper 100 or more."),
         ({"unlabelled": 3}, "Replies without a label: 3;"),
         ({"most_raters": 5}, "labels of up to 5 workers"),
     ],

@@ -142,7 +142,7 @@ class TestOfAStudy:
 
         assert page.count("<svg") == 3
         assert "1 late" in page
-        assert "Finished conversations with Scripty: 2; in the paper 100 or more." in page
+        assert "Finished conversations of Scripty: 2; in the paper 100 or more." in page
         assert "A conversation has at least 2 turns; in the paper at least 14." in page
         assert "4 labels by 2 workers" in page
 

@@ -284,6 +284,7 @@ def test_the_transcript_has_the_labels_in_place(short: Study, rex: User, sign_in
 
     assert "&lt;b&gt;bold&lt;/b&gt;" in page
     assert "<b>bold</b>" not in page
+    assert "Complete · Scripty · " in page
 
 
 def test_a_report_whose_process_dies_again_and_again_fails_and_says_what_to_do(
