@@ -13,7 +13,7 @@ from crowd.services import assign, complete
 from crowd.sessions import COOKIE
 from studies.models import Study
 from studies.services import set_state
-from tests.conftest import MakeStudy, enter
+from tests.conftest import MakeQueue, MakeStudy, enter
 
 COMPLETE = Assignment.Outcome.COMPLETE
 
@@ -212,6 +212,24 @@ def test_an_unknown_study_says_so(db: None, path: str) -> None:
 
     assert response.status_code == 404
     assert "does not lead to a study" in response.content.decode()
+
+
+@pytest.mark.parametrize("other", ["start-writing", "judge/start"])
+def test_a_conversation_study_begins_no_other_work(study: Study, other: str) -> None:
+    client = Client()
+    agree(client, study)
+    client.post(f"/s/{study.code}/start/")
+
+    assert client.post(f"/s/{study.code}/{other}/").status_code == 404
+
+
+def test_a_judging_study_begins_no_conversation(make_queue: MakeQueue) -> None:
+    study = make_queue(1)
+    client = Client()
+    agree(client, study)
+    client.post(f"/s/{study.code}/judge/start/")
+
+    assert client.post(f"/s/{study.code}/start/").status_code == 404
 
 
 def test_a_closed_study_lets_nobody_new_in(study: Study) -> None:
