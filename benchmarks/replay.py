@@ -46,17 +46,31 @@ Said = dict[tuple[str, int], tuple[str, str]]
 
 
 def conversations_in(file: Path) -> list[list[str]]:
-    """The texts of each conversation; a file of single turns is one conversation."""
+    """The texts of each conversation; a file of single turns is one conversation.
+
+    Raises:
+        SystemExit: the file cannot be read, or holds no turns.
+    """
+    try:
+        found = [texts for texts in _texts(file) if texts]
+    except (OSError, EOFError) as error:
+        raise SystemExit(
+            f"{file} cannot be read: {error}. Give a file of JSON Lines, plain or .gz."
+        ) from None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        found = []
+    if not found:
+        raise SystemExit(f'{file} holds no turns. Give JSON Lines with {{"turns": [{{"text": "…"}}]}}.')
+    return found
+
+
+def _texts(file: Path) -> list[list[str]]:
     opened = gzip.open if file.suffix == ".gz" else open
     with opened(file, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines if line.strip()]
     if rows and "turns" not in rows[0]:
         rows = [{"turns": rows}]
-    found = [[turn["text"].strip() for turn in row["turns"] if turn["text"].strip()] for row in rows]
-    found = [texts for texts in found if texts]
-    if not found:
-        raise SystemExit(f'{file} holds no turns. Give JSON Lines with {{"turns": [{{"text": "…"}}]}}.')
-    return found
+    return [[turn["text"].strip() for turn in row["turns"] if turn["text"].strip()] for row in rows]
 
 
 def planted(conversation: int, position: int) -> Answers:
@@ -300,9 +314,10 @@ def main() -> int:
     parser.add_argument("--url", help="a running server; by default one is started")
     parser.add_argument("--admin", default="admin", help="who signs in at --url (default: %(default)s)")
     options = parser.parse_args()
-    if options.turns < 2 or options.turns % 2 or options.conversations < 1:
+    if options.turns < 2 or options.turns % 2 or min(options.conversations, options.at_once) < 1:
         parser.error(
-            "--turns takes an even number from 2 up (messages and replies), --conversations one from 1 up."
+            "--turns takes an even number from 2 up (messages and replies), --conversations and --at-once "
+            "one from 1 up."
         )
     found = conversations_in(options.file)
     texts = [

@@ -36,6 +36,30 @@ def test_three_conversations_give_the_planted_report(tmp_path: Path) -> None:
     assert (result["conversations"], result["labelled_turns"], result["equal"]) == (3, 21, True)
 
 
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (None, "No such file or directory"),
+        ("", "holds no turns"),
+        ("{broken", "holds no turns"),
+        ('{"said": "Hi"}', "holds no turns"),
+        ('["Hi"]', "holds no turns"),
+        ('{"turns": [{"text": 7}]}', "holds no turns"),
+    ],
+)
+def test_a_file_without_turns_is_named_in_one_line(
+    tmp_path: Path, content: str | None, complaint: str
+) -> None:
+    file = tmp_path / "own.jsonl"
+    if content is not None:
+        file.write_text(content)
+
+    with pytest.raises(SystemExit, match=complaint) as refused:
+        conversations_in(file)
+
+    assert str(file) in str(refused.value)
+
+
 @pytest.mark.shared_data
 @pytest.mark.skipif(not REAL.exists(), reason=f"{REAL} is not here")
 def test_real_conversations_give_the_planted_report() -> None:

@@ -118,7 +118,8 @@ def _host_now(bot_id: int) -> HostedBot:
     """A bot registered after this process started is loaded when it is first needed."""
     bot = Bot.objects.filter(pk=bot_id).first()
     if bot is None or not bot.active:
-        raise BotFailedError(f"Bot {bot_id} is switched off. An admin can switch it on under Bots.")
+        named = bot or f"Bot {bot_id}"
+        raise BotFailedError(f"{named} is switched off. Its owner or an admin can switch it on under Bots.")
     if not host.is_named_here(bot.name):
         raise BotNotHostedError(
             f"{bot} is not hosted anywhere. Start a host for it: manage.py hostbots {bot.name}"

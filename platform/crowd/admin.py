@@ -31,7 +31,12 @@ class ParticipationAdmin(admin.ModelAdmin[Participation]):
     list_display = ("worker", "study", "consented_at", "set_aside_reason")
     list_filter = ("study",)
     search_fields = ("worker__pseudonym",)
-    readonly_fields = ("set_aside_at", "set_aside_by")
+    readonly_fields = (
+        "worker", "study", "consent", "resume_code", "completion_code", "set_aside_at", "set_aside_by",
+    )  # fmt: skip
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False  # nobody agrees for somebody else
 
     def save_model(self, request: HttpRequest, obj: Participation, form: Any, change: bool) -> None:
         reason = obj.set_aside_reason

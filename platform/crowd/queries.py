@@ -49,6 +49,19 @@ def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
     return [BotProgress(row.pk, row.bot.title, row.finished, row.open, row.target) for row in talked_to]
 
 
+def participations_of(study: Study, sought: str = "") -> QuerySet[Participation]:
+    """Everybody who agreed to take part, newest first.
+
+    Of these only whoever has the completion code, panel id or pseudonym sought. A completion code is found
+    only once it was given.
+    """
+    found = Participation.objects.filter(study=study).select_related("worker", "assignment")
+    if sought:
+        given = Q(completion_code__iexact=sought) & Q(assignment__ended_at__isnull=False)
+        found = found.filter(given | Q(worker__panel_id=sought) | Q(worker__pseudonym__iexact=sought))
+    return found.order_by("-consented_at", "-pk")
+
+
 def participation_of(session: Session | None, study: Study) -> Participation | None:
     """The participation in this study that the browser with this session may enter."""
     if session is None:

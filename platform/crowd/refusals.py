@@ -76,5 +76,6 @@ def started_elsewhere() -> EntryRefusedError:
         status=409,
         title="You have already started",
         say="Someone with your participant id has started this study in another browser. That work is safe.",
-        cure="Go back and enter the resume code that was shown there, or continue in that browser.",
+        cure="Go back and enter the resume code that was shown there, or continue in that browser. "
+        "If you have neither, ask the research team, who can look the code up.",
     )

@@ -32,7 +32,9 @@ def consent(
 ) -> Participation:
     """Record that someone agreed to take part, creating the worker at their first study.
 
-    Safe to repeat: the second call returns the first participation.
+    Safe to repeat: the second call returns the first participation. So is it for somebody whom a panel
+    names and who has only agreed so far, yet whose browser never got the answer (a second click on the
+    button, a broken line): they begin anew, and the browser of the first time is no longer known.
 
     Args:
         study: what they take part in.
@@ -41,17 +43,24 @@ def consent(
         panel_id: how the panel names them in the link, if it does.
 
     Raises:
-        EntryRefusedError: the study is not open, or this worker started it in another browser.
+        EntryRefusedError: the study is not open, or this worker began the work in another browser.
     """
     if study.state != Study.State.OPEN:
         raise refusals.not_open()
+    worker = _worker(known, panel_id)
+    # Who agrees twice at once agrees one after the other.
+    Worker.objects.select_for_update(no_key=True).get(pk=worker.pk)
     participation, is_new = Participation.objects.get_or_create(
-        worker=_worker(known, panel_id), study=study, defaults={"consent": version}
+        worker=worker, study=study, defaults={"consent": version}
     )
+    if is_new or (known and participation.pk in known.participations):
+        return participation
     # The id in the link is no secret: whoever knows it must not get into the work of its owner.
-    if not is_new and not (known and participation.pk in known.participations):
+    Participation.objects.select_for_update().get(pk=participation.pk)
+    if Assignment.objects.filter(participation=participation).exists():
         raise refusals.started_elsewhere()
-    return participation
+    participation.delete()
+    return Participation.objects.create(worker=worker, study=study, consent=version)
 
 
 def _worker(known: Session | None, panel_id: PanelId | None) -> Worker:
@@ -72,7 +81,7 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
     Raises:
         EntryRefusedError: the study is not open, every place is taken, or no bot that has one is running.
     """
-    participation = Participation.objects.select_related("study").get(pk=participation_id)
+    participation = _lock_participation(participation_id)
     bots = _lock_bots(participation.study_id)
     existing = Assignment.objects.filter(participation=participation).first()
     if existing:
@@ -92,9 +101,7 @@ def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
     Raises:
         EntryRefusedError: the study is not open.
     """
-    participation = (
-        Participation.objects.select_related("study").select_for_update(of=("self",)).get(pk=participation_id)
-    )
+    participation = _lock_participation(participation_id)
     existing = Assignment.objects.filter(participation=participation).first()
     if existing:
         return existing
@@ -102,6 +109,14 @@ def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
         raise refusals.not_open()
     now = now or timezone.now()
     return Assignment.objects.create(participation=participation, assigned_at=now, active_at=now)
+
+
+def _lock_participation(participation_id: int) -> Participation:
+    rows = Participation.objects.select_related("study").select_for_update(of=("self",))
+    participation = rows.filter(pk=participation_id).first()
+    if participation is None:  # its worker agreed once more, in another browser
+        raise refusals.not_started()
+    return participation
 
 
 def _lock_bots(study_id: int) -> list[StudyBot]:

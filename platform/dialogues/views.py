@@ -5,17 +5,20 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from crowd import refusals
 from crowd.services import assign
 from crowd.views import current_participation, place_of, worker_page
 from dialogues import services
 from dialogues.models import MAX_TEXT, Dialogue
 from evaluation.questions import Question, question_set
-from studies.models import Study
+from studies.models import Study, Task
 
 
 @require_POST
 @worker_page
 def start(request: HttpRequest, study: Study) -> HttpResponse:
+    if study.task != Task.CONVERSATION:
+        raise refusals.unknown_study()
     participation = current_participation(request, study)
     services.begin(assign(participation.pk))
     return redirect("dialogues:chat", code=study.code)

@@ -88,7 +88,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
         self.is_open = False
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        if self.assignment_id is None:
+        if self.assignment_id is None or not self.is_open:
             return  # turned away; the close is on its way
         frame: Frame = {}
         try:
@@ -113,6 +113,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
         given = {name: frame[name] for name in self.given_back if isinstance(frame.get(name), str | int)}
         await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **given})
         if refusal.reason in CLOSE_CODES:
+            self.is_open = False
             await self.close(code=CLOSE_CODES[refusal.reason])
 
     def _spend_allowance(self) -> None:

@@ -24,7 +24,7 @@ class SameOrigin:
         if origin is None or _place(origin) == headers.get(b"host", b"").decode("latin-1").lower():
             await self.inner(scope, receive, send)
         else:
-            await _refuse(scope, receive, send)
+            await turn_away(scope, receive, send, status=403, reason="foreign origin", say=REASON)
 
 
 def _place(origin: bytes) -> str:
@@ -34,11 +34,20 @@ def _place(origin: bytes) -> str:
         return ""
 
 
-async def _refuse(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+async def turn_away(
+    scope: WebSocketScope,
+    receive: ASGIReceiveCallable,
+    send: ASGISendCallable,
+    *,
+    status: int,
+    reason: str,
+    say: str,
+) -> None:
+    """Refuse a WebSocket in words, or where the server has none for it with a code and the reason's name."""
     await receive()
     if "websocket.http.response" not in (scope.get("extensions") or {}):
-        await send({"type": "websocket.close", "code": 4403, "reason": "foreign origin"})
+        await send({"type": "websocket.close", "code": 4000 + status, "reason": reason})
         return
     headers = [(b"content-type", b"text/plain; charset=utf-8")]
-    await send({"type": "websocket.http.response.start", "status": 403, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": REASON.encode(), "more_body": False})
+    await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": say.encode(), "more_body": False})

@@ -67,6 +67,8 @@ def listen(host: str, port: int) -> socket.socket:
 
     It outlives the web server: while that one is started anew, browsers wait instead of being refused.
     """
+    if not 0 <= port <= 65535:
+        raise StartError(f"--port {port} is no port. Choose one from 1024 to 65535, or 0 for any.")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.create_server((host, port), family=family, backlog=2048)
@@ -78,8 +80,6 @@ def listen(host: str, port: int) -> socket.socket:
         raise StartError(
             f"Port {port} is for root alone. Choose one above 1023, such as --port 8000."
         ) from None
-    except OverflowError:
-        raise StartError(f"--port {port} is no port. Choose one from 1024 to 65535, or 0 for any.") from None
     except OSError as error:
         if "in use" in str(error):
             raise StartError(

@@ -22,7 +22,15 @@ def _flag(name: str, default: bool) -> bool:
     value = os.environ.get(name, "").strip().lower()
     if value in ("", "1", "true", "yes", "0", "false", "no"):
         return default if value == "" else value in ("1", "true", "yes")
-    raise ValueError(f"{name}={value!r} is neither yes nor no. Set it to one of: yes, no, 1, 0, true, false.")
+    raise SystemExit(f"{name}={value!r} is neither yes nor no. Set it to one of: yes, no, 1, 0, true, false.")
+
+
+def _number(name: str, default: float) -> float:
+    value = os.environ.get(name, "").strip()
+    try:
+        return float(value or default)
+    except ValueError:
+        raise SystemExit(f"{name}={value!r} is no number. Write it like {default:g}, or unset it.") from None
 
 
 VAR = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var").resolve()
@@ -126,7 +134,7 @@ except ValueError:
 # A step that waits longer for a row fails instead of holding one of the few threads for good.
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_timeout=15s")
 # Whatever consumers do besides turns and labels, which go in batches (dialogues/batches.py).
-DIALOGUE_DATABASE_THREADS = int(os.environ.get("TURNWISE_DATABASE_THREADS", "16"))
+DIALOGUE_DATABASE_THREADS = int(_number("TURNWISE_DATABASE_THREADS", 16))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:sign_in"
@@ -152,8 +160,8 @@ CHANNEL_LAYERS = {
 # Which of them this process keeps loaded: all, none, or names separated by commas.
 _bots = os.environ.get("TURNWISE_BOTS", "all").strip()
 BOTS_HERE = None if _bots == "all" else frozenset(_bots.replace(" ", "").split(",")) - {"none", ""}
-BOT_DEADLINE_SECONDS = float(os.environ.get("TURNWISE_BOT_DEADLINE") or 20)
-BOT_MEMORY_BYTES = int(float(os.environ.get("TURNWISE_BOT_MEMORY_GB") or 0) * 1e9)
+BOT_DEADLINE_SECONDS = _number("TURNWISE_BOT_DEADLINE", 20)
+BOT_MEMORY_BYTES = int(_number("TURNWISE_BOT_MEMORY_GB", 0) * 1e9)
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's own name for it
 CELERY_TASK_IGNORE_RESULT = True

@@ -194,9 +194,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one")
     default = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var")
-    parser.add_argument(
-        "--var", type=Path, default=default, help="folder for all data (default: %(default)s)"
-    )
+    parser.add_argument("--var", default=str(default), help="folder for all data (default: %(default)s)")
 
 
 def main() -> int:
@@ -207,7 +205,7 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: ending.set())
     try:
-        _serve(options.var.absolute(), options.host, options.port)
+        _serve(options.var, options.host, options.port)
     except StartError as error:
         print(error, file=sys.stderr)
         return 1
@@ -215,7 +213,10 @@ def main() -> int:
     return 0
 
 
-def _serve(var: Path, host: str, port: int) -> None:
+def _serve(folder: str, host: str, port: int) -> None:
+    if not folder.strip():
+        raise StartError("--var is empty. Name a folder for all data, or leave --var out.")
+    var = Path(folder).absolute()
     place.make_folder(var)
     with place.sole_use(var) as note, place.listen(host, port) as listener:
         supervisor = Supervisor(var, host, listener)

@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from reports import views
+from reports import participant_views, views
 from reports.across import bot_views
 from reports.across import views as across
 
@@ -15,6 +15,8 @@ urlpatterns = [
     path("studies/<int:pk>/report/<slug:name>.pdf", views.chart, {"kind": "pdf"}, name="chart_pdf"),
     path("studies/<int:pk>/turns.csv", views.export_csv, name="export_csv"),
     path("studies/<int:pk>/turns.jsonl", views.export_jsonl, name="export_jsonl"),
+    path("studies/<int:pk>/participants/", participant_views.participants, name="participants"),
+    path("studies/<int:pk>/participants.csv", participant_views.participants_csv, name="participants_csv"),
     path("compare/", across.side_by_side, name="compare"),
     path("compare/studies.csv", across.side_by_side_csv, name="compare_csv"),
     path("compare/perplexity/", across.relation, {"page": "perplexity"}, name="perplexity"),

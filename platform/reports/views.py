@@ -151,7 +151,7 @@ def _export(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], content_type: str, ending: str
 ) -> StreamingHttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    return _attachment(request, lines(study), content_type, f"turnwise-{study.code}-turns.{ending}")
+    return attachment(request, lines(study), content_type, f"turnwise-{study.code}-turns.{ending}")
 
 
 @require_GET
@@ -175,7 +175,7 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
             "else ask an admin for the server's log.",
         )
         return redirect("reports:study", pk=pk)
-    return _attachment(request, _after(first, chunks), "application/zip", f"turnwise-{study.code}.zip")
+    return attachment(request, _after(first, chunks), "application/zip", f"turnwise-{study.code}.zip")
 
 
 @require_POST
@@ -195,7 +195,7 @@ def _after(first: bytes, rest: Generator[bytes]) -> Generator[bytes]:
         yield from rest
 
 
-def _attachment(
+def attachment(
     request: HttpRequest, chunks: Generator[T], content_type: str, name: str
 ) -> StreamingHttpResponse:
     body = exports.InThreads(chunks) if isinstance(request, ASGIRequest) else chunks

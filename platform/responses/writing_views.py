@@ -5,11 +5,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.limits import too_many, too_often
+from crowd import refusals
 from crowd.models import Participation
 from crowd.views import current_participation, place_of, worker_page
 from responses import writing
 from responses.models import MAX_RESPONSE, Response, WritingPlace
-from studies.models import Study
+from studies.models import Study, Task
 
 HERE = "responses:write"
 
@@ -17,6 +18,8 @@ HERE = "responses:write"
 @require_POST
 @worker_page
 def start(request: HttpRequest, study: Study) -> HttpResponse:
+    if study.task != Task.WRITING:
+        raise refusals.unknown_study()
     participation = current_participation(request, study)
     writing.begin(participation.pk)
     return redirect(HERE, code=study.code)

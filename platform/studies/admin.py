@@ -13,6 +13,14 @@ class StudyBotInline(admin.TabularInline[StudyBot, Study]):
     model = StudyBot
     extra = 0
 
+    @override
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        return () if obj is None or obj.state == Study.State.DRAFT else ("bot",)
+
+    @override
+    def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return obj is None or obj.state == Study.State.DRAFT
+
 
 @admin.register(Study)
 class StudyAdmin(admin.ModelAdmin[Study]):
@@ -32,9 +40,28 @@ class StudyAdmin(admin.ModelAdmin[Study]):
         obj.save(update_fields=form.changed_data if change else None)
 
 
-admin.site.register((StudyBot, WritingPlan))
+@admin.register(StudyBot)
+class StudyBotAdmin(admin.ModelAdmin[StudyBot]):
+    list_display = ("study", "bot", "target")
+
+    @override
+    def get_readonly_fields(self, request: HttpRequest, obj: StudyBot | None = None) -> Any:
+        return ("study", "bot") if obj else ()  # workers were assigned to this one
+
+
+admin.site.register(WritingPlan)
 
 
 @admin.register(ConsentVersion)
 class ConsentVersionAdmin(admin.ModelAdmin[ConsentVersion]):
+    """What people agreed to stays as they read it; a new version is made on the study's own page."""
+
     list_display = ("study", "number", "created_at")
+
+    @override
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    @override
+    def has_change_permission(self, request: HttpRequest, obj: ConsentVersion | None = None) -> bool:
+        return False

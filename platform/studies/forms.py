@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 from django import forms
@@ -54,6 +55,12 @@ class StudyForm(forms.ModelForm[Study]):
                 f"“{self.cleaned_data['languages']}” is not a list of language codes such as: en, zh"
             )
         return codes
+
+    def clean_pay_currency(self) -> str:
+        code: str = self.cleaned_data["pay_currency"].upper()
+        if not re.fullmatch(r"[A-Z]{3}", code):
+            raise ValidationError(f"“{code}” is not the code of a currency, such as USD or EUR.")
+        return code
 
 
 class WritingStudyForm(StudyForm):

@@ -54,7 +54,7 @@ async def test_a_bot_switched_off_fails_with_the_cure(transactional_db: None) ->
     bot = await sync_to_async(register_bot)(name="off", title="Off", adapter="generic")
     await Bot.objects.filter(pk=bot.pk).aupdate(active=False)
 
-    with pytest.raises(BotFailedError, match="switch it on under Bots"):
+    with pytest.raises(BotFailedError, match=r"Off is switched off.*switch it on under Bots"):
         await client.reply(bot.pk, HELLO)
 
 

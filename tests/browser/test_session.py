@@ -1,6 +1,7 @@
 """The main job: talk, judge every reply, get the completion code."""
 
 import pytest
+from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
 from crowd.models import Participation
@@ -70,6 +71,23 @@ async def test_an_answer_can_be_changed_later(wanda: Visitor, study: Study) -> N
     await expect(wanda.questions(1).get_by_text("Saved", exact=True)).to_be_visible()
 
     assert [label.answers["specific"] async for label in Label.objects.all()] == [True, True]
+
+
+async def test_an_answer_that_is_only_half_changed_must_be_completed_before_the_end(
+    wanda: Visitor, make_study: MakeStudy
+) -> None:
+    await wanda.start(await sync_to_async(make_study)(min_turns=2))
+    await wanda.exchange("One", "No")
+    finish = wanda.page.get_by_role("button", name="Finish")
+    await expect(finish).to_be_enabled()
+
+    sense = wanda.questions(1).get_by_role("group", name="make sense")
+    await sense.get_by_role("button", name="Yes").click()
+
+    await expect(finish).to_be_disabled()
+    await expect(wanda.page.get_by_text("A question is open again")).to_be_visible()
+    await sense.get_by_role("button", name="No").click()
+    await expect(finish).to_be_enabled()
 
 
 async def test_a_message_waits_until_the_last_reply_is_judged(wanda: Visitor, study: Study) -> None:

@@ -176,7 +176,8 @@ async def test_a_transcript_has_its_labels_in_place(visit: Visit, short_study: S
 async def test_staff_pages_fit_a_phone(visit: Visit, short_study: Study) -> None:
     phone = await visit(viewport={"width": 320, "height": 568})
     await sign_in(phone)
-    for path in ("", "new/", f"{short_study.pk}/", f"{short_study.pk}/edit/", f"{short_study.pk}/report/"):
+    own = (f"{short_study.pk}/{page}" for page in ("", "edit/", "report/", "participants/"))
+    for path in ("", "new/", *own):
         await phone.go(f"/studies/{path}")
         assert await phone.page.evaluate("document.documentElement.scrollWidth") <= 320
 

@@ -1,8 +1,10 @@
 """The way of a worker through the pages, over HTTP."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
@@ -13,7 +15,7 @@ from crowd.services import assign, complete
 from crowd.sessions import COOKIE
 from studies.models import Study
 from studies.services import set_state
-from tests.conftest import MakeStudy, enter
+from tests.conftest import MakeQueue, MakeStudy, enter
 
 COMPLETE = Assignment.Outcome.COMPLETE
 
@@ -151,13 +153,44 @@ def test_a_panel_names_its_worker_in_the_link(study: Study) -> None:
 
 
 def test_knowing_a_panel_id_does_not_open_its_owners_work(study: Study) -> None:
-    agree(Client(), study, panel="PROLIFIC_PID=5f2c9d")
+    owner = Client()
+    agree(owner, study, panel="PROLIFIC_PID=5f2c9d")
+    owner.post(f"/s/{study.code}/start/")
 
     response = agree(Client(), study, panel="PROLIFIC_PID=5f2c9d")
 
     assert response.status_code == 409
     assert "resume code" in response.content.decode()
     assert COOKIE not in response.cookies
+
+
+def test_a_worker_whose_browser_never_got_the_answer_may_agree_once_more(study: Study) -> None:
+    """As after a second click on the button, or a line that broke."""
+    first, second = Client(), Client()
+    agree(first, study, panel="PROLIFIC_PID=5f2c9d")
+
+    assert agree(second, study, panel="PROLIFIC_PID=5f2c9d").status_code == 302
+
+    assert second.post(f"/s/{study.code}/start/", follow=True).status_code == 200
+    assert first.get(f"/s/{study.code}/chat/").status_code == 401
+    assert first.post(f"/s/{study.code}/start/").status_code == 401
+    assert Participation.objects.count() == Worker.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_who_agrees_many_times_at_once_takes_part_once(study: Study) -> None:
+    with ThreadPoolExecutor(5) as clicks:
+        answers = list(clicks.map(lambda _: _agree_in_a_thread(study, panel="PROLIFIC_PID=5f2c9d"), range(5)))
+
+    assert [answer.status_code for answer in answers] == [302] * 5
+    assert Participation.objects.count() == Worker.objects.count() == 1
+
+
+def _agree_in_a_thread(study: Study, **fields: str) -> HttpResponse:
+    try:
+        return agree(Client(), study, **fields)
+    finally:
+        connection.close()
 
 
 @pytest.mark.parametrize("panel", ["PROLIFIC_PID=5f2c9d", ""])
@@ -212,6 +245,24 @@ def test_an_unknown_study_says_so(db: None, path: str) -> None:
 
     assert response.status_code == 404
     assert "does not lead to a study" in response.content.decode()
+
+
+@pytest.mark.parametrize("other", ["start-writing", "judge/start"])
+def test_a_conversation_study_begins_no_other_work(study: Study, other: str) -> None:
+    client = Client()
+    agree(client, study)
+    client.post(f"/s/{study.code}/start/")
+
+    assert client.post(f"/s/{study.code}/{other}/").status_code == 404
+
+
+def test_a_judging_study_begins_no_conversation(make_queue: MakeQueue) -> None:
+    study = make_queue(1)
+    client = Client()
+    agree(client, study)
+    client.post(f"/s/{study.code}/judge/start/")
+
+    assert client.post(f"/s/{study.code}/start/").status_code == 404
 
 
 def test_a_closed_study_lets_nobody_new_in(study: Study) -> None:

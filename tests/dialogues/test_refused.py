@@ -130,6 +130,7 @@ async def test_a_flood_of_frames_ends_the_connection(dialogue: Dialogue, open_ta
         reasons.add((await tab.receive("refused"))["reason"])
 
     assert await tab.close_code() == 4429
+    assert await tab.application.receive_nothing(), "no server can send after it has closed"
 
 
 async def test_a_conversation_opens_in_a_bounded_number_of_tabs(

@@ -2,8 +2,10 @@ from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
+from channels.routing import URLRouter
 
 from project.origin import SameOrigin
+from project.routing import websocket_urlpatterns
 
 
 async def greet(scope: Any, receive: Any, send: Any) -> None:
@@ -55,3 +57,14 @@ async def test_a_server_that_cannot_say_why_closes() -> None:
         "code": 4403,
         "reason": "foreign origin",
     }
+
+
+@pytest.mark.parametrize("path", ["/ws/dialogues/no-uuid/", "/ws/", "/"])
+async def test_an_address_that_leads_nowhere_is_refused_in_words(path: str) -> None:
+    scope = {"type": "websocket", "path": path, "extensions": {"websocket.http.response": {}}}
+    visitor = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)  # type: ignore[no-untyped-call]
+    await visitor.send_input({"type": "websocket.connect"})
+    start = await visitor.receive_output()
+    body = await visitor.receive_output()
+    assert (start["type"], start["status"]) == ("websocket.http.response.start", 404)
+    assert b"Open the study link again" in body["body"]

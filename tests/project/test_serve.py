@@ -135,7 +135,9 @@ def test_external_services_that_do_not_answer_end_the_start_with_one_line(
     ("arguments", "complaint"),
     [
         (["--var", "/dev/null/var"], "The data folder /dev/null/var cannot be written (Not a directory). "),
+        (["--var", ""], "--var is empty. Name a folder for all data, "),
         (["--port", "70000"], "--port 70000 is no port. "),
+        (["--port", "-1"], "--port -1 is no port. "),
         (["--host", "192.0.2.1"], "--host 192.0.2.1 is no address of this machine "),
         (["--host", "no.such.host.invalid"], "--host no.such.host.invalid is no address of this machine "),
     ],
@@ -144,6 +146,22 @@ def test_what_cannot_be_served_is_refused_in_one_line(
     manage: Manage, folder: Path, arguments: list[str], complaint: str
 ) -> None:
     ended = manage("serve", "--var", str(folder), "--port", "0", *arguments)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(complaint)
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("TURNWISE_HTTPS", "maybe", "TURNWISE_HTTPS='maybe' is neither yes nor no. "),
+        ("TURNWISE_BOT_DEADLINE", "soon", "TURNWISE_BOT_DEADLINE='soon' is no number. "),
+    ],
+)
+def test_a_setting_that_cannot_be_read_is_named_in_one_line(
+    manage: Manage, name: str, value: str, complaint: str
+) -> None:
+    ended = manage("serve", **{name: value})
     assert ended.returncode == 1
     assert ended.stderr.startswith(complaint)
     assert ended.stderr.count("\n") == 1

@@ -1,5 +1,7 @@
 """What an admin writes by hand reaches the report; what only services may write cannot be written."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -121,3 +123,19 @@ def test_conversations_are_shown_and_not_written(reported: Study, admin: Client,
     assert admin.post(f"/admin/{app}/{model}/{pk}/change/", {"text": "Other"}).status_code == 403
     assert admin.post(f"/admin/{app}/{model}/{pk}/delete/", YES).status_code == 403
     assert admin.get(f"/admin/{app}/{model}/add/").status_code == 403
+
+
+def test_what_people_agreed_to_and_with_whom_they_talked_stays(reported: Study, admin: Client) -> None:
+    consent, study_bot = reported.consent_versions.get(), reported.study_bots.get()
+    participation = reported.participations.first()
+    assert participation
+    for path in (
+        f"studies/consentversion/{consent.pk}",
+        f"studies/studybot/{study_bot.pk}",
+        f"studies/study/{reported.pk}",
+        f"crowd/participation/{participation.pk}",
+    ):
+        page = admin.get(f"/admin/{path}/change/").content.decode()
+        assert not re.search(r'name="(study_bots-\d+-bot|text|bot|worker|study|consent)"', page), path
+    assert admin.post(f"/admin/studies/consentversion/{consent.pk}/change/", {"text": "x"}).status_code == 403
+    assert admin.get("/admin/crowd/participation/add/").status_code == 403

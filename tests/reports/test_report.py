@@ -244,6 +244,8 @@ STAFF_PAGES = [
     "/studies/{pk}/report/plane.pdf",
     "/studies/{pk}/turns.csv",
     "/studies/{pk}/turns.jsonl",
+    "/studies/{pk}/participants/",
+    "/studies/{pk}/participants.csv",
     "/studies/{pk}/dialogues/",
     "/dialogues/{dialogue}/",
 ]

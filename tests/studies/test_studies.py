@@ -60,6 +60,7 @@ def test_a_study_is_made_in_the_form(rex: User, bot: Bot, sign_in: SignIn) -> No
         ({"languages": "klingon please"}, "is not a list of language codes"),
         ({"question_set": "vibes"}, "vibes is not one of the available choices"),
         ({"pay_amount": "-1"}, "greater than or equal to 0"),
+        ({"pay_currency": "€"}, "“€” is not the code of a currency"),
         ({"consent_text": ""}, "This field is required"),
         ({"bots-0-target": "0"}, "greater than or equal to 1"),
     ],

@@ -216,7 +216,8 @@ class Chat {
     if (!progress) return;
     this.alerts.showThinking(this.isRetrying || (progress.thinking && !fault));
     this.alerts.showHint(this.hint(progress.hint), this.maySend || progress.thinking);
-    this.alerts.showFinish(progress.may_finish && isOpen && this.outbox.isEmpty && !this.isFinishing);
+    const isSaved = this.outbox.isEmpty && this.begun.size === 0;
+    this.alerts.showFinish(progress.may_finish && isOpen && isSaved && !this.isFinishing);
     showTrack(byId("track"), progress, turns);
     showCounts(byId("turns-text"), byId("labels-text"), progress);
   }
@@ -228,6 +229,7 @@ class Chat {
     }
     if (this.composer.isTooLong) return "Shorten your message to send it.";
     const isAllAnswered = this.openGroup() === null;
+    if (!isAllAnswered && this.known.progress?.may_finish) return "A question is open again: answer it, then finish or go on.";
     if (isAllAnswered && Object.keys(this.outbox.held.labels).length) return "Your answer is being saved.";
     return serverHint;
   }

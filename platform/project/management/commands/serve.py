@@ -29,6 +29,6 @@ class Command(BaseCommand):
             "--port",
             str(port),
             "--var",
-            str(var),
+            var,
         ]
         os.execv(sys.executable, command)

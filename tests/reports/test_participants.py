@@ -1,0 +1,82 @@
+"""The list by which participants are paid and helped."""
+
+import csv
+import io
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from crowd.models import Assignment, Participation
+from crowd.services import PanelId, assign, complete
+from studies.models import Study
+from tests.conftest import MakeStudy, enter
+
+COMPLETE = Assignment.Outcome.COMPLETE
+
+
+@pytest.fixture
+def client(rex: User) -> Client:
+    client = Client()
+    client.force_login(rex)
+    return client
+
+
+def done(study: Study, panel_id: str) -> Participation:
+    participation = enter(study, PanelId("PROLIFIC_PID", panel_id))
+    complete(assign(participation.pk).pk, COMPLETE, now=timezone.now())
+    return participation
+
+
+def listed(client: Client, study: Study, sought: str) -> set[int]:
+    page = client.get(f"/studies/{study.pk}/participants/", {"find": sought}).context["page"]
+    return {each.pk for each in page}
+
+
+def test_a_completion_code_that_somebody_hands_in_is_found(study: Study, client: Client) -> None:
+    wanda, _ = done(study, "5f2c"), done(study, "77aa")
+
+    assert listed(client, study, wanda.completion_code) == {wanda.pk}
+    assert listed(client, study, f" {wanda.completion_code.lower()} ") == {wanda.pk}
+    assert listed(client, study, "5f2c") == {wanda.pk}
+    assert listed(client, study, wanda.worker.pseudonym) == {wanda.pk}
+
+
+def test_a_code_that_was_not_given_yet_is_not_found(study: Study, client: Client) -> None:
+    wanda = enter(study)
+    assign(wanda.pk)
+
+    page = client.get(f"/studies/{study.pk}/participants/").content.decode()
+
+    assert listed(client, study, wanda.completion_code) == set()
+    assert wanda.completion_code not in page
+    assert wanda.resume_code in page
+
+
+def test_a_code_of_another_study_is_not_found(make_study: MakeStudy, study: Study, client: Client) -> None:
+    elsewhere = done(make_study(title="Other"), "5f2c")
+
+    assert listed(client, study, elsewhere.completion_code) == set()
+
+
+def test_the_file_has_one_row_per_participant_and_no_live_formula(study: Study, client: Client) -> None:
+    wanda, agreed = done(study, "@SUM"), enter(study)
+
+    answer = client.get(f"/studies/{study.pk}/participants.csv")
+    rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+
+    by_worker = {row["worker"]: row for row in rows}
+    paid = by_worker[wanda.worker.pseudonym]
+    assert len(rows) == 2
+    assert (paid["panel_id"], paid["outcome"]) == ("'@SUM", "complete")
+    assert paid["completion_code"] == wanda.completion_code
+    assert by_worker[agreed.worker.pseudonym]["completion_code"] == ""
+    assert by_worker[agreed.worker.pseudonym]["began_at"] == ""
+
+
+def test_an_empty_list_and_a_search_without_result_say_what_to_do(study: Study, client: Client) -> None:
+    address = f"/studies/{study.pk}/participants/"
+
+    assert "Nobody has taken part yet" in client.get(address).content.decode()
+    assert "&lt;b&gt;" in client.get(address, {"find": "<b>"}).content.decode()
