@@ -178,7 +178,9 @@ class _Told:
 
     conversations: Mapping[str, Row]
     replies: Mapping[tuple[str, int], tuple[str, float]]  # bot and latency
-    texts: Mapping[str, list[tuple[bool, str]]]
+    texts: Mapping[str, list[tuple[str, str]]]  # name of the bot that spoke or "", and what it said
+    read: Mapping[str, list[str]]  # by bot, the conversations in which repetition is counted
+    apart: Mapping[str, int]  # how far replies are apart: 1 where both who talk are judged, else 2
     remarked: Mapping[str, int]  # by bot, replies of finished conversations
     fallbacks: Mapping[str, int]
     names: Mapping[str, str]  # what the report calls a bot
@@ -221,7 +223,8 @@ def _study(bundle: _Bundle, about: Row, questions: QuestionSet) -> StudyData:
 
 def _told(bundle: _Bundle, names: Mapping[str, str]) -> _Told:
     conversations = {row["dialogue"]: row for row in bundle.rows("conversations")}
-    texts: dict[str, list[tuple[bool, str]]] = {each: [] for each in _first_finished(conversations.values())}
+    read = _first_finished(conversations.values())
+    texts: dict[str, list[tuple[str, str]]] = {each: [] for found in read.values() for each in found}
     replies: dict[tuple[str, int], tuple[str, float]] = {}
     remarked, fallbacks = Counter[str](), Counter[str]()
     for row in bundle.rows("turns"):
@@ -230,21 +233,44 @@ def _told(bundle: _Bundle, names: Mapping[str, str]) -> _Told:
             latency = row["latency_ms"]
             replies[dialogue, position] = (row["bot"], float("nan") if latency is None else float(latency))
         if dialogue in texts and position >= conversations[dialogue]["opening_turns"]:
-            texts[dialogue].append((row["speaker"] == "bot", row["text"]))
+            texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
         # Bundles of before filters' remarks were kept have no such column, and no such figure.
         if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":
             remarked[row["bot"]] += 1
             fallbacks[row["bot"]] += row["fallback"]
-    return _Told(conversations, replies, texts, remarked, fallbacks, names)
+    apart = _apart(conversations, replies)
+    return _Told(conversations, replies, texts, read, apart, remarked, fallbacks, names)
 
 
-def _first_finished(conversations: Iterable[Row]) -> Iterator[str]:
-    """The finished conversations in which repetition is counted."""
-    read: Counter[str] = Counter()
+def _bots_of(conversation: Row) -> list[str]:
+    return (conversation["bot"] or "").split()
+
+
+def _spoken_by(turn: Row, conversation: Row) -> str:
+    """The bot that spoke; "" if a worker did."""
+    if turn["speaker"] != "bot":
+        return ""
+    return turn["bot"] or _bots_of(conversation)[0]
+
+
+def _first_finished(conversations: Iterable[Row]) -> dict[str, list[str]]:
+    """By bot, the finished conversations in which repetition is counted."""
+    read: dict[str, list[str]] = {}
     for row in conversations:
-        if row["ending"] == "complete" and read[row["bot"]] < READ_FOR_REPETITION:
-            read[row["bot"]] += 1
-            yield row["dialogue"]
+        for bot in _bots_of(row) if row["ending"] == "complete" else ():
+            if len(read.setdefault(bot, [])) < READ_FOR_REPETITION:
+                read[bot].append(row["dialogue"])
+    return read
+
+
+def _apart(conversations: Mapping[str, Row], replies: Iterable[tuple[str, int]]) -> dict[str, int]:
+    counted = Counter(
+        dialogue for dialogue, position in replies if position >= conversations[dialogue]["opening_turns"]
+    )
+    return {
+        dialogue: 1 if 2 * counted[dialogue] > row["turns"] - row["opening_turns"] + 1 else 2
+        for dialogue, row in conversations.items()
+    }
 
 
 def _judged(bundle: _Bundle, questions: QuestionSet, told: _Told, labels: Sequence[Row]) -> Judged:
@@ -257,8 +283,8 @@ def _judged(bundle: _Bundle, questions: QuestionSet, told: _Told, labels: Sequen
         dialogue=np.array([each["number"] for each in conversations], dtype=np.int64),
         reply=np.array(
             [
-                (position - each["opening_turns"]) // 2 + 1
-                for (_, position), each in zip(places, conversations, strict=True)
+                (position - each["opening_turns"]) // told.apart[dialogue] + 1
+                for (dialogue, position), each in zip(places, conversations, strict=True)
             ],
             dtype=np.int64,
         ),
@@ -279,7 +305,9 @@ def _is_counted(bundle: _Bundle, label: Row, questions: QuestionSet, told: _Told
             "where data/turns.jsonl has no reply of a bot."
         )
     finished = told.conversations[dialogue]["ending"] == "complete"
-    return bool(finished and label["question_set"] == questions.key)
+    # Bundles of before readers' labels were told apart have no such column.
+    by_reader = label.get("judged_in") is not None
+    return bool(finished and not by_reader and label["question_set"] == questions.key)
 
 
 def _number(answer: bool | int | None) -> float:
@@ -287,10 +315,10 @@ def _number(answer: bool | int | None) -> float:
 
 
 def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
-    endings = Counter((row["bot"], row["ending"]) for row in told.conversations.values())
+    endings = Counter((bot, row["ending"]) for row in told.conversations.values() for bot in _bots_of(row))
     failed: dict[str, Counter[str]] = {}
     for fault in faults:
-        bot = told.conversations[fault["dialogue"]]["bot"]
+        bot = told.conversations[fault["dialogue"]]["bot"]  # whoever is held here talks with one
         failed.setdefault(bot, Counter())[fault["kind"]] += 1
     return {
         name: Course(
@@ -300,7 +328,7 @@ def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
             faults=failed.get(bot, {}),
             remarked=told.remarked.get(bot, 0),
             fallbacks=told.fallbacks.get(bot, 0),
-            texts=[said for each, said in told.texts.items() if told.conversations[each]["bot"] == bot],
+            texts=[[(who == bot, said) for who, said in told.texts[each]] for each in told.read.get(bot, [])],
         )
         for bot, name in sorted(told.names.items(), key=lambda item: item[1])
     }
