@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from evaluation.bootstrap import LEVEL, RESAMPLES
-from evaluation.dawid_skene import estimated_shares
 from evaluation.estimates import estimates
 from evaluation.interval import Undefined
 from evaluation.labels import AnyArray, FloatArray, IntArray
@@ -59,9 +58,9 @@ def judging_figures(
         set_aside: by worker whom an admin has set aside, the reason; as in `figures.study_figures`.
 
     Returns:
-        The keys of `figures.study_figures` that make sense here, and `majority`, `estimated`,
-        `repetitions`, `raters_per_item`, `deviations`, and `remarks` if there are any. Intervals resample
-        contexts, or conversations, as a whole.
+        The keys of `figures.study_figures` that make sense here, and `majority`, `repetitions`,
+        `raters_per_item`, `deviations`, and `remarks` if there are any. Intervals resample contexts, or
+        conversations, as a whole.
     """
     judged = found.judged
     columns = columns_of(questions)
@@ -70,7 +69,6 @@ def judging_figures(
         "columns": [{"key": c.key, "title": c.title, "percent": c.factor == 100} for c in columns],
         "bots": bot_scores(questions, judged),
         "majority": majority_scores(questions, judged),
-        "estimated": estimated_scores(questions, judged),
         "repetitions": repetitions(questions, found),
         "comparisons": comparisons(
             questions, judged, np.random.default_rng(SEED), paired=_same_contexts(judged)
@@ -130,25 +128,6 @@ def majority_scores(questions: QuestionSet, judged: Judged) -> list[dict[str, An
                 mean = of_bots.get(bot)
                 cells.append(column.cell(mean.value, mean.interval) if mean else {"value": None})
     return [{"bot": bot, "cells": cells} for bot, cells in rows.items()]
-
-
-def estimated_scores(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
-    """By system, the shares of items that are sensible and specific by Dawid and Skene, in percent.
-
-    None for other questions, and where no item has two raters, who could tell who of them errs.
-    """
-    if questions.key != "ssa" or not judged.shared.any():
-        return []
-    return [
-        {"bot": bot, "cells": [{"value": value} for value in _estimated(shares)]}
-        for bot, shares in estimated_shares(judged.labels).items()
-    ]
-
-
-def _estimated(shares: tuple[float, float] | Undefined) -> list[float | None]:
-    if isinstance(shares, Undefined):
-        return [None, None, None]
-    return [100 * share for share in (*shares, sum(shares) / 2)]
 
 
 def _of_items(judged: Judged, key: str) -> tuple[AnyArray, IntArray, FloatArray]:
