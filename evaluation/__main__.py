@@ -21,6 +21,7 @@ from evaluation.report import bundle
 from evaluation.ssa import Unit
 
 SSA_COLUMNS = ("bot", "dialogue", "turn", "rater", "sensible", "specific")
+FEWEST_RESAMPLES, MOST_RESAMPLES = 100, 1_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -128,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (one, two):
         command.add_argument("file", type=Path, metavar="FILE.csv", help="UTF-8, with a header line")
-        command.add_argument("--seed", type=int, default=0, help="of the bootstrap; default: 0")
+        command.add_argument("--seed", type=_seed, default=0, help="of the bootstrap; default: 0")
         command.add_argument(
             "--resamples",
             type=_resamples,
@@ -139,10 +140,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _resamples(text: str) -> int:
-    count = int(text)
-    if count < 100:
-        raise argparse.ArgumentTypeError(f"{count} is too few for an interval; use 100 at least.")
-    return count
+    if not text.isdecimal() or not FEWEST_RESAMPLES <= int(text) <= MOST_RESAMPLES:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no number of resamples; use {FEWEST_RESAMPLES} to {MOST_RESAMPLES:,}."
+        )
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no seed; use a whole number from 0 upward.")
+    return int(text)
 
 
 def _located(error: LabelsError, table: Table, names: dict[str, str]) -> FileError:

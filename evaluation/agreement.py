@@ -101,7 +101,7 @@ def krippendorff_alpha(ratings: Ratings, metric: Metric | FloatArray = Metric.NO
             `ratings.values` (in the order given there), zero on the diagonal.
 
     Returns:
-        Alpha, or `Undefined`: no unit has two ratings, or all ratings that count are the same.
+        Alpha, or `Undefined`: fewer than two units have two ratings, or all ratings that count are the same.
 
     Raises:
         ValueError: ratings that are no numbers for an ordinal, interval or ratio distance; a negative rating
@@ -113,7 +113,7 @@ def krippendorff_alpha(ratings: Ratings, metric: Metric | FloatArray = Metric.NO
 
 def disagreement(ratings: Ratings, metric: Metric | FloatArray = Metric.NOMINAL) -> Disagreement | Undefined:
     """Observed and expected disagreement; arguments, errors and `Undefined` as in `krippendorff_alpha`."""
-    missing = _too_little(ratings)
+    missing = _too_little(ratings) or _one_unit(ratings)
     if missing:
         return missing
     counts, per_unit = ratings.pairable
@@ -188,7 +188,8 @@ def fleiss_kappa(ratings: Ratings) -> float | Undefined:
     Chance agreement comes from the pooled shares of the ratings. The raters need not be the same persons.
 
     Returns:
-        Kappa, at most 1; `Undefined` if units have different numbers of ratings, or all ratings are the same.
+        Kappa, at most 1; `Undefined` for a single unit, for units with different numbers of ratings, or if
+        all ratings are the same.
     """
     reason = _why_no_fleiss(ratings)
     return reason or _chance_corrected(ratings.pairable[0], _pooled_chance).value()
@@ -235,8 +236,15 @@ def _too_little(ratings: Ratings) -> Undefined | None:
     return Undefined("No unit was rated by two raters, so there is nothing to agree on.")
 
 
+def _one_unit(ratings: Ratings) -> Undefined | None:
+    """All pairs lie within one unit: what is expected by chance is what is observed, whatever they say."""
+    if len(ratings.pairable[1]) > 1:
+        return None
+    return Undefined("Only one unit has two ratings or more, so agreement cannot be told from chance.")
+
+
 def _why_no_fleiss(ratings: Ratings) -> Undefined | None:
-    missing = _too_little(ratings)
+    missing = _too_little(ratings) or _one_unit(ratings)
     if missing:
         return missing
     per_unit = ratings.pairable[1]

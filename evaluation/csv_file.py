@@ -13,6 +13,7 @@ T = TypeVar("T")
 
 _TRUE = {"1", "true", "yes"}
 _FALSE = {"0", "false", "no"}
+_LARGEST = 1e100  # squares of what lies beyond, and sums of them, can leave the range of a float
 
 
 class FileError(ValueError):
@@ -77,7 +78,9 @@ def _read(path: Path, reader: "Reader", columns: Sequence[str]) -> Table:
                 lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
-        raise FileError(f"{path}, line {reader.line_num}: {error}.") from None
+        raise FileError(
+            f"{path}, line {reader.line_num}: {error}. Is a quotation mark left open above?"
+        ) from None
     if not rows:
         raise FileError(f"{path}: no rows below the header.")
     return Table(path, lines, {name: [row[k] for row in rows] for k, name in enumerate(columns)})
@@ -87,6 +90,10 @@ def _position(path: Path, header: Sequence[str], name: str) -> int:
     if name not in header:
         found = ", ".join(filter(None, header)) or "nothing"
         raise FileError(f"{path}, line 1: there is no column {name}. The header has: {found}.")
+    if header.count(name) > 1:
+        raise FileError(
+            f"{path}, line 1: {header.count(name)} columns are called {name}. Rename all but one."
+        )
     return header.index(name)
 
 
@@ -113,21 +120,26 @@ def boolean(text: str) -> bool:
 
 
 def whole_number(text: str) -> int:
-    """An integer in decimal digits."""
+    """An integer in decimal digits, of at most 64 bits."""
     try:
-        return int(text)
+        value = int(text)
     except ValueError:
         raise ValueError(f"'{text}' is not a whole number.") from None
+    if abs(value) >= 2**63:
+        raise ValueError(f"'{text}' is too large; the largest whole number is {2**63 - 1}.")
+    return value
 
 
 def number(text: str) -> float:
-    """A finite decimal number."""
+    """A decimal number whose square is finite, too."""
     try:
         value = float(text)
     except ValueError:
         raise ValueError(f"'{text}' is not a number.") from None
     if value - value != 0:
         raise ValueError(f"'{text}' is not a finite number.")
+    if abs(value) > _LARGEST:
+        raise ValueError(f"'{text}' is too large for a rating; the largest is {_LARGEST:g}.")
     return value
 
 

@@ -82,10 +82,11 @@ def dawid_skene(
 
 
 def estimated_shares(labels: Labels) -> dict[Hashable, tuple[float, float] | Undefined]:
-    """Sensibleness and specificity per bot by Dawid and Skene, to show beside the majority vote.
+    """Sensibleness and specificity per bot by Dawid and Skene, to be read beside the majority vote.
 
     One table per rater over all bots; the prevalence is estimated for each bot. The two questions are fitted
-    apart: an item that is not sensible counts as not specific.
+    apart: an item that is not sensible counts as not specific. With few items, or raters who hardly agree,
+    the likelihood is flat or largest at the edges, and shares run to 0 or 1.
 
     Returns:
         Expected shares (sensibleness, specificity) in [0, 1] by bot.

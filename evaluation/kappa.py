@@ -60,7 +60,7 @@ def cohen_kappa(table: ArrayLike, weights: Weights = "plain") -> Kappa | Undefin
         weights: "plain" (all disagreements count alike), "linear" or "quadratic" in the distance.
 
     Returns:
-        Kappa, or `Undefined`: no units, or both raters always gave one and the same rating.
+        Kappa, or `Undefined`: fewer than two units, or both raters always gave one and the same rating.
 
     Raises:
         ValueError: a table that is not square or has negative entries.
@@ -69,6 +69,8 @@ def cohen_kappa(table: ArrayLike, weights: Weights = "plain") -> Kappa | Undefin
     n = float(counts.sum())
     if n == 0:
         return Undefined("The two raters rated no unit in common.")
+    if n == 1:
+        return Undefined("The two raters rated one unit in common: agreement cannot be told from chance.")
     share, weight = counts / n, _weights(len(counts), weights)
     rows, columns = share.sum(axis=1), share.sum(axis=0)
     observed, expected = float((share * weight).sum()), float(rows @ weight @ columns)

@@ -250,11 +250,13 @@ def _refuse_missing(names: AnyArray, codes: IntArray, column: str) -> None:
 
 
 def _as_integers(column: AnyArray, name: str) -> IntArray:
-    if column.dtype.kind in "iu" or not column.size:
+    if column.dtype.kind == "i" or not column.size:
         return column.astype(np.int64, copy=False)
     for row, value in enumerate(column.tolist()):
         if isinstance(value, bool) or not isinstance(value, int):
             raise LabelsError(f"{value!r} is not an integer.", name, row)
+        if abs(value) >= 2**63:
+            raise LabelsError(f"{value} is too large for a number of a turn.", name, row)
     return column.astype(np.int64)
 
 

@@ -1,6 +1,5 @@
 """Reading a study's bundle, and computing its report again from nothing but the data in it."""
 
-import hashlib
 import json
 import zipfile
 from collections import Counter
@@ -13,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from evaluation.csv_file import FileError
+from evaluation.labels import LabelsError
 from evaluation.questions import QuestionSet, UnknownQuestionSetError, question_set
+from evaluation.report.bundle_files import BundleFiles, Row
 from evaluation.report.conformance import Conduct
 from evaluation.report.course import READ_FOR_REPETITION, Course
 from evaluation.report.figures import scored
@@ -21,12 +22,19 @@ from evaluation.report.judged import Judged
 from evaluation.report.judging import judging_figures
 from evaluation.report.judging_rows import judged_items
 from evaluation.report.study import StudyData, study_result
+from evaluation.report.tables import (
+    CONVERSATIONS,
+    FAULTS,
+    ITEMS,
+    TURNS,
+    WORKERS,
+    judgments_table,
+    labels_table,
+)
 
 FORMAT = 1
 LIBRARIES = ("numpy", "scipy")
 """Distributions whose version can change the last digits of the numbers, or the stream of a seed."""
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +80,26 @@ def recompute(path: Path) -> Recomputed:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            return _recomputed(_Bundle(path, archive))
+            return _recomputed(BundleFiles(path, archive))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}. Give the path of a study's bundle.") from None
     except zipfile.BadZipFile as error:
         raise FileError(f"{path}: {error}. The download may be broken off; take the bundle again.") from None
 
 
-def _recomputed(bundle: "_Bundle") -> Recomputed:
+def _recomputed(bundle: BundleFiles) -> Recomputed:
     made_with = _checked_format(bundle)
     stored = bundle.document("report.json")
     try:
         # Through JSON, as the stored one went: its numbers are exact, its tuples are lists.
         report = json.loads(json.dumps(_result(bundle)))
+    except FileError:
+        raise
+    except KeyError as error:
+        raise FileError(
+            f"{bundle.path}: one of its files names {error}, and that is not where it should be. Take the "
+            f"bundle again."
+        ) from None
     except ValueError as error:  # labels that cannot be true
         raise FileError(f"{bundle.path}, data/{_labels_of(bundle)}.jsonl: {error}") from None
     ours, theirs = dict(_leaves(report)), dict(_leaves(stored))
@@ -96,12 +111,12 @@ def _recomputed(bundle: "_Bundle") -> Recomputed:
     return Recomputed(report, len(ours), differences, bundle.changed_files(), _libraries(made_with))
 
 
-def _checked_format(bundle: "_Bundle") -> dict[str, str]:
+def _checked_format(bundle: BundleFiles) -> dict[str, str]:
     package = bundle.document("datapackage.json")
     if package.get("turnwise_format") != FORMAT:
         raise FileError(
             f"{bundle.path}: format {package.get('turnwise_format')}, and this version reads {FORMAT}. "
-            f"Use Turnwise {package.get('turnwise_version', '')}."
+            f"Use Turnwise {package.get('turnwise_version', 'of the version that made it')}."
         )
     libraries: dict[str, str] = package["libraries"]
     return libraries
@@ -127,48 +142,6 @@ def _leaves(value: object, where: str = "") -> Iterator[tuple[str, object]]:
         yield where, value
 
 
-class _Bundle:
-    """The files of an opened bundle."""
-
-    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
-        self.path = path
-        self._archive = archive
-
-    def document(self, name: str) -> dict[str, Any]:
-        try:
-            found: dict[str, Any] = json.loads(self._archive.read(name))
-        except KeyError:
-            raise FileError(f"{self.path}: there is no {name}, so it is no bundle of a study.") from None
-        except ValueError as error:
-            raise FileError(f"{self.path}, {name}: {error}.") from None
-        return found
-
-    def rows(self, table: str) -> Iterator[Row]:
-        name = f"data/{table}.jsonl"
-        if name not in self._archive.namelist():
-            raise FileError(f"{self.path}: there is no {name}. Take the bundle again.")
-        with self._archive.open(name) as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield json.loads(line)
-                except ValueError as error:
-                    raise FileError(f"{self.path}, {name}, line {number}: {error}.") from None
-
-    def changed_files(self) -> list[str]:
-        listed: dict[str, str] = {
-            each["path"]: each["hash"] for each in self.document("datapackage.json")["resources"]
-        }
-        there = set(self._archive.namelist())
-        return [name for name, known in listed.items() if name not in there or self._hash(name) != known]
-
-    def _hash(self, name: str) -> str:
-        digest = hashlib.sha256()
-        with self._archive.open(name) as file:
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
-        return f"sha256:{digest.hexdigest()}"
-
-
 # --- from rows to what a report reads ----------------------------------------------------------------
 
 
@@ -178,87 +151,115 @@ class _Told:
 
     conversations: Mapping[str, Row]
     replies: Mapping[tuple[str, int], tuple[str, float]]  # bot and latency
-    texts: Mapping[str, list[tuple[bool, str]]]
+    texts: Mapping[str, list[tuple[str, str]]]  # name of the bot that spoke or "", and what it said
+    read: Mapping[str, list[str]]  # by bot, the conversations in which repetition is counted
+    apart: Mapping[str, int]  # how far replies are apart: 1 where both who talk are judged, else 2
     remarked: Mapping[str, int]  # by bot, replies of finished conversations
     fallbacks: Mapping[str, int]
     names: Mapping[str, str]  # what the report calls a bot
 
 
-def _labels_of(bundle: _Bundle) -> str:
+def _labels_of(bundle: BundleFiles) -> str:
     """The table with what workers answered."""
     judging = bundle.document("study.json")["protocol"].get("task") == "judging"
     return "judgments" if judging else "labels"
 
 
-def _result(bundle: _Bundle) -> dict[str, Any]:
+def _result(bundle: BundleFiles) -> dict[str, Any]:
     about = bundle.document("study.json")
     questions = _questions(bundle, about)
     if _labels_of(bundle) == "labels":
         return study_result(_study(bundle, about, questions))
-    found = judged_items(about, questions, bundle.rows("items"), bundle.rows("judgments"))
+    judgments = bundle.rows(judgments_table([questions]))
+    found = judged_items(about, questions, bundle.rows(ITEMS), judgments)
     return judging_figures(questions, found, set_aside=_set_aside(bundle))
 
 
-def _questions(bundle: _Bundle, about: Row) -> QuestionSet:
+def _questions(bundle: BundleFiles, about: Row) -> QuestionSet:
     try:
         return question_set(about["question_set"])
     except UnknownQuestionSetError as error:
         raise FileError(f"{bundle.path}, study.json: {error}") from None
 
 
-def _set_aside(bundle: _Bundle) -> dict[str, str]:
-    return {w["rater"]: w["set_aside_reason"] for w in bundle.rows("workers") if w["set_aside_at"]}
+def _set_aside(bundle: BundleFiles) -> dict[str, str]:
+    return {w["rater"]: w["set_aside_reason"] for w in bundle.rows(WORKERS) if w["set_aside_at"]}
 
 
-def _study(bundle: _Bundle, about: Row, questions: QuestionSet) -> StudyData:
+def _study(bundle: BundleFiles, about: Row, questions: QuestionSet) -> StudyData:
     told = _told(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
-    labels = list(bundle.rows("labels"))
+    labels = list(bundle.rows(labels_table([questions])))
     judged = _judged(bundle, questions, told, labels)
-    courses = _courses(told, bundle.rows("faults"))
+    courses = _courses(told, bundle.rows(FAULTS))
     conduct = _conduct(about, courses, judged, _unlabelled(told, labels))
     return StudyData(questions, judged, courses, _set_aside(bundle), conduct)
 
 
-def _told(bundle: _Bundle, names: Mapping[str, str]) -> _Told:
-    conversations = {row["dialogue"]: row for row in bundle.rows("conversations")}
-    texts: dict[str, list[tuple[bool, str]]] = {each: [] for each in _first_finished(conversations.values())}
+def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
+    conversations = {row["dialogue"]: row for row in bundle.rows(CONVERSATIONS)}
+    read = _first_finished(conversations.values())
+    texts: dict[str, list[tuple[str, str]]] = {each: [] for found in read.values() for each in found}
     replies: dict[tuple[str, int], tuple[str, float]] = {}
     remarked, fallbacks = Counter[str](), Counter[str]()
-    for row in bundle.rows("turns"):
+    for row in bundle.rows(TURNS):
         dialogue, position = row["dialogue"], row["turn"]
         if row["bot_version"] is not None:
             latency = row["latency_ms"]
             replies[dialogue, position] = (row["bot"], float("nan") if latency is None else float(latency))
         if dialogue in texts and position >= conversations[dialogue]["opening_turns"]:
-            texts[dialogue].append((row["speaker"] == "bot", row["text"]))
+            texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
         # Bundles of before filters' remarks were kept have no such column, and no such figure.
         if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":
             remarked[row["bot"]] += 1
             fallbacks[row["bot"]] += row["fallback"]
-    return _Told(conversations, replies, texts, remarked, fallbacks, names)
+    apart = _apart(conversations, replies)
+    return _Told(conversations, replies, texts, read, apart, remarked, fallbacks, names)
 
 
-def _first_finished(conversations: Iterable[Row]) -> Iterator[str]:
-    """The finished conversations in which repetition is counted."""
-    read: Counter[str] = Counter()
+def _bots_of(conversation: Row) -> list[str]:
+    return (conversation["bot"] or "").split()
+
+
+def _spoken_by(turn: Row, conversation: Row) -> str:
+    """The bot that spoke; "" if a worker did."""
+    if turn["speaker"] != "bot":
+        return ""
+    return turn["bot"] or _bots_of(conversation)[0]
+
+
+def _first_finished(conversations: Iterable[Row]) -> dict[str, list[str]]:
+    """By bot, the finished conversations in which repetition is counted."""
+    read: dict[str, list[str]] = {}
     for row in conversations:
-        if row["ending"] == "complete" and read[row["bot"]] < READ_FOR_REPETITION:
-            read[row["bot"]] += 1
-            yield row["dialogue"]
+        for bot in _bots_of(row) if row["ending"] == "complete" else ():
+            if len(read.setdefault(bot, [])) < READ_FOR_REPETITION:
+                read[bot].append(row["dialogue"])
+    return read
 
 
-def _judged(bundle: _Bundle, questions: QuestionSet, told: _Told, labels: Sequence[Row]) -> Judged:
-    counted = [row for row in labels if _is_counted(bundle, row, questions, told)]
+def _apart(conversations: Mapping[str, Row], replies: Iterable[tuple[str, int]]) -> dict[str, int]:
+    counted = Counter(
+        dialogue for dialogue, position in replies if position >= conversations[dialogue]["opening_turns"]
+    )
+    return {
+        dialogue: 1 if 2 * counted[dialogue] > row["turns"] - row["opening_turns"] + 1 else 2
+        for dialogue, row in conversations.items()
+    }
+
+
+def _judged(bundle: BundleFiles, questions: QuestionSet, told: _Told, labels: Sequence[Row]) -> Judged:
+    lines = [n for n, row in enumerate(labels, 1) if _is_counted(bundle, row, questions, told)]
+    counted = [labels[line - 1] for line in lines]
     places = [(row["dialogue"], row["turn"]) for row in counted]
     of_reply = [told.replies[place] for place in places]
     conversations = [told.conversations[dialogue] for dialogue, _ in places]
-    return Judged(
+    judged = Judged(
         bot=np.array([told.names[bot] for bot, _ in of_reply], dtype=object),
         dialogue=np.array([each["number"] for each in conversations], dtype=np.int64),
         reply=np.array(
             [
-                (position - each["opening_turns"]) // 2 + 1
-                for (_, position), each in zip(places, conversations, strict=True)
+                (position - each["opening_turns"]) // told.apart[dialogue] + 1
+                for (dialogue, position), each in zip(places, conversations, strict=True)
             ],
             dtype=np.int64,
         ),
@@ -269,9 +270,22 @@ def _judged(bundle: _Bundle, questions: QuestionSet, told: _Told, labels: Sequen
             for question in scored(questions)
         },
     )
+    if questions.key == "ssa":
+        _check(judged, lines, f"{bundle.path}, data/labels.jsonl")
+    return judged
 
 
-def _is_counted(bundle: _Bundle, label: Row, questions: QuestionSet, told: _Told) -> bool:
+def _check(judged: Judged, lines: Sequence[int], file: str) -> None:
+    """Refuse labels of SSA that cannot be true, with the lines on which they stand."""
+    try:
+        judged.labels  # noqa: B018  # checks them, and keeps what it has checked
+    except LabelsError as error:
+        where = "" if error.row is None else f", line {lines[error.row]}"
+        before = "" if error.earlier is None else f" See line {lines[error.earlier]}."
+        raise FileError(f"{file}{where}, column {error.column}: {error.problem}{before}") from None
+
+
+def _is_counted(bundle: BundleFiles, label: Row, questions: QuestionSet, told: _Told) -> bool:
     dialogue, position = label["dialogue"], label["turn"]
     if (dialogue, position) not in told.replies:
         raise FileError(
@@ -279,7 +293,9 @@ def _is_counted(bundle: _Bundle, label: Row, questions: QuestionSet, told: _Told
             "where data/turns.jsonl has no reply of a bot."
         )
     finished = told.conversations[dialogue]["ending"] == "complete"
-    return bool(finished and label["question_set"] == questions.key)
+    # Bundles of before readers' labels were told apart have no such column.
+    by_reader = label.get("judged_in") is not None
+    return bool(finished and not by_reader and label["question_set"] == questions.key)
 
 
 def _number(answer: bool | int | None) -> float:
@@ -287,10 +303,10 @@ def _number(answer: bool | int | None) -> float:
 
 
 def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
-    endings = Counter((row["bot"], row["ending"]) for row in told.conversations.values())
+    endings = Counter((bot, row["ending"]) for row in told.conversations.values() for bot in _bots_of(row))
     failed: dict[str, Counter[str]] = {}
     for fault in faults:
-        bot = told.conversations[fault["dialogue"]]["bot"]
+        bot = told.conversations[fault["dialogue"]]["bot"]  # whoever is held here talks with one
         failed.setdefault(bot, Counter())[fault["kind"]] += 1
     return {
         name: Course(
@@ -300,7 +316,7 @@ def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
             faults=failed.get(bot, {}),
             remarked=told.remarked.get(bot, 0),
             fallbacks=told.fallbacks.get(bot, 0),
-            texts=[said for each, said in told.texts.items() if told.conversations[each]["bot"] == bot],
+            texts=[[(who == bot, said) for who, said in told.texts[each]] for each in told.read.get(bot, [])],
         )
         for bot, name in sorted(told.names.items(), key=lambda item: item[1])
     }

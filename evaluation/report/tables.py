@@ -60,7 +60,11 @@ CONVERSATIONS = Table(
     (
         Column("number", Kind.INTEGER, "1 for the conversation that was begun first, and so on"),
         _DIALOGUE,
-        Column("bot", Kind.TEXT, "name of the bot"),
+        Column(
+            "bot",
+            Kind.TEXT,
+            "name of the bot; where two talk with each other, the names of both with a space between",
+        ),
         Column("worker", Kind.TEXT, _RATER),
         Column("started_at", Kind.TIME, "when it was begun, UTC"),
         Column("ended_at", Kind.TIME, "when it ended, UTC; empty while it is open"),
@@ -169,13 +173,20 @@ _LABEL = (
     Column("label_changes", Kind.INTEGER, "how often the worker changed the label"),
 )
 
+_JUDGED_IN = Column(
+    "judged_in",
+    Kind.TEXT,
+    "code of the study in which a reader gave it; its report has it, this one counts those of the workers "
+    "who talked; empty: theirs",
+)
+
 
 def labels_table(sets: Sequence[QuestionSet]) -> Table:
     """The table of labels, with a column for each question of these sets."""
     return Table(
         "labels",
         "One row per label: a worker's answers about one turn, in the order of the turns.",
-        (_DIALOGUE, _TURN, *_LABEL, *_asked(sets)),
+        (_DIALOGUE, _TURN, *_LABEL, _JUDGED_IN, *_asked(sets)),
     )
 
 

@@ -97,7 +97,7 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
         return _welcome(request, study, closed=refusals.not_open().say)
     if is_full(study):
         later = " Some may become free in an hour." if may_become_free(study) else ""
-        return _welcome(request, study, closed=f"All places are taken.{later}")
+        return _welcome(request, study, closed=f"All places are taken.{later}", closed_status=409)
     return _welcome(request, study)
 
 
@@ -115,6 +115,7 @@ def _welcome(
     resume_error: str = "",
     typed: str = "",
     closed: str = "",
+    closed_status: int = 403,
 ) -> HttpResponse:
     panel_id = _panel_id(request)
     context = {
@@ -126,7 +127,7 @@ def _welcome(
         "resume_error": resume_error,
         "typed": typed,
     }
-    status = 422 if error or resume_error else 403 if closed else 200
+    status = 422 if error or resume_error else closed_status if closed else 200
     return render(request, "crowd/welcome.html", context, status=status)
 
 

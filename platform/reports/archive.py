@@ -5,7 +5,6 @@ import io
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import IO, BinaryIO
 
 from typing_extensions import override
@@ -35,7 +34,6 @@ class Archive:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._zip = zipfile.ZipFile(stream, "w")
-        self._made_at = datetime.now(UTC).timetuple()[:6]
         self.listed: list[dict[str, object]] = []
 
     @contextmanager
@@ -55,7 +53,7 @@ class Archive:
         self._zip.writestr(self._entry(path), content)
 
     def _entry(self, path: str) -> zipfile.ZipInfo:
-        entry = zipfile.ZipInfo(path, self._made_at)
+        entry = zipfile.ZipInfo(path)  # without a time of its own: equal files make an equal archive
         entry.compress_type = zipfile.ZIP_DEFLATED
         entry.external_attr = 0o644 << 16
         return entry

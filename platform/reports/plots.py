@@ -1,6 +1,7 @@
 """Charts of the reports, drawn by Matplotlib in the colours of a palette."""
 
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -10,11 +11,12 @@ from matplotlib.figure import Figure
 
 from reports.palettes import PAGE, Palette
 from reports.references import PAPER_INTERACTIVE, PAPER_STATIC, Reference
-from reports.theme import as_pdf, for_page
+from reports.theme import as_pdf, for_page, short
 
 Result: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Mapping[str, Any]
 PANELS_PER_ROW = 3
+_LETTERS_PER_INCH = 12  # of the print below the bars, with a little room between names
 
 
 def svgs(result: Result) -> dict[str, str]:
@@ -72,7 +74,8 @@ def _scores(result: Result, references: Sequence[Reference], palette: Palette) -
         axes.text(1.01, value, f"{names} {value}", transform=right, va="center", fontsize=8)
     axes.set_ylim(0, 100)
     axes.set_ylabel("percent of labelled replies")
-    axes.set_xticks(range(len(bots)), [bot["bot"] for bot in bots])
+    letters = int(_LETTERS_PER_INCH * per_bot)
+    axes.set_xticks(range(len(bots)), [textwrap.fill(short(bot["bot"]), letters) for bot in bots])
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="upper left", bbox_to_anchor=(0, 1.14), ncols=3, frameon=False)
     return figure
@@ -126,7 +129,7 @@ def _plane(result: Result, references: Sequence[Reference], palette: Palette) ->
                 linewidth=1,
                 clip_on=False,
             )
-        name = f"{number}  {bot['bot']}"
+        name = f"{number}  {short(bot['bot'])}"
         axes.plot(
             specific["value"],
             sensible["value"],
@@ -158,7 +161,9 @@ def _by_reply(result: Result, references: Sequence[Reference], palette: Palette)
         for nth, (index, title) in enumerate(shares):
             points = [(row["reply"], row["cells"][index]) for row in bot["replies"]]
             _line(axes, points, palette.series[nth % 3], title, band=nth == len(shares) - 1)
-        axes.set_title(bot["bot"], fontsize=10, y=1)  # where it would be put after looking at every tick
+        axes.set_title(
+            short(bot["bot"]), fontsize=10, y=1
+        )  # where it would be put after looking at every tick
         axes.set_ylim(0, 100)
         axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         axes.spines[["top", "right"]].set_visible(False)

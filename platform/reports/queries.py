@@ -247,16 +247,17 @@ def _remarked(study: Study) -> dict[int, tuple[int, int]]:
 
 _TEXTS = """
 SELECT c.bot_id,
-       array_agg(t.position %% 2 = c.seat ORDER BY t.position),
+       array_agg(t.position %% 2 = ANY(c.seats) ORDER BY t.position),
        array_agg(t.text ORDER BY t.position)
-  FROM (SELECT d.id, p.bot_id, p.seat, d.opening_turns,
+  FROM (SELECT d.id, p.bot_id, array_agg(p.seat) AS seats, d.opening_turns,
                row_number() OVER (PARTITION BY p.bot_id ORDER BY d.id) AS number
           FROM dialogues_dialogue AS d
           JOIN dialogues_participant AS p ON p.dialogue_id = d.id AND p.bot_id IS NOT NULL
-         WHERE d.study_id = %s AND d.ending = 'complete') AS c
+         WHERE d.study_id = %s AND d.ending = 'complete'
+         GROUP BY d.id, p.bot_id) AS c
   JOIN dialogues_turn AS t ON t.dialogue_id = c.id AND t.position >= c.opening_turns
  WHERE c.number <= %s
- GROUP BY c.id, c.bot_id, c.seat
+ GROUP BY c.id, c.bot_id, c.seats
  ORDER BY c.id
 """
 

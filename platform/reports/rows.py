@@ -20,42 +20,43 @@ BATCH = 20_000
 # Their last value is the answers, which have a column each.
 _ANSWERED = ("labels", "judgments")
 
-_SEAT = "JOIN dialogues_participant AS seat ON seat.dialogue_id = d.id AND seat.bot_id IS NOT NULL"
 _STATEMENTS = {
-    CONVERSATIONS.name: f"""
-SELECT row_number() OVER (ORDER BY d.id), d.public_id::text, b.name, w.pseudonym, d.started_at, d.ended_at,
+    CONVERSATIONS.name: """
+SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
+       (SELECT string_agg(DISTINCT b.name, ' ') FROM dialogues_participant AS seat
+          JOIN bots_bot AS b ON b.id = seat.bot_id WHERE seat.dialogue_id = d.id),
+       w.pseudonym, d.started_at, d.ended_at,
        nullif(d.ending, ''), d.question_set, d.opening_turns, d.min_turns, d.max_turns, d.turns
   FROM dialogues_dialogue AS d
-  {_SEAT}
-  JOIN bots_bot AS b ON b.id = seat.bot_id
   LEFT JOIN crowd_assignment AS a ON a.id = d.assignment_id
   LEFT JOIN crowd_participation AS p ON p.id = a.participation_id
   LEFT JOIN crowd_worker AS w ON w.id = p.worker_id
  WHERE d.study_id = %s
  ORDER BY d.id
 """,
-    TURNS.name: f"""
-SELECT d.public_id::text, t.position, CASE WHEN t.position %% 2 = seat.seat THEN 'bot' ELSE 'worker' END,
+    TURNS.name: """
+SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker' ELSE 'bot' END,
        t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
        (t.remarks->'texts')::text,
        CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END
   FROM dialogues_dialogue AS d
-  {_SEAT}
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
+  LEFT JOIN dialogues_participant AS seat ON seat.dialogue_id = d.id AND seat.seat = t.position %% 2
   LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
   LEFT JOIN bots_bot AS b ON b.id = v.bot_id
  WHERE d.study_id = %s
  ORDER BY d.id, t.position
 """,
     "labels": """
-SELECT d.public_id::text, t.position, w.pseudonym, l.question_set, l.changed_at, l.changes, l.answers::text
+SELECT d.public_id::text, t.position, w.pseudonym, l.question_set, l.changed_at, l.changes, judged_in.code,
+       l.answers::text
   FROM labels_label AS l
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
   JOIN crowd_worker AS w ON w.id = l.rater_id
- WHERE d.study_id = %s
-   AND NOT EXISTS (SELECT FROM labels_slot AS s JOIN studies_study AS q ON q.id = s.study_id
-                    WHERE s.label_id = l.id AND q.rehearsal_of_id IS NOT NULL)
+  LEFT JOIN labels_slot AS s ON s.label_id = l.id
+  LEFT JOIN studies_study AS judged_in ON judged_in.id = s.study_id
+ WHERE d.study_id = %s AND judged_in.rehearsal_of_id IS NULL
  ORDER BY d.id, t.position, l.id
 """,
     # Contexts are counted in the order in which the report's resampling has them.

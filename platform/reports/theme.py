@@ -11,9 +11,15 @@ from reports.palettes import OF_PAGE, SVG, Palette
 
 # Pixels of the page for a point of the figure: its small print is then as large as the page's.
 SCALE = 1.35
+LONGEST_NAME = 34
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 # It tells every step of subsetting a font.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
+
+
+def short(name: str) -> str:
+    """A name as it stands in a figure; the table beside it has all of it."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1].rstrip()}…"
 
 
 def for_page(figure: Figure, name: str, description: str) -> str:

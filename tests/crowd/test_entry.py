@@ -282,7 +282,7 @@ def test_a_full_study_says_so_on_its_first_page(make_study: MakeStudy) -> None:
 
     page = Client().get(f"/s/{study.code}/")
 
-    assert page.status_code == 403
+    assert page.status_code == 409
     assert "All places are taken. Some may become free in an hour." in page.content.decode()
     assert "resume code" in page.content.decode()
     assert inside.get(f"/s/{study.code}/").url == f"/s/{study.code}/chat/"

@@ -43,7 +43,7 @@ def brute_force_alpha(matrix: np.ndarray, distance) -> float | None:
     units = [[v for v in column if not np.isnan(v)] for column in matrix.T]
     units = [unit for unit in units if len(unit) >= 2]
     everything = [v for unit in units for v in unit]
-    if len(set(everything)) < 2:
+    if len(units) < 2 or len(set(everything)) < 2:
         return None
     within = sum(
         sum(distance(a, b, everything) for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units
@@ -176,17 +176,20 @@ def test_no_ratings_at_all_are_named():
     assert isinstance(free_marginal_kappa(empty), Undefined)
 
 
-def test_one_unit_has_an_alpha_but_no_interval():
-    ratings = Ratings.from_matrix([[1], [1], [0]])
+@pytest.mark.parametrize("matrix", [[[1], [1], [0]], [[1, 0], [0, np.nan]]])
+def test_one_unit_tells_how_many_agree_but_nothing_of_chance(matrix):
+    # The pairs within the unit are all pairs there are: alpha would be 0 whatever the raters say.
+    ratings = Ratings.from_matrix(matrix)
 
-    assert krippendorff_alpha(ratings) == pytest.approx(0)  # within the unit = between any two ratings
-    answer = alpha_interval(ratings, np.random.default_rng(0))
-    assert isinstance(answer, Undefined)
-    assert "Only 1 unit" in answer.reason
+    for answer in (krippendorff_alpha(ratings), alpha_interval(ratings, np.random.default_rng(0))):
+        assert isinstance(answer, Undefined)
+        assert "Only one unit has two ratings" in answer.reason
+    assert isinstance(fleiss_kappa(ratings), Undefined)
+    assert percent_pooled(ratings) == pytest.approx(1 / 3 if len(matrix) == 3 else 0)
 
 
 def test_words_have_no_ordinal_distance():
-    ratings = Ratings.from_columns([1, 1], ["a", "b"], ["good", "bad"])
+    ratings = Ratings.from_columns([1, 1, 2, 2], ["a", "b"] * 2, ["good", "bad"] * 2)
 
     with pytest.raises(ValueError, match="ordinal distance needs numbers, but a rating is 'bad'"):
         krippendorff_alpha(ratings, Metric.ORDINAL)

@@ -104,6 +104,12 @@ def test_the_same_seed_prints_the_same_bytes(run):
         ),
         ("meena,d1,4,", "meena,d1,2,", "line 4, column rater: rater 'wanda' already labelled.*See line 2"),
         ("meena,d2,4,", "meena,d2,four,", "line 6, column turn: 'four' is not a whole number"),
+        (
+            "meena,d2,4,",
+            f"meena,d2,{2**63},",
+            f"line 6, column turn: '{2**63}' is too large",
+        ),
+        ("rater,sensible", "bot,sensible", "line 1: 2 columns are called bot. Rename all but one"),
         ("rita,no,no,", "rita,perhaps,no,", "line 6, column sensible: 'perhaps' is neither true"),
         ("echo,d3,", "echo,,", "line 7, column dialogue: empty"),
         (
@@ -142,6 +148,27 @@ def test_bad_ratings_are_named_by_line_and_the_users_column(run):
     _, error = run("agreement", RATINGS.replace("t3,rex,1", "t3,rex,nan"), *AGREEMENT, "--level", "interval")
     assert "line 7, column score: 'nan' is not a finite number" in error
 
+    _, error = run(
+        "agreement", RATINGS.replace("t3,rex,1", "t3,rex,1e308"), *AGREEMENT, "--level", "interval"
+    )
+    assert "line 7, column score: '1e308' is too large for a rating; the largest is 1e+100" in error
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--seed", "-1", "'-1' is no seed; use a whole number from 0 upward"),
+        ("--resamples", "many", "'many' is no number of resamples; use 100 to 1,000,000"),
+        ("--resamples", "99", "'99' is no number of resamples"),
+        ("--resamples", "99999999999", "use 100 to 1,000,000"),
+    ],
+)
+def test_an_option_that_is_no_number_of_its_kind_is_explained(run, capsys, option, value, words):
+    with pytest.raises(SystemExit, match="2"):
+        run("ssa", SSA_FILE, option, value)
+
+    assert words in capsys.readouterr().err
+
 
 @pytest.mark.parametrize(
     ("content", "words"),
@@ -149,7 +176,10 @@ def test_bad_ratings_are_named_by_line_and_the_users_column(run):
         (b"", "there is no column bot. The header has: nothing"),
         (b"bot,dialogue,turn,rater,sensible,specific\n", "no rows below the header"),
         (b"bot,dialogue\xff\n", "is not UTF-8"),
-        (b'bot,dialogue,turn,rater,sensible,specific\n"m,d,1,r,1,1\n', "line 2"),
+        (
+            b'bot,dialogue,turn,rater,sensible,specific\n"m,d,1,r,1,1\n',
+            "line 2: unexpected end of data. Is a quotation mark left open",
+        ),
     ],
 )
 def test_a_file_that_is_no_table_is_named(run, content, words):

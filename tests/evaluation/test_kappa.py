@@ -96,7 +96,12 @@ def test_kappa_and_alpha_meet_for_many_units_and_equal_frequencies():
 
 
 @pytest.mark.parametrize(
-    ("table", "reason"), [([[0, 0], [0, 0]], "no unit"), ([[9, 0], [0, 0]], "all 9 units")]
+    ("table", "reason"),
+    [
+        ([[0, 0], [0, 0]], "no unit"),
+        ([[9, 0], [0, 0]], "all 9 units"),
+        ([[0, 1], [0, 0]], "one unit"),
+    ],
 )
 def test_too_little_data_is_named(table, reason):
     for answer in (cohen_kappa(table), kappa_interval(table, np.random.default_rng(0))):

@@ -115,3 +115,10 @@ def test_a_part_of_labels_is_coded_as_labels_made_from_its_rows():
         for name in ("bots", "raters", "contexts", "dialogues", "items"):
             for found, expected in zip(getattr(part, name), getattr(made, name), strict=True):
                 assert found.tolist() == expected.tolist()
+
+
+def test_a_turn_beyond_64_bits_is_refused_with_its_row():
+    one = np.array(["echo"]), np.array(["d"]), np.array([2**63], dtype=np.uint64), np.array(["rita"])
+
+    with pytest.raises(LabelsError, match=f"Row 1, column turn: {2**63} is too large"):
+        Labels(*one, np.array([True]), np.array([True]))

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable
 from datetime import datetime
@@ -167,7 +168,24 @@ def test_another_question_set_is_recomputed_from_its_own_columns(
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("data/labels.jsonl", lambda text: text + "{\n", "data/labels.jsonl, line 31"),
+        ("data/labels.jsonl", lambda text: text + "{\n", ": Expecting"),
+        (
+            "data/labels.jsonl",
+            lambda text: text.replace('"rater"', '"judge"', 1),
+            "data/labels.jsonl, line 1, column rater: there is none",
+        ),
+        (
+            "data/labels.jsonl",
+            lambda text: text.replace('"sensible": true', '"sensible": 7', 1),
+            "data/labels.jsonl, line 1, column sensible: 7 is no boolean",
+        ),
+        (
+            "data/labels.jsonl",
+            lambda text: text + text.split("\n", 1)[0] + "\n",
+            "data/labels.jsonl, line 31, column rater: rater",
+        ),
+        ("study.json", lambda _: "[]", "study.json: no JSON object"),
+        ("study.json", lambda _: "{}", "names 'question_set', and that is not where it should be"),
         ("data/turns.jsonl", lambda _: "", "where data/turns.jsonl has no reply"),
         (
             "datapackage.json",
@@ -343,3 +361,10 @@ def test_a_bundle_is_for_the_owner_and_admins(full: Study, mallory: User, sign_i
 def test_a_study_that_is_not_there_has_no_bundle() -> None:
     with pytest.raises(CommandError, match="There is no study 999999"):
         call_command("bundle", "999999")
+
+
+def test_the_same_data_make_the_same_bytes(full: Study, bundle_of: MakeBundle) -> None:
+    first = bundle_of(full).read_bytes()
+    time.sleep(2)  # a zip archive counts the time in steps of two seconds
+
+    assert bundle_of(full).read_bytes() == first

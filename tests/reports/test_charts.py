@@ -10,6 +10,7 @@ from accounts.models import User
 from dialogues.models import Fault
 from reports.models import Chart
 from reports.palettes import DARK, LIGHT, Palette
+from reports.plots import svgs
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue
 from tests.reports.conftest import SignIn, computed, talked
@@ -64,6 +65,17 @@ class TestOfAStudy:
         assert {"Human", "Meena (full)", "XiaoIce", "1", "1  Scripty"} <= set(
             ElementTree.fromstring(svg).itertext()
         )
+
+    def test_long_names_leave_room_for_each_other_and_for_the_chart(self, reported: Study) -> None:
+        result = reported.reports.get().result
+        assert result
+        result["bots"] = [{**result["bots"][0], "bot": "A system whose name goes on and on and on"}] * 5
+
+        texts = {name: re.findall(r"<text[^>]*>([^<]*)", svg) for name, svg in svgs(result).items()}
+
+        # Five bars have an inch each, which is room for a dozen letters.
+        assert texts["scores"][:4] == ["A system", "whose name", "goes on and", "o…"]
+        assert any(text.endswith("A system whose name goes on and o…") for text in texts["plane"])
 
     def test_the_axis_of_replies_counts_whole_replies(self, short: Study) -> None:
         talked(short, [(True, True)])

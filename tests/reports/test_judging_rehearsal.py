@@ -1,7 +1,9 @@
 """A rehearsal of a judging study through real pages and the real socket, against what its raters planted."""
 
+import asyncio
 from collections import Counter
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,17 +11,20 @@ import pytest
 from django.core.management import CommandError
 from django.db import transaction
 from django.db.models import Count
+from django.utils import timezone
 
 from accounts.models import User
 from crowd.models import Assignment, Participation, Worker
 from dialogues.importing import ImportRefusedError, refuse_labelled
+from evaluation.questions import question_set
 from evaluation.report.tables import labels_table
 from labels import judging, subjects
 from labels.models import Item, JudgingPlan, Label, Slot
 from labels.readers import turns_of_both
 from project.webserver import served
 from reports.queries import unlabelled_replies
-from reports.rehearsal.planted import Kind, mix
+from reports.rehearsal.judging import Rater
+from reports.rehearsal.planted import Kind, Plan, mix
 from reports.rehearsal.run import run
 from reports.rehearsal.services import delete_rehearsal, make_rehearsal
 from reports.rows import rows as bundle_rows
@@ -113,6 +118,19 @@ def test_readers_of_two_languages_find_their_items(
     assert set(raters_of_items(study.rehearsal)) <= {1, 2}
     assert raters_of_items(study.rehearsal).total() == 12
     assert set(study.rehearsal.batches.values_list("language", flat=True)) == {"en", "de"}
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_who_comes_when_all_is_judged_is_turned_away_and_the_rehearsal_goes_on(queue: Study) -> None:
+    rehearsal = make_rehearsal(queue, 9)
+    Slot.objects.filter(study=rehearsal).update(leased_until=timezone.now() + timedelta(hours=9))
+    plan = Plan(question_set("ssa"), ["Alpha"], alone=False)
+
+    with served() as server:
+        late = Rater(0, Kind.CAREFUL, plan, server, rehearsal.get_entry_url(), language="en")
+        work = asyncio.run(late.work())
+
+    assert (work.place, work.labels) == ("", {})
 
 
 @pytest.mark.usefixtures("_same_database")

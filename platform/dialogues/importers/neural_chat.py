@@ -19,7 +19,10 @@ Row = tuple[int, dict[str, str]]
 
 
 def _looks_like(head: str) -> bool:
-    columns = next(csv.reader([head.split("\n", 1)[0]]), [])
+    try:
+        columns = next(csv.reader([head.split("\n", 1)[0]]), [])
+    except csv.Error:  # not even a line of text, such as a packed file
+        return False
     return {"Chat ID", "Chatbot ID"} <= {column.strip() for column in columns}
 
 

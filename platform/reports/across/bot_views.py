@@ -66,7 +66,7 @@ def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpRespo
 
 def _studies(request: HttpRequest, bot: Bot) -> list[Study]:
     """The newest studies with this bot that the person may see."""
-    visible = real_studies_of(request.user).filter(study_bots__bot=bot).exclude(state=Study.State.DRAFT)
+    visible = history.studies_with(bot, real_studies_of(request.user)).exclude(state=Study.State.DRAFT)
     return sorted(visible.order_by("-created_at", "-pk")[:MOST_STUDIES], key=lambda study: study.pk)
 
 

@@ -6,15 +6,16 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.access import visible_to
 from accounts.models import User
 from bots.models import Bot, BotVersion
 from dialogues.models import Dialogue
+from labels.models import Item
 from reports.across import protocols
 from reports.across.scores import ASKED_SSA, Scored, conversations, scored_by
-from studies.models import Study
+from studies.models import Study, StudyBot
 
 MOST_VERSIONS = 200
 
@@ -32,8 +33,19 @@ class Row:
 
 
 def bots_of(user: User | AnonymousUser) -> QuerySet[Bot]:
-    """The bots whose history this person may see: those of their studies; admins see all."""
-    return visible_to(user, Bot.objects.all(), owner="study_bots__study__owner").distinct()
+    """The bots whose history this person may see: those of their studies and runs; admins see all."""
+    talked = visible_to(user, Bot.objects.all(), owner="study_bots__study__owner")
+    return (talked | visible_to(user, Bot.objects.all(), owner="runs__owner")).distinct()
+
+
+def studies_with(bot: Bot, studies: QuerySet[Study]) -> QuerySet[Study]:
+    """Those in which workers talk with the bot, or judge what it said."""
+    of_study = {"study": OuterRef("pk")}
+    return studies.filter(
+        Exists(StudyBot.objects.filter(bot=bot, **of_study))
+        | Exists(Item.objects.filter(response__run__bot=bot, **of_study))
+        | Exists(Item.objects.filter(turn__bot_version__bot=bot, **of_study))
+    )
 
 
 def versions_of(bot: Bot) -> list[BotVersion]:

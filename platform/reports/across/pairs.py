@@ -1,7 +1,7 @@
 """The points of the comparisons: bot versions with their scores and perplexity or human-likeness."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +14,16 @@ from reports.across.scores import (
     SHAPE,
     Asked,
     Scored,
+    Who,
     conversations,
     scored_by,
 )
-from studies.models import Study
+from studies.models import Study, Task
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A bot or version that has no point, and why."""
+    """A bot, version or other system that has no point, and why; `bot` is "" if it is no bot."""
 
     name: str
     bot: str
@@ -38,14 +39,14 @@ class Pairs:
     warnings: Sequence[str]
 
 
-def scores_of(studies: Sequence[Study], asked: Asked, by: str) -> dict[int, Scored]:
-    """By id of the bot or version (`by`), its scores over these studies; remembered until these change.
+def scores_of(studies: Sequence[Study], asked: Asked, by: str) -> dict[Who, Scored]:
+    """By bot or version (`by`) or other system, scores over these studies; remembered until these change.
 
     Raises:
         scores.TooMuchError: see there.
     """
     seen = sorted((study.pk, study.results_version) for study in studies)
-    found: dict[int, Scored] = remembered(
+    found: dict[Who, Scored] = remembered(
         key_of("scores", SHAPE, seen, asked.question_set, by),
         lambda: scored_by(
             lambda conversation: conversation.bot if by == "bot" else conversation.version,
@@ -69,9 +70,11 @@ def against_perplexity(studies: Sequence[Study]) -> Pairs:
     left_out = [
         LeftOut(names[each.pk], each.bot.name, "no perplexity is noted") for each in versions
         if each.perplexity is None
+    ] + [
+        LeftOut(each, "", "it is no bot, so it has no perplexity") for each in scores if isinstance(each, str)
     ]  # fmt: skip
     figures = relation_figures("perplexity per token", points)
-    return Pairs(figures, left_out, incomparable(known, names))
+    return Pairs(figures, left_out, [*pooled(studies), *incomparable(known, names)])
 
 
 def against_human_likeness(studies: Sequence[Study], by: str) -> Pairs:
@@ -86,15 +89,37 @@ def against_human_likeness(studies: Sequence[Study], by: str) -> Pairs:
                 else "it has no labels of sensibleness and specificity in these studies")
         for pk in sorted(set(ssa) ^ set(human), key=lambda pk: names[pk])
     ]  # fmt: skip
-    return Pairs(relation_figures("human-likeness, percent", points), left_out, [])
+    return Pairs(relation_figures("human-likeness, percent", points), left_out, pooled(studies))
+
+
+def pooled(studies: Sequence[Study]) -> list[str]:
+    """Which scores come from conversations and from judged responses at once, each in a sentence."""
+    kinds: dict[str, set[bool]] = {}
+    for study in studies:
+        kinds.setdefault(study.get_question_set_display(), set()).add(study.task == Task.JUDGING)
+    return [
+        f"{title}: labels of those who talked and of those who judged count together. They are different "
+        f"measurements; tick studies of one kind to see one of them."
+        for title, judging in sorted(kinds.items())
+        if len(judging) > 1
+    ]
 
 
 def _point(name: str, bot: str, x: Mapping[str, Any], scored: Scored) -> Point:
     return Point(name, bot, x, scored.cells, scored.conversations, scored.labels)
 
 
-def _called(pks: set[int], by: str) -> tuple[dict[int, str], dict[int, str]]:
-    """By id, what bots or versions are called, and the names of the bots for addresses."""
+def _called(who: Collection[Who], by: str) -> tuple[dict[Who, str], dict[Who, str]]:
+    """What bots, versions and other systems are called, and the names of the bots for addresses."""
+    names: dict[Who, str] = {each: each for each in who if isinstance(each, str)}
+    slugs = dict.fromkeys(names, "")
+    of_bots, addresses = _bots_called([each for each in who if isinstance(each, int)], by)
+    names.update(of_bots.items())
+    slugs.update(addresses.items())
+    return names, slugs
+
+
+def _bots_called(pks: Sequence[int], by: str) -> tuple[dict[int, str], dict[int, str]]:
     versions = BotVersion.objects.select_related("bot")
     if by == "version":
         found = list(versions.filter(pk__in=pks))
@@ -107,8 +132,9 @@ def _called(pks: set[int], by: str) -> tuple[dict[int, str], dict[int, str]]:
     return names, {pk: bot.name for pk, bot in bots.items()}
 
 
-def _versions(pks: Iterable[int]) -> list[BotVersion]:
-    return list(BotVersion.objects.filter(pk__in=list(pks)).select_related("bot").order_by("bot__name", "pk"))
+def _versions(who: Iterable[Who]) -> list[BotVersion]:
+    pks = [each for each in who if isinstance(each, int)]
+    return list(BotVersion.objects.filter(pk__in=pks).select_related("bot").order_by("bot__name", "pk"))
 
 
 def version_names(versions: Sequence[BotVersion]) -> dict[int, str]:
@@ -123,7 +149,11 @@ def version_names(versions: Sequence[BotVersion]) -> dict[int, str]:
 
 
 def incomparable(versions: Sequence[BotVersion], names: Mapping[int, str]) -> list[str]:
-    """Why the perplexities of these versions should not be compared, each reason in a sentence."""
+    """Why the perplexities of these versions should not be compared, each reason in sentences."""
+    caution = (
+        "Only perplexities of the same data and the same tokenizer can be compared; the line and the "
+        "correlations below take them as they are."
+    )
     warnings = []
     for what, notes in (
         ("data", {each.pk: each.perplexity_data for each in versions}),
@@ -136,7 +166,7 @@ def incomparable(versions: Sequence[BotVersion], names: Mapping[int, str]) -> li
             told = "; ".join(
                 f"{', '.join(who)}: {f'“{note}”' if note else 'not known'}" for note, who in of_note.items()
             )
-            warnings.append(f"The perplexities belong to different {what}: {told}.")
+            warnings.append(f"The perplexities belong to different {what}: {told}. {caution}")
         elif "" in of_note:
-            warnings.append(f"It is not known to which {what} the perplexities belong.")
+            warnings.append(f"It is not known to which {what} the perplexities belong. {caution}")
     return warnings

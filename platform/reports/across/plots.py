@@ -8,12 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.palettes import PAGE, Palette
-from reports.theme import as_pdf, for_page
+from reports.theme import as_pdf, for_page, short
 
 Data: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Mapping[str, Any]
 
-LONGEST_NAME = 34
 # More names than this would fill the chart; the table has them.
 MOST_NAMES = 16
 _MARKERS = ("o", "s", "^")
@@ -30,10 +29,6 @@ def pdf(kind: str, data: Data, palette: Palette) -> bytes:
     """A chart as a file, in fixed colours."""
     with rc_context(dict(palette.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
         return as_pdf(KINDS[kind][0](data, palette), palette)
-
-
-def short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1].rstrip()}…"
 
 
 def ends(cell: Cell) -> list[list[float]] | None:

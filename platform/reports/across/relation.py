@@ -18,14 +18,14 @@ _CORRELATIONS = {"Pearson": pearson, "Spearman": spearman, "Kendall (tau-b)": ke
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A bot, or a version of one.
+    """A bot, a version of one, or another system.
 
     Attributes:
         name: what it is called.
-        bot: name of the bot in addresses.
+        bot: name of the bot in addresses; "" for a system that is no bot.
         x: cell of the measure on the horizontal axis: "value", perhaps "low" and "high".
         scores: by score, its cell in percent.
-        conversations: how many conversations the scores rest on.
+        conversations: how many conversations or contexts the scores rest on.
         labels: how many labels.
     """
 

@@ -1,7 +1,8 @@
-"""Scores of bot versions over any studies, from the sums of their conversations.
+"""Scores of bot versions over any studies, from the sums of their conversations or contexts.
 
 The sums are made in the database, one row per version and conversation, so that memory and time follow the
-conversations, not the labels; a statement that takes too long is given up with a word on what to do.
+conversations, not the labels; a statement that takes too long is given up with a word on what to do. What
+other systems said, such as people or a file, is scored by their name.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -16,8 +17,11 @@ from evaluation.bootstrap import SENSIBLENESS, SPECIFICITY, SSA, Ratio, cluster_
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray
 from evaluation.report.figures import METHOD, SEED
+from labels.item_queries import items_of
 
 Cell: TypeAlias = dict[str, Any]
+Who: TypeAlias = int | str
+"""The id of a bot or of a version; of a system that is none, its name."""
 
 RESAMPLES = 2_000
 LONGEST_SECONDS = 20
@@ -45,19 +49,19 @@ ASKED_HUMAN_LIKENESS = Asked("human-likeness", ("human_like",), {"human_like": R
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A finished conversation of a version, its labels summed.
+    """A finished conversation of a version, or its responses to a context, the labels summed.
 
     Attributes:
-        bot: id of the bot.
-        version: id of the version that replied.
+        bot: the bot, or another system.
+        version: the version that replied, or another system.
         study: id of the study.
-        dialogue: id of the conversation.
-        ended: when it was finished, in seconds since 1970.
+        dialogue: id of the conversation; of a context the negative one.
+        ended: when it was finished, or last judged, in seconds since 1970.
         sums: how many labels say yes, by question; then how many labels there are.
     """
 
-    bot: int
-    version: int
+    bot: Who
+    version: Who
     study: int
     dialogue: int
     ended: float
@@ -66,7 +70,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Scores in percent with intervals over conversations, and what they rest on."""
+    """Scores in percent with intervals over conversations or contexts, and what they rest on."""
 
     cells: Mapping[str, Cell]
     conversations: int
@@ -80,7 +84,7 @@ SHAPE = [field.name for field in fields(Scored)]
 """Part of the key under which scores are remembered: other code does not read what it does not know."""
 
 _SUMS = """
-SELECT v.bot_id, v.id, d.study_id, d.id, extract(epoch FROM d.ended_at){sums}, count(*)
+SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at){sums}, count(*)
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   JOIN labels_label AS l ON l.turn_id = t.id
@@ -89,6 +93,17 @@ SELECT v.bot_id, v.id, d.study_id, d.id, extract(epoch FROM d.ended_at){sums}, c
    AND (%s IS NULL OR v.bot_id = %s)
    AND NOT EXISTS (SELECT FROM labels_slot AS slot WHERE slot.label_id = l.id)
  GROUP BY v.bot_id, v.id, d.id
+ LIMIT %s
+"""
+_JUDGED_SUMS = f"""
+SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l.changed_at)){{sums}},
+       count(*)
+  FROM ({items_of("ANY(%s)")}) AS i
+  JOIN labels_slot AS s ON s.item_id = i.id
+  JOIN labels_label AS l ON l.id = s.label_id
+  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
+ WHERE l.question_set = %s AND (%s IS NULL OR v.bot_id = %s)
+ GROUP BY v.bot_id, v.id, i.system, s.study_id, i.cluster
  LIMIT %s
 """
 _YES = ", sum(((l.answers->>%s)::boolean)::int)"
@@ -102,18 +117,20 @@ def conversations(
     most: int = MOST_CONVERSATIONS,
     seconds: int = LONGEST_SECONDS,
 ) -> list[Conversation]:
-    """The finished conversations of these studies, of one bot or of all, in the order of their beginning.
+    """The finished conversations and judged contexts of these studies, of one bot or of all, by their ids.
 
     Raises:
         TooMuchError: there are more than `most`, or reading them takes more than `seconds`.
     """
-    statement = _SUMS.format(sums=_YES * len(asked.keys))
+    sums_of = _YES * len(asked.keys)
     parameters = [*asked.keys, list(studies), asked.question_set, bot, bot, most + 1]
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{seconds}s"])
-            cursor.execute(statement, parameters)
-            rows = cursor.fetchall()
+            rows: list[Any] = []
+            for statement in (_SUMS, _JUDGED_SUMS):
+                cursor.execute(statement.format(sums=sums_of), parameters)
+                rows += cursor.fetchall()
     except OperationalError as error:
         if "statement timeout" not in str(error):
             raise
@@ -122,12 +139,14 @@ def conversations(
         ) from error
     if len(rows) > most:
         raise TooMuchError(
-            f"These studies have more than {most:,} finished conversations. Choose fewer studies."
+            f"These studies have more than {most:,} finished conversations or contexts. Choose fewer studies."
         )
     return sorted(
         (
-            Conversation(each, version, study, dialogue, float(ended), tuple(map(float, sums)))
-            for each, version, study, dialogue, ended, *sums in rows
+            Conversation(
+                each or system, version or system, study, dialogue, float(ended), tuple(map(float, sums))
+            )
+            for each, version, system, study, dialogue, ended, *sums in rows
         ),
         key=lambda conversation: conversation.dialogue,
     )
@@ -168,7 +187,7 @@ def scored(found: Sequence[Conversation], asked: Asked) -> Scored:
         labels=int(totals[0, -1]),
         first_ended=datetime.fromtimestamp(min(ended), UTC),
         last_ended=datetime.fromtimestamp(max(ended), UTC),
-        newest_dialogues=dialogues[:-4:-1],
+        newest_dialogues=[dialogue for dialogue in dialogues[:-4:-1] if dialogue > 0],
     )
 
 

@@ -9,6 +9,10 @@ from evaluation.interval import Undefined
 from reports.rehearsal.planted import HONEST, Plan
 from reports.rehearsal.simulated import Work
 
+ENOUGH_FOR_A_BOT = 15
+"""Workers who talk, of all kinds: in 1,000 rehearsals with as many nothing could not be told
+(docs/rehearsal.md)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -138,7 +142,10 @@ def _inside(
 
 def _more(plan: Plan) -> str:
     """What helps where there is too little to tell."""
-    return "Use more workers." if plan.alone else "Use more workers, or add items to the study."
+    if not plan.alone:
+        return "Use more workers, or add items to the study."
+    enough = ENOUGH_FOR_A_BOT * len(plan.systems)
+    return f"Use more workers; {enough} nearly always suffice, {ENOUGH_FOR_A_BOT} for each chatbot."
 
 
 @dataclass(frozen=True, slots=True)

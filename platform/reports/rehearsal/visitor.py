@@ -1,6 +1,7 @@
 """A visitor of the real pages: keeps cookies, reads forms and tables, submits forms."""
 
 import json
+import re
 import time
 import urllib.error
 import urllib.request
@@ -167,5 +168,6 @@ class Visitor:
 
 
 def _gist(html: str) -> str:
+    """The words of a page, without its tags."""
     start = max(0, html.find("<main"))
-    return " ".join(html[start : start + 1500].split())
+    return " ".join(re.sub(r"<[^>]*>", " ", html[start : start + 1500]).split())

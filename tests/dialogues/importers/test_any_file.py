@@ -64,6 +64,7 @@ def test_every_format_is_told_from_the_others() -> None:
     assert [guessed(seed.decode()) for seed in SEEDS] == keys
     assert guessed("\ufeff" + SEEDS[0].decode()) == "transcript"
     assert guessed("Lorem ipsum\ndolor") == ""
+    assert guessed("\x1f\x8b packed\r\x00 file\n") == ""
     assert set(keys) == set(FORMATS)
 
 

@@ -3,12 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bots.models import Bot
 from bots.services import version_of
+from contexts.models import ContextSetVersion
 from dialogues.models import Dialogue
 from dialogues.queries import place_of
 from dialogues.services import finish
+from labels import judging
+from labels.models import Item
+from responses.models import ResponseRun, Source
 from studies.models import Study
 from tests.conftest import start_dialogue, worker_of
+from tests.labels.conftest import begin
 from tests.reports.conftest import add_exchange, add_label
 
 NO, SENSIBLE, BOTH = ((False, False), (True, False), (True, True))
@@ -35,3 +41,29 @@ def talk(
         add_label(dialogue, position=2 * n + 2, answers=answers)
     finish(place)
     return dialogue
+
+
+def respond(contexts: ContextSetVersion, bot: Bot) -> ResponseRun:
+    """A bot's response to every context."""
+    version = version_of(bot, {"adapter": "scripted", "of": bot.name})
+    run = ResponseRun.objects.create(
+        context_version=contexts, source=Source.BOT, system=bot.title, owner=contexts.context_set.owner,
+        bot=bot, bot_version=version, seed=1, state=ResponseRun.State.DONE,
+    )  # fmt: skip
+    for context in contexts.contexts.all():
+        run.responses.create(
+            context=context, text=f"{bot.title} answers.", bot_version=version, created_at=run.created_at
+        )
+    return run
+
+
+def judge_all(study: Study, planned: Mapping[tuple[str, str], list[dict[str, bool]]]) -> None:
+    """As many raters as there are answers give them, by system and key of the context."""
+    for rater in range(max(map(len, planned.values()))):
+        desk = begin(study)
+        while shown := judging.state(desk)["items"]:
+            item = Item.objects.select_related("response__run", "response__context").get(key=shown[0]["key"])
+            assert item.response
+            of = (item.response.run.system, item.response.context.key)
+            judging.judge(desk, key=item.key, answers=planned[of][rater])
+        judging.finish(desk)

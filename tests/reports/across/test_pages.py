@@ -12,10 +12,11 @@ from django.test import Client
 from accounts.models import User
 from bots.models import Bot, BotVersion
 from bots.services import record_perplexity, version_of
+from labels import subjects
 from reports.palettes import DARK
 from studies.models import Study
-from tests.conftest import MakeQueue, MakeStudy
-from tests.reports.across.conftest import BOTH, NO, SENSIBLE, talk
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
+from tests.reports.across.conftest import BOTH, NO, SENSIBLE, judge_all, respond, talk
 from tests.reports.conftest import SignIn, computed
 
 # Reports are computed and pages read in transactions of their own.
@@ -447,6 +448,36 @@ class TestAgainstHumanLikeness:
 
         assert len(re.findall(r">Ann \w{7}</a></th>", page)) == 2
         assert ">Ann</a></th>" in page_of(sign_in(rex), "/compare/human-likeness/")
+
+    def test_judged_responses_are_points_and_are_not_mixed_with_conversations_in_silence(
+        self, of_four: Study, make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun,
+        rex: User, sign_in: SignIn,
+    ) -> None:  # fmt: skip
+        contexts, ann = make_contexts(2), Bot.objects.get(name="ann")
+        asked = {"ssa": {"sensible": True, "specific": False}, "human-likeness": {"human_like": True}}
+        studies = [make_queue(raters=1, title=key, question_set=key) for key in asked]
+        runs = respond(contexts, ann), make_run(contexts, "People")
+        for study in studies:
+            for run in runs:
+                subjects.add_responses(study, run)
+            systems, keys = (ann.title, "People"), ("c1", "c2")
+            judge_all(study, {(s, key): [asked[study.question_set]] for s in systems for key in keys})
+        client = sign_in(rex)
+
+        static = page_of(client, "/compare/human-likeness/?" + "&".join(f"study={s.pk}" for s in studies))
+        mixed = page_of(client, "/compare/human-likeness/")
+
+        # Human-like 100 %; SSA 50, all sensible, none specific.
+        assert cells_of(static, ">Ann</a></th>") == ["100.0", "50.0", "100.0", "0.0"]
+        assert cells_of(static, "&ensp;People</th>") == ["100.0", "50.0", "100.0", "0.0"]
+        assert "count together" not in static
+        assert "labels of those who talked and of those who judged count together" in mixed
+        # 4 replies, all both, and 2 responses, only sensible: specific 4 of 6.
+        assert cells_of(mixed, ">Ann</a></th>") == ["100.0", "83.3", "100.0", "66.7"]
+        assert "People: it is no bot, so it has no perplexity." in page_of(client, "/compare/perplexity/")
+        over_time = page_of(client, "/bots/ann/history/")
+        assert "All items of ssa" in over_time
+        assert "All items of human-likeness" not in over_time
 
     def test_without_pairs_the_page_says_what_is_needed(
         self, of_four: Study, rex: User, sign_in: SignIn

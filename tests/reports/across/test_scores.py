@@ -5,8 +5,10 @@ import pytest
 from django.db import connection
 from numpy.random import default_rng
 
+from bots.models import Bot
 from evaluation.bootstrap import SSA, cluster_interval
 from evaluation.report.figures import METHOD, SEED
+from labels import subjects
 from reports.across.scores import (
     ASKED_HUMAN_LIKENESS,
     ASKED_SSA,
@@ -18,8 +20,8 @@ from reports.across.scores import (
     scored_by,
 )
 from studies.models import Study
-from tests.conftest import MakeStudy, start_dialogue
-from tests.reports.across.conftest import BOTH, NO, SENSIBLE, talk
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
+from tests.reports.across.conftest import BOTH, NO, SENSIBLE, judge_all, respond, talk
 
 
 @pytest.fixture
@@ -64,6 +66,29 @@ def test_only_what_was_asked_for_counts(short: Study, make_study: MakeStudy) -> 
     ]
     assert conversations([other.pk], ASKED_SSA) == []
     assert conversations(both, ASKED_SSA, bot=-1) == []
+
+
+def test_judged_responses_are_summed_by_context_and_people_stand_under_their_name(
+    make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun, bot: Bot
+) -> None:
+    study, contexts = make_queue(raters=2), make_contexts(2)
+    subjects.add_responses(study, respond(contexts, bot))
+    subjects.add_responses(study, make_run(contexts, "People"))
+    yes, meh, no = ({"sensible": s, "specific": p} for s, p in (BOTH, SENSIBLE, NO))
+    judge_all(study, {
+        (bot.title, "c1"): [yes, meh], (bot.title, "c2"): [no, meh],
+        ("People", "c1"): [yes, yes], ("People", "c2"): [yes, meh],
+    })  # fmt: skip
+
+    found = conversations([study.pk], ASKED_SSA)
+    by_bot = scored_by(lambda each: each.bot, found, ASKED_SSA)
+
+    # The bot: of 4 labels 3 sensible, 1 specific. People: 4 sensible, 3 specific.
+    assert {who: each.cells["ssa"]["value"] for who, each in by_bot.items()} == {bot.pk: 50, "People": 87.5}
+    assert {each.dialogue for each in found} == {-context.pk for context in contexts.contexts.all()}
+    assert (by_bot[bot.pk].conversations, by_bot[bot.pk].labels) == (2, 4)
+    assert by_bot[bot.pk].newest_dialogues == []
+    assert [each.bot for each in conversations([study.pk], ASKED_SSA, bot=bot.pk)] == [bot.pk] * 2
 
 
 def test_the_interval_resamples_conversations_and_is_that_of_the_reports() -> None:
@@ -114,7 +139,7 @@ def test_more_conversations_than_a_page_may_read_are_refused(short: Study) -> No
         talk(short, {"ann": [BOTH]})
 
     assert len(conversations([short.pk], ASKED_SSA, most=3)) == 3
-    with pytest.raises(TooMuchError, match=r"more than 2 finished conversations\. Choose fewer"):
+    with pytest.raises(TooMuchError, match=r"more than 2 finished conversations or contexts\. Choose fewer"):
         conversations([short.pk], ASKED_SSA, most=2)
 
 

@@ -1,0 +1,79 @@
+"""The files of a study's bundle, checked while they are read."""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evaluation.csv_file import FileError
+from evaluation.report.tables import Kind, Table
+
+Row = dict[str, Any]
+
+_LATER = {"remarks", "fallback", "judged_in"}  # columns that bundles of before do not have
+_TYPES: dict[Kind, type] = {Kind.TEXT: str, Kind.TIME: str, Kind.INTEGER: int, Kind.BOOLEAN: bool}
+
+
+class BundleFiles:
+    """The files of an opened bundle."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self.path = path
+        self._archive = archive
+
+    def document(self, name: str) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(self._archive.read(name))
+        except KeyError:
+            raise FileError(f"{self.path}: there is no {name}, so it is no bundle of a study.") from None
+        except ValueError as error:
+            raise FileError(f"{self.path}, {name}: {error}.") from None
+        if not isinstance(found, dict):
+            raise FileError(f"{self.path}, {name}: no JSON object. Take the bundle again.")
+        return found
+
+    def rows(self, table: Table) -> Iterator[Row]:
+        name = f"data/{table.name}.jsonl"
+        if name not in self._archive.namelist():
+            raise FileError(f"{self.path}: there is no {name}. Take the bundle again.")
+        with self._archive.open(name) as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    row = json.loads(line)
+                except ValueError as error:
+                    raise FileError(f"{self.path}, {name}, line {number}: {error}.") from None
+                wrong = _wrong_column(row, table)
+                if wrong:
+                    raise FileError(f"{self.path}, {name}, line {number}, {wrong}")
+                yield row
+
+    def changed_files(self) -> list[str]:
+        listed: dict[str, str] = {
+            each["path"]: each["hash"] for each in self.document("datapackage.json")["resources"]
+        }
+        there = set(self._archive.namelist())
+        return [name for name, known in listed.items() if name not in there or self._hash(name) != known]
+
+    def _hash(self, name: str) -> str:
+        digest = hashlib.sha256()
+        with self._archive.open(name) as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+        return f"sha256:{digest.hexdigest()}"
+
+
+def _wrong_column(row: object, table: Table) -> str:
+    """What is wrong with a row, and in which column; empty if nothing is."""
+    if not isinstance(row, dict):
+        return f"{row!r} is no JSON object."
+    for column in table.columns:
+        if column.name not in row:
+            if column.name in _LATER:
+                continue
+            return f"column {column.name}: there is none."
+        value = row[column.name]
+        if value is not None and type(value) is not _TYPES[column.kind]:
+            return f"column {column.name}: {value!r} is no {column.kind}."
+    return ""
