@@ -160,7 +160,10 @@ class Client:
             OSError,
         ) as error:
             why = self._without_secrets(str(error) or type(error).__name__)
-            raise ServiceError(f"{request.url} broke the connection or took none: {why}") from None
+            raise ServiceError(
+                f"{request.url} broke the connection or took none: {why}. See that it runs and that the "
+                "address is right."
+            ) from None
         return self._parsed(request, answer)
 
     async def close(self) -> None:

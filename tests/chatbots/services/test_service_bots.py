@@ -202,6 +202,11 @@ def wrong(name, **settings):
         ({"base_url": "file:///etc"}, "base_url", "Write it as https://host/path"),
         ({"timeout": 0}, "timeout", "greater than 0"),
         ({"api_key_variable": "SECRET_KEY"}, "api_key_variable", "TURNWISE_BOT_"),
+        (
+            {"api_key_variable": "TURNWISE_BOT_PATH"},
+            "api_key_variable",
+            "is a setting of Turnwise, not a key",
+        ),
         ({"parameters": {"model": "x"}}, "parameters", "model: has a setting of its own"),
         ({"temprature": 1}, "temprature", "did you mean 'temperature'?"),
     ],
@@ -220,6 +225,14 @@ def test_two_keys_are_refused_without_showing_one():
     assert problem.cure.startswith("api_key and api_key_variable are both given")
 
 
+@pytest.mark.parametrize("key", ["sk-9\n", "sk-9 ", "sk-\u00e9"])
+def test_a_key_that_could_not_be_sent_is_refused_unseen(key):
+    problem = wrong("http", url=LOCAL, api_key=key)
+
+    assert (problem.field, problem.value) == ("api_key", "(hidden)")
+    assert "Copy it again" in problem.cure
+
+
 def test_the_key_comes_from_the_environment(make_bot, monkeypatch):
     with running(in_order(completion("ok"))) as service:
         monkeypatch.setenv("TURNWISE_BOT_KEY", f"{service.url} sk-7")
@@ -233,6 +246,7 @@ def test_the_key_comes_from_the_environment(make_bot, monkeypatch):
     [
         (None, "is not set where the bot is loaded"),
         ("https://api.example.org sk-7", "is kept for https://api.ex"),
+        ("sk-7\u00e9", "a letter that no key has. Copy it again"),
     ],
 )
 def test_a_key_that_is_missing_or_for_another_service_is_not_sent(value, message, make_bot, monkeypatch):
@@ -311,6 +325,7 @@ def test_an_answer_without_the_reply_is_told(answer, message, make_bot):
         ({"template": {"a": ["{{txt}}"]}}, "{{txt}} is no placeholder. There are text, turns"),
         ({"reply": "answer"}, "is not a JSON Pointer"),
         ({"headers": {"Host": "intern"}}, "'Host' is set by the connection"),
+        ({"headers": {"authorization": "Bearer sk-7"}}, "Use api_key or api_key_variable"),
         ({"headers": {"X-A": "b\r\nHost: c"}}, "characters that a header cannot have"),
         ({"method": "GET", "template": {"a": ["b"]}}, "parameters of a URL are texts"),
     ],
