@@ -92,4 +92,4 @@ def test_a_fingerprint_tells_models_apart(bot, checkpoint, tmp_path):
 
 def test_a_folder_without_a_model_says_what_to_do(tmp_path):
     with pytest.raises(ConfigurationError, match=r"no model is there\. Train one"):
-        create_bot("meena-base", {"checkpoint": str(tmp_path)})
+        REGISTRY.configuration("meena-base", {"checkpoint": str(tmp_path)})
