@@ -11,8 +11,8 @@ from django.utils.text import slugify
 from pydantic import SecretStr
 
 from accounts.models import User
-from bots.models import LONGEST_NOTE, OUTSIDE, Bot, BotRevision, BotVersion
-from chatbots.errors import DuplicateBotError
+from bots.models import LONGEST_NOTE, OUTSIDE, RESERVED_NAMES, Bot, BotRevision, BotVersion
+from chatbots.errors import ChatbotError, DuplicateBotError
 from chatbots.registry import REGISTRY
 
 MASK = str(SecretStr("any"))
@@ -34,9 +34,11 @@ def register_bot(
 
     Raises:
         chatbots.errors.ChatbotError: no such adapter, a configuration it refuses, or the name belongs to
-            another bot; nothing is stored.
+            another bot or page; nothing is stored.
     """
     settings = dict(configuration or {})
+    if name in RESERVED_NAMES:
+        raise DuplicateBotError(f"'{name}' is the address of another page. Choose another name.")
     REGISTRY.configuration(adapter, settings)  # loading it is the host's, and may take minutes
     bot, is_new = Bot.objects.get_or_create(
         name=name, defaults={"title": title, "adapter": adapter, "configuration": settings, "owner": owner}
@@ -60,14 +62,28 @@ def change_bot(bot_id: int, *, title: str, configuration: Mapping[str, Any], by:
     """
     bot = Bot.objects.select_for_update().get(pk=bot_id)
     settings = {key: with_secrets(value, bot.configuration.get(key)) for key, value in configuration.items()}
-    REGISTRY.configuration(bot.adapter, settings)
-    if settings != bot.configuration:
+    if _means_the_same(bot, settings):
+        settings = bot.configuration
+    else:
         newest = bot.revisions.first()
         number = newest.number + 1 if newest else 1
         BotRevision.objects.create(bot=bot, number=number, configuration=settings, made_by=by)
     bot.title, bot.configuration = title, settings
     bot.save(update_fields=["title", "configuration"])
     return bot
+
+
+def _means_the_same(bot: Bot, settings: Mapping[str, Any]) -> bool:
+    """Whether the settings are those that the bot has, some defaults perhaps written out.
+
+    Raises:
+        chatbots.errors.ChatbotError: the adapter refuses them.
+    """
+    wanted = REGISTRY.configuration(bot.adapter, settings)
+    try:
+        return wanted == REGISTRY.configuration(bot.adapter, bot.configuration)
+    except ChatbotError:  # an adapter that has changed since
+        return False
 
 
 def with_secrets(sent: Any, stored: Any) -> Any:
@@ -104,7 +120,9 @@ def outside_system(title: str) -> Bot:
         return found
     digest = hashlib.sha256(title.casefold().encode()).hexdigest()[:8]
     name = slugify(title)[:40] or "system"
-    if name == "system" or Bot.objects.filter(name=name).exists():  # no Latin letters, or taken
+    if (
+        name in ("system", *RESERVED_NAMES) or Bot.objects.filter(name=name).exists()
+    ):  # no Latin letters, or taken
         name = f"{name}-{digest}"
     bot, _ = Bot.objects.get_or_create(
         name=name, defaults={"title": title, "adapter": OUTSIDE, "active": False}

@@ -162,5 +162,5 @@ def try_reply(request: HttpRequest, name: str) -> JsonResponse:
 def _json(request: HttpRequest) -> Any:
     try:
         return json.loads(request.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise trial.UnusableError("The request is not JSON.") from None
