@@ -10,13 +10,16 @@ from datetime import timedelta
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
+from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
 from accounts.models import User
 from bots import client, host, presence
+from bots.hosting import Hosting
 from bots.models import Bot, BotCopy, BotVersion
 from bots.services import register_bot
+from chatbots import breaker
 from chatbots.base import Context
 from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
 from chatbots.health import State
@@ -98,6 +101,17 @@ async def test_no_host_is_said_at_once_and_with_the_cure() -> None:
         await client.reply(bot.pk, HELLO)
 
     assert time.monotonic() - since < 5  # no deadline was waited for
+
+
+async def test_a_bot_that_fails_elsewhere_is_not_called_unhosted() -> None:
+    bot = await sync_to_async(scripted)()
+    await BotCopy.objects.acreate(
+        bot=bot, channel="x", host="gpu 7", state="failed", seen_at=Now(),
+        health={"last_error": "File of the bot\nOSError: no weights in /srv/m"},
+    )  # fmt: skip
+
+    with pytest.raises(BotFailedError, match=r"Far could not be loaded at gpu 7\. Last error: OSError: no"):
+        await client.reply(bot.pk, HELLO)
 
 
 async def test_two_hosts_share_the_load_of_one_bot(start_host: StartHost) -> None:
@@ -240,6 +254,49 @@ def test_a_bot_that_was_given_longer_is_not_stuck_before(settings: Settings) -> 
 
         assert slow.state is State.READY
         assert waiting.result().text == "Hello!"
+
+
+@pytest.mark.usefixtures("_hosting")
+def test_a_bot_that_could_not_be_loaded_is_loaded_again_though_nobody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host, "RELOAD_SECONDS", 0.2)
+    bot = scripted()
+    Bot.objects.update(configuration={"replies": []})
+    first = tended(bot)
+    assert first.resident.state is State.FAILED
+    host.tend()
+    assert host.everything() == [first]  # not at once
+
+    time.sleep(0.3)
+    second = tended(bot)
+    assert second is not first
+    time.sleep(0.3)  # twice as long from now on
+    host.tend()
+    assert host.everything() == [second]
+
+
+@pytest.mark.usefixtures("_hosting")
+async def test_a_bot_that_kept_failing_is_found_well_again_though_nobody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(breaker, "FIRST_REST_SECONDS", 0.1)
+    monkeypatch.setattr(presence, "ANNOUNCED_EVERY_SECONDS", 0.1)
+    bot = await sync_to_async(scripted)(fail_on=[1], fail_times=breaker.FAILURES_IN_A_ROW)
+    async with Hosting():
+        for _ in range(breaker.FAILURES_IN_A_ROW):
+            with pytest.raises(BotFailedError):
+                await client.reply(bot.pk, HELLO)
+        hosted = host.hosted_here(bot.pk)
+        assert hosted
+        assert hosted.resident.state is State.FAILING
+
+        async with asyncio.timeout(10):
+            while hosted.resident.state is State.FAILING:
+                await asyncio.sleep(0.05)
+
+        assert hosted.resident.state is State.READY
+        assert (await client.reply(bot.pk, HELLO)).response.text == "Hello!"
 
 
 @pytest.mark.usefixtures("_hosting")

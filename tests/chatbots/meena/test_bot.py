@@ -9,7 +9,7 @@ from chatbots.meena.checkpoint import save_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import Tokenizer
-from chatbots.registry import create_bot, describe
+from chatbots.registry import REGISTRY, create_bot, describe
 
 TEXTS = [
     f"{a} {b} {c}"
