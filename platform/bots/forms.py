@@ -8,6 +8,7 @@ from django import forms
 
 from bots.models import Bot
 from bots.queries import shown_settings
+from bots.services import newest_revision
 from chatbots.errors import ConfigurationError
 from chatbots.registry import REGISTRY
 
@@ -58,6 +59,8 @@ class BotForm(forms.Form):
         if bot:
             del self.fields["name"]
             self.initial["title"] = bot.title
+            self.fields["revision"] = forms.IntegerField(widget=forms.HiddenInput(), required=False)
+            self.initial["revision"] = newest_revision(bot)
 
     def _shown(self, key: str) -> Any:
         """What stands in the field at first. A secret never does."""

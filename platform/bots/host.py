@@ -75,8 +75,8 @@ def tend() -> None:
         if bot_id not in wanted or _is_outdated(hosted, wanted[bot_id]) or _is_to_be_left_behind(hosted):
             _let_go(bot_id)
     for bot in wanted.values():
-        hosted = _hosted.get(bot.pk)
-        if hosted is None or hosted.is_to_be_loaded_again(asked=False):
+        present = _hosted.get(bot.pk)
+        if present is None or present.is_to_be_loaded_again(asked=False):
             host(bot)
 
 

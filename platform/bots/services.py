@@ -51,26 +51,51 @@ def register_bot(
 
 
 @transaction.atomic
-def change_bot(bot_id: int, *, title: str, configuration: Mapping[str, Any], by: User | None) -> Bot:
+def change_bot(
+    bot_id: int,
+    *,
+    title: str,
+    configuration: Mapping[str, Any],
+    by: User | None,
+    seen_revision: int | None = None,
+) -> Bot:
     """Give a bot another title or configuration; another configuration is a new revision.
 
     Its hosts load it anew within seconds. Replies know the version that gave them, so nothing said before
     changes its author.
 
+    Args:
+        bot_id: which bot.
+        title: the new one, or the one that it has.
+        configuration: the whole of it.
+        by: who changes it.
+        seen_revision: the newest that they knew of; None if the change is meant whatever it is.
+
     Raises:
-        chatbots.errors.ChatbotError: the adapter refuses the configuration; nothing is stored.
+        chatbots.errors.ChatbotError: the adapter refuses the configuration, or somebody made a revision
+            that was not seen; nothing is stored.
     """
     bot = Bot.objects.select_for_update().get(pk=bot_id)
+    newest = newest_revision(bot)
+    if seen_revision is not None and seen_revision != newest:
+        raise ChatbotError(
+            f"The settings were changed meanwhile: this is revision {seen_revision}, the newest is {newest}. "
+            "Open the page anew and make your change there."
+        )
     settings = {key: with_secrets(value, bot.configuration.get(key)) for key, value in configuration.items()}
     if _means_the_same(bot, settings):
         settings = bot.configuration
     else:
-        newest = bot.revisions.first()
-        number = newest.number + 1 if newest else 1
-        BotRevision.objects.create(bot=bot, number=number, configuration=settings, made_by=by)
+        BotRevision.objects.create(bot=bot, number=newest + 1, configuration=settings, made_by=by)
     bot.title, bot.configuration = title, settings
     bot.save(update_fields=["title", "configuration"])
     return bot
+
+
+def newest_revision(bot: Bot) -> int:
+    """Its number; 0 if there is none."""
+    newest = bot.revisions.first()
+    return newest.number if newest else 0
 
 
 def _means_the_same(bot: Bot, settings: Mapping[str, Any]) -> bool:

@@ -92,6 +92,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
                 title=form.cleaned_data["title"],
                 configuration=form.settings(),
                 by=cast(User, request.user),
+                seen_revision=form.cleaned_data["revision"],
             )
         except ChatbotError as error:
             form.add_error(None, str(error))

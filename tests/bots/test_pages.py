@@ -173,6 +173,21 @@ def test_a_title_changed_in_the_form_leaves_settings_that_a_program_left_out(
     assert bot.revisions.count() == 1
 
 
+def test_a_change_in_another_tab_is_not_undone_by_an_older_page(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    client.post("/bots/new/scripted/", FORM)
+    edited = {key: value for key, value in FORM.items() if key != "name"} | {"revision": "1"}
+    assert b'name="revision" value="1"' in client.get("/bots/parrot/edit/").content
+
+    client.post("/bots/parrot/edit/", edited | {"setting-replies": "Squawk."})
+    late = client.post("/bots/parrot/edit/", edited | {"title": "Polly"})
+
+    assert late.status_code == 422
+    assert "this is revision 1, the newest is 2" in late.content.decode()
+    bot = Bot.objects.get()
+    assert (bot.title, bot.configuration["replies"]) == ("Parrot", ["Squawk."])
+
+
 def test_what_cannot_be_stored_is_said_at_its_setting(rex: User, sign_in: SignIn) -> None:
     sent = {"name": "odd", "title": "Odd", "setting-url": "https://bot.example.org/"}
     client = sign_in(rex)
