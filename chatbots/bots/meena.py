@@ -106,6 +106,13 @@ class MeenaBaseBot(ContinuousBot):
         self._held_out = held_out(self._folder, self.name)
         self._responder = load_responder(self._folder, configuration)
 
+    @classmethod
+    def memory_needed(cls, configuration: BotConfiguration) -> int | None:
+        """The size of the weights."""
+        assert isinstance(configuration, MeenaConfiguration)
+        weights = Path(configuration.checkpoint).glob("*.safetensors")
+        return sum(path.stat().st_size for path in weights) or None
+
     @property
     def max_batch(self) -> int:
         """As configured."""

@@ -130,8 +130,8 @@ def _load(hosted: HostedBot) -> base.Bot:
         with memory.one_at_a_time() as alone:
             configuration = REGISTRY.configuration(row.adapter, row.configuration)
             adapter = REGISTRY.bot_class(row.adapter)
-            needed = adapter.memory_needed(configuration)
-            memory.refuse_over_budget(row.title, (row.memory_bytes or 0) if needed is None else needed)
+            declared = adapter.memory_needed(configuration) or 0
+            memory.refuse_over_budget(row.title, max(declared, row.memory_bytes or 0))
             before = memory.taken()
             loaded = adapter(configuration)
             if alone:

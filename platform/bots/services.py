@@ -87,8 +87,9 @@ def change_bot(
         settings = bot.configuration
     else:
         BotRevision.objects.create(bot=bot, number=newest + 1, configuration=settings, made_by=by)
+        bot.memory_bytes = None  # was measured with other settings
     bot.title, bot.configuration = title, settings
-    bot.save(update_fields=["title", "configuration"])
+    bot.save(update_fields=["title", "configuration", "memory_bytes"])
     return bot
 
 

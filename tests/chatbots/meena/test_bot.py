@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -88,6 +89,13 @@ def test_a_fingerprint_tells_models_apart(bot, checkpoint, tmp_path):
     assert json.loads(json.dumps(found)) == found
     assert found == create_bot(bot.name, {"checkpoint": checkpoint, "batch": 2}).fingerprint()
     assert set(found["model"]) == {"config.json", "model.safetensors", "tokenizer.model"}
+
+
+def test_the_memory_needed_is_that_of_the_weights(checkpoint):
+    bot = REGISTRY.bot_class("meena-base")
+    configuration = REGISTRY.configuration("meena-base", {"checkpoint": checkpoint})
+
+    assert bot.memory_needed(configuration) == (Path(checkpoint) / "model.safetensors").stat().st_size
 
 
 def test_a_folder_without_a_model_says_what_to_do(tmp_path):
