@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from chatbots.base import Context, Response, seed_of
+from chatbots.errors import ServiceError
 from chatbots.messages import messages_of
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, text_of
-from chatbots.services.client import Request, ServiceError
+from chatbots.services.client import Request
 from chatbots.services.pointer import at_pointer, check_pointer
 
 PLACEHOLDERS = ("text", "turns", "messages", "dialogue", "seed")

@@ -15,9 +15,9 @@ from pydantic import (
 )
 
 from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
-from chatbots.errors import ConfigurationError, Problem
+from chatbots.errors import ConfigurationError, Problem, ServiceError
 from chatbots.services.addresses import check_url
-from chatbots.services.client import Client, Request, ServiceError
+from chatbots.services.client import Client, Request
 from chatbots.services.keys import PREFIX, MissingKeyError, check_key, check_variable, key_of_environment
 
 Result = TypeVar("Result")

@@ -19,14 +19,11 @@ from urllib.parse import urlencode, urlsplit
 
 import httpcore
 
+from chatbots.errors import ServiceError
 from chatbots.services.addresses import check_address
 
 MOST_BYTES = 1_000_000
 """Longest answer that is read, in bytes."""
-
-
-class ServiceError(Exception):
-    """A service gave no usable answer; the message says what it did, and holds no secret."""
 
 
 @dataclass(frozen=True, slots=True)

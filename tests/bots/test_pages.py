@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 
 from accounts.models import User
 from bots import host
-from bots.forms import BotForm
+from bots.forms import BotForm, label_of
 from bots.models import Bot, BotRevision
 from bots.services import register_bot
 from chatbots import base
@@ -197,6 +197,23 @@ def test_what_cannot_be_stored_is_said_at_its_setting(rex: User, sign_in: SignIn
         assert page.status_code == 422
         assert b"that can" in page.content
     assert not Bot.objects.exists()
+
+
+def test_all_that_is_wrong_is_said_at_once(rex: User, sign_in: SignIn) -> None:
+    sent = {"setting-base_url": "http://10.0.0.1/v1", "setting-timeout": "soon", "setting-api_key": "sk 1"}
+
+    page = sign_in(rex).post("/bots/new/openai-chat/", sent).content.decode()
+
+    assert page.count("This field is required.") == 3  # name, title, model
+    for said in ("an admin adds its network", "Enter a number.", "Copy it again"):
+        assert page.count(said) == 1
+    assert "sk 1" not in page
+
+
+def test_labels_keep_their_abbreviations() -> None:
+    labels = [label_of({"title": title}) for title in ("API key", "Fail On", "Base URL", "Top-k")]
+
+    assert labels == ["API key", "Fail on", "Base URL", "Top-k"]
 
 
 def test_a_bot_cannot_have_the_address_of_another_page(rex: User, sign_in: SignIn) -> None:

@@ -6,10 +6,9 @@ import threading
 import pytest
 
 from chatbots.base import Context, Failure, Speaker, Turn
-from chatbots.errors import ConfigurationError
+from chatbots.errors import ConfigurationError, ServiceError
 from chatbots.registry import REGISTRY, create_bot
 from chatbots.resident import Resident
-from chatbots.services.client import ServiceError
 from tests.chatbots.local_service import Sent, in_order, running
 
 HI = Context((Turn(Speaker.BOT, "Hi!"), Turn(Speaker.HUMAN, "How are you?")), seed=5)
