@@ -115,6 +115,17 @@ def test_the_fingerprint_has_the_reported_model_and_a_change_is_remarked(make_bo
     )
 
 
+def test_the_fingerprint_changes_with_the_code_that_services_share(make_bot, monkeypatch, tmp_path):
+    bot = make_bot("http", url=LOCAL)
+    before = bot.fingerprint()
+    other = tmp_path / "messages.py"
+    other.write_text("# other roles\n")
+
+    monkeypatch.setattr("chatbots.services.bot.MESSAGES", other)
+
+    assert {key for key, value in bot.fingerprint().items() if value != before[key]} == {"service_code"}
+
+
 def test_a_wrong_key_is_told_when_the_bot_is_loaded(make_bot):
     with (
         running(in_order(Sent({"error": {"message": "bad key sk-9"}}, status=401))) as service,
