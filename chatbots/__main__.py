@@ -20,6 +20,8 @@ from chatbots.resident import Resident
 TOOLS = ("meena",)
 """Packages of `chatbots/` with commands of their own: `main(arguments) -> int` in their module `cli`."""
 
+LONGEST_DEADLINE = 86_400
+
 
 class UsageError(Exception):
     """An argument that cannot be used; the message is for the terminal."""
@@ -74,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add = partial(_add_command, commands)
     add("list", _list, "names and summaries of all bots")
-    _name(add("describe", _describe, "settings and fingerprint of a bot"))
+    _name(add("describe", _describe, "settings of a bot"))
     reply = add("reply", _reply, "answer one context")
     _name(reply)
     reply.add_argument(
@@ -155,8 +157,10 @@ def _resident(options: argparse.Namespace) -> Resident:
     """The bot, loaded: its deadline is for replies alone."""
     settings = _settings(options.configuration)
     REGISTRY.configuration(options.name, settings)
-    if options.deadline <= 0:
-        raise UsageError(f"--deadline {options.deadline:g}: give more than 0 seconds.")
+    if not 0 < options.deadline <= LONGEST_DEADLINE:
+        raise UsageError(
+            f"--deadline {options.deadline:g}: give more than 0 seconds, at most {LONGEST_DEADLINE:,}."
+        )
     bot = Resident(
         options.name,
         lambda: REGISTRY.create_bot(options.name, settings),

@@ -212,8 +212,8 @@ class Bot(ABC):
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
         """Memory in bytes that the bot will take once loaded with this configuration.
 
-        Hosting refuses to load a bot that does not fit. Override where it is known, as from the size of the
-        weights; None lets hosting go by what it measured the last time.
+        Hosting refuses to load a bot that does not fit, by this or by what it measured the last time: by
+        whichever is more. Override where it is known, as from the size of the weights.
         """
         return None
 

@@ -68,10 +68,19 @@ class BotNotHostedError(HostingError):
     """No process has the bot loaded now. Nothing was started; try again once a host is up."""
 
 
+class ServiceError(ChatbotError):
+    """A service gave no usable answer; the message says what it did, and holds no secret."""
+
+
+class ForbiddenAddressError(ChatbotError):
+    """A service has an address that nobody allowed; the message says which and what an admin can do."""
+
+
 class BotMemoryError(ChatbotError):
     """Loading the bot would take more memory than its process may use."""
 
 
 def last_line(error: BaseException) -> str:
-    """The error as a traceback ends, class and message: on one line, at most 500 characters."""
-    return " ".join("".join(traceback.format_exception_only(error)).split())[:500]
+    """The error as a traceback ends, or one of ours as it is: on one line, at most 500 characters."""
+    said = str(error) if isinstance(error, ChatbotError) else "".join(traceback.format_exception_only(error))
+    return " ".join(said.split())[:500]

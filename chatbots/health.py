@@ -45,6 +45,7 @@ class Health:
         name: which bot.
         state: where it stands.
         queued: requests that wait now.
+        computing: contexts that the bot computes now; 0 while it is idle.
         served: requests that got a response.
         busy: requests refused with `BotBusyError`.
         late: requests that ended in `BotLateError`.
@@ -61,6 +62,7 @@ class Health:
     name: str
     state: State
     queued: int
+    computing: int
     served: int
     busy: int
     late: int
@@ -99,13 +101,14 @@ class Tally:
             case BotFailedError():
                 self.failed += 1
 
-    def health(self, name: str, state: State, queued: int) -> Health:
+    def health(self, name: str, state: State, *, queued: int, computing: int) -> Health:
         """The counts as they are now, next to what the owner knows."""
         seconds = sorted(self.seconds)
         return Health(
             name=name,
             state=state,
             queued=queued,
+            computing=computing,
             served=self.served,
             busy=self.busy,
             late=self.late,

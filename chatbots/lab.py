@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from chatbots.errors import last_line
+
 PACKAGE = "turnwise_lab"
 
 
@@ -57,6 +59,24 @@ def lab_object(path: str) -> Any:
             f"{path}: the module '{module_name}' defines no '{name}'. Name a class or function of that file."
         )
     return found
+
+
+def check_path(path: str) -> str:
+    """Refuse a path that leads to nothing of the lab, before it is stored.
+
+    Returns:
+        The path, unchanged.
+
+    Raises:
+        ValueError: there is no such class, function or module, or its module cannot be imported.
+    """
+    try:
+        lab_object(path)
+    except ValueError:
+        raise
+    except Exception as error:  # whatever the lab's code raises
+        raise ValueError(f"its module cannot be imported: {last_line(error)}. Mend it") from None
+    return path
 
 
 def _module(name: str) -> ModuleType:

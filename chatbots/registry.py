@@ -23,6 +23,7 @@ from pydantic_core import ErrorDetails
 from chatbots import lab
 from chatbots.base import Bot, BotConfiguration
 from chatbots.errors import ConfigurationError, DuplicateBotError, Problem, UnknownBotError, last_line
+from chatbots.storable import unstorable
 
 ENTRY_POINT_GROUP = "turnwise.chatbots"
 BotClass = TypeVar("BotClass", bound=type[Bot])
@@ -126,9 +127,12 @@ class Registry:
 
         Raises:
             UnknownBotError: there is no such bot.
-            ConfigurationError: settings are unknown, missing or wrong; names each, its value and the cure.
+            ConfigurationError: settings are unknown, missing, wrong or cannot be stored; names each, its
+                value and the cure.
         """
         model = self.bot_class(name).Configuration
+        if problems := unstorable(settings):
+            raise ConfigurationError(name, problems)
         try:
             return model.model_validate(dict(settings))
         except ValidationError as error:

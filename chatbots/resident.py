@@ -126,6 +126,11 @@ class Resident:
         return self._room.state
 
     @property
+    def is_half_open(self) -> bool:
+        """Whether the bot has rested after its failures, and one request may find out how it is."""
+        return self._room.is_half_open
+
+    @property
     def waiting(self) -> int:
         """Requests that wait, and one more while the bot computes."""
         return self._room.waiting

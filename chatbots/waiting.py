@@ -38,6 +38,7 @@ class WaitingRoom:
         self._state = State.LOADING
         self._why_failed = ""
         self._busy_since: float | None = None
+        self._computing = 0
         self._tally = Tally()
         self._breaker = Breaker()
 
@@ -57,6 +58,12 @@ class WaitingRoom:
         return self._state is not State.CLOSED
 
     @property
+    def is_half_open(self) -> bool:
+        """Whether the bot has rested after its failures, and one request may find out how it is."""
+        with self._changed:
+            return self.state is State.FAILING and not self._breaker.seconds_left()
+
+    @property
     def waiting(self) -> int:
         """Requests that wait, and one more while the bot computes."""
         return len(self._queue) + (self._busy_since is not None)
@@ -64,7 +71,9 @@ class WaitingRoom:
     def health(self) -> Health:
         """Counts and times of this moment."""
         with self._changed:
-            return self._tally.health(self.name, self.state, len(self._queue))
+            return self._tally.health(
+                self.name, self.state, queued=len(self._queue), computing=self._computing
+            )
 
     # --- what callers do ---
 
@@ -162,11 +171,11 @@ class WaitingRoom:
         """The bot computes for so many contexts; it is stuck if that takes too long."""
         with self._changed:
             self._tally.batches.append(contexts)
-        self._busy_since = time.monotonic()
+        self._busy_since, self._computing = time.monotonic(), contexts
         try:
             yield
         finally:
-            self._busy_since = None
+            self._busy_since, self._computing = None, 0
 
     def judge(self, batch: Sequence[Request], outcomes: Sequence[Outcome]) -> None:
         """A call of the bot went well if it answered anybody in time."""

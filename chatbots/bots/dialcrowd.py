@@ -14,10 +14,10 @@ from uuid import uuid4
 from pydantic import Field
 
 from chatbots.base import Context, Failure, Response, Speaker
+from chatbots.errors import ForbiddenAddressError, ServiceError
 from chatbots.registry import register
-from chatbots.services.addresses import ForbiddenAddressError
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
-from chatbots.services.client import Request, ServiceError
+from chatbots.services.client import Request
 from chatbots.services.sessions import Sessions
 
 SECONDS_FOR_ENDS = 1.0

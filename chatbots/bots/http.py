@@ -7,15 +7,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from chatbots.base import Context, Response, seed_of
+from chatbots.errors import ServiceError
 from chatbots.messages import messages_of
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, text_of
-from chatbots.services.client import Request, ServiceError
+from chatbots.services.client import Request
 from chatbots.services.pointer import at_pointer, check_pointer
 
 PLACEHOLDERS = ("text", "turns", "messages", "dialogue", "seed")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+_HOLD_KEYS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key"})
 _NOT_YOURS = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "cookie"}
 )
@@ -76,6 +78,11 @@ class HTTPBot(ServiceBot):
                     raise ValueError(f"'{name}' or its value has characters that a header cannot have")
                 if name.lower() in _NOT_YOURS:
                     raise ValueError(f"'{name}' is set by the connection. Leave it out")
+                if name.lower() in _HOLD_KEYS:
+                    raise ValueError(
+                        f"'{name}' holds a key, which everybody would see here. Use api_key or "
+                        "api_key_variable, with the header's name in key_header"
+                    )
             return headers
 
         @model_validator(mode="after")

@@ -3,14 +3,13 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from chatbots.base import Context, Response
-from chatbots.errors import ConfigurationError, Problem
 from chatbots.hashing import hash_of
-from chatbots.lab import lab_object
+from chatbots.lab import check_path, lab_object
 from chatbots.registry import register
 from chatbots.wrapping import WrapperBot, WrapperConfiguration
 
@@ -35,7 +34,7 @@ class IdentityGuardBot(WrapperBot):
     class Configuration(WrapperConfiguration):
         """Which bot, which classifier, and what is said."""
 
-        classifier: str = Field(
+        classifier: Annotated[str, AfterValidator(check_path)] = Field(
             description="A class of the lab as module:Class with asks(texts).",
             examples=["our_identity:Classifier"],
         )
@@ -52,14 +51,10 @@ class IdentityGuardBot(WrapperBot):
         """Load the bot inside and the classifier.
 
         Raises:
-            ConfigurationError: there is no such classifier.
+            Exception: whatever they raise.
         """
         super().__init__(configuration)
-        try:
-            self._classifier: IdentityClassifier = lab_object(configuration.classifier)()
-        except ValueError as error:
-            problem = Problem("classifier", configuration.classifier, str(error))
-            raise ConfigurationError(self.name, [problem]) from None
+        self._classifier: IdentityClassifier = lab_object(configuration.classifier)()
 
     def instead(self, contexts: Sequence[Context]) -> list[Response | None]:
         """The fixed answer where it is asked for."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from chatbots.base import BotConfiguration, Candidate, Context, Failure, Response, seed_of
 from chatbots.continuous import Answering, ContinuousBot
@@ -51,6 +51,13 @@ class MeenaConfiguration(BotConfiguration):
         "none", description="Classifier that removes candidates."
     )
     batch: int = Field(8, ge=1, description="Dialogues that are answered together, at most.")
+
+    @field_validator("checkpoint")
+    @classmethod
+    def _is_there(cls, checkpoint: str) -> str:
+        if not (Path(checkpoint) / "config.json").is_file():
+            raise ValueError("no model is there. Train one (docs/meena.md) and name its folder")
+        return checkpoint
 
 
 class _Answering(Answering):
@@ -98,6 +105,13 @@ class MeenaBaseBot(ContinuousBot):
             raise ConfigurationError(self.name, [Problem("checkpoint", configuration.checkpoint, cure)])
         self._held_out = held_out(self._folder, self.name)
         self._responder = load_responder(self._folder, configuration)
+
+    @classmethod
+    def memory_needed(cls, configuration: BotConfiguration) -> int | None:
+        """The size of the weights."""
+        assert isinstance(configuration, MeenaConfiguration)
+        weights = Path(configuration.checkpoint).glob("*.safetensors")
+        return sum(path.stat().st_size for path in weights) or None
 
     @property
     def max_batch(self) -> int:

@@ -6,14 +6,14 @@ Source: github.com/asmadotgh/neural_chat_web, dialog/chatbots.py; Ghandeharioun 
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.hashing import hash_of
-from chatbots.lab import lab_object
+from chatbots.lab import check_path, lab_object
 from chatbots.registry import register
 
 
@@ -24,7 +24,7 @@ class NeuralChatBot(Bot):
     class Configuration(BotConfiguration):
         """Which bot, and how much it is told."""
 
-        path: str = Field(
+        path: Annotated[str, AfterValidator(check_path)] = Field(
             title="Class or module",
             description="As module or module:Class, in a folder of TURNWISE_BOT_PATH.",
             examples=["our_bot:HRED"],
@@ -39,14 +39,11 @@ class NeuralChatBot(Bot):
         """Import the module and make the bot.
 
         Raises:
-            ConfigurationError: there is nothing of that name with `handle_messages`.
+            ConfigurationError: what has that name has no `handle_messages`.
             Exception: whatever the bot raises while it is made.
         """
         super().__init__(configuration)
-        try:
-            found = lab_object(configuration.path)
-        except ValueError as error:
-            raise ConfigurationError(self.name, [Problem("path", configuration.path, str(error))]) from None
+        found = lab_object(configuration.path)
         if not callable(getattr(found, "handle_messages", None)):
             cure = "it has no handle_messages(list of texts). Name the class or module that has."
             raise ConfigurationError(self.name, [Problem("path", configuration.path, cure)])

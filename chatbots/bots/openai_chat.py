@@ -6,10 +6,11 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue, field_validator
 
 from chatbots.base import Candidate, Context, Response, Speaker, Turn, seed_of
+from chatbots.errors import ServiceError
 from chatbots.messages import Message, alternating_messages_of, messages_of, newest_turns
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
-from chatbots.services.client import Request, ServiceError
+from chatbots.services.client import Request
 
 OURS = frozenset({"messages", "model", "stream", "n", "seed", "temperature", "top_p", "stop"})
 

@@ -3,17 +3,28 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from chatbots import safety
 from chatbots.base import Context, Response
-from chatbots.errors import ConfigurationError, Problem
 from chatbots.hashing import hash_of
-from chatbots.lab import lab_object
+from chatbots.lab import check_path, lab_object
 from chatbots.registry import register
 from chatbots.wrapping import CandidateFilter, WrapperConfiguration
+
+
+def check_classifier(name: str) -> str:
+    """Refuse a name that is neither of a classifier that ships nor of one of the lab.
+
+    Returns:
+        The name, unchanged.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    return name if name in safety.CLASSIFIERS else check_path(name)
 
 
 @register("safety-filter")
@@ -23,7 +34,7 @@ class SafetyFilterBot(CandidateFilter):
     class Configuration(WrapperConfiguration):
         """Which bot, which classifier, and what is said instead."""
 
-        classifier: str = Field(
+        classifier: Annotated[str, AfterValidator(check_classifier)] = Field(
             "profanity-check",
             description="profanity-check, or a class of the lab as module:Class with unsafe(texts).",
             examples=["our_safety:Classifier"],
@@ -46,11 +57,12 @@ class SafetyFilterBot(CandidateFilter):
         """Load the bot inside and the classifier.
 
         Raises:
-            ConfigurationError: there is no such classifier.
             ModuleNotFoundError: its library is not installed.
+            Exception: whatever they raise.
         """
         super().__init__(configuration)
-        self._classifier = load_classifier(self.name, configuration.classifier)
+        name = configuration.classifier
+        self._classifier: safety.SafetyClassifier = (safety.CLASSIFIERS.get(name) or lab_object(name))()
 
     def objections(self, context: Context, texts: Sequence[str]) -> list[bool]:
         """Whether each text is unsafe."""
@@ -64,16 +76,3 @@ class SafetyFilterBot(CandidateFilter):
         """As of every wrapper, and the hash of the classifier's file."""
         source = Path(inspect.getfile(type(self._classifier)))
         return {**super().fingerprint(), "classifier_code": hash_of([source])}
-
-
-def load_classifier(bot: str, name: str) -> safety.SafetyClassifier:
-    """A classifier that ships, or one of the lab.
-
-    Raises:
-        ConfigurationError: there is none of this name.
-    """
-    try:
-        found: safety.SafetyClassifier = (safety.CLASSIFIERS.get(name) or lab_object(name))()
-    except ValueError as error:
-        raise ConfigurationError(bot, [Problem("classifier", name, str(error))]) from None
-    return found

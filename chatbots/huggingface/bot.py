@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from chatbots import messages
 from chatbots.base import BotConfiguration, Candidate, Context, Failure, Response, is_blank, seed_of
 from chatbots.continuous import Answering, ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
@@ -26,6 +27,7 @@ from chatbots.huggingface.files import (
 from chatbots.huggingface.loading import Kind, Precision, load
 
 CODE = Path(__file__).parent
+MESSAGES = Path(messages.__file__)
 
 
 class ModelConfiguration(BotConfiguration):
@@ -228,7 +230,7 @@ class ModelBot(ContinuousBot):
         """As of every bot, and the hashes of the model's files and of the code that decodes them."""
         return {
             **super().fingerprint(),
-            "model_code": hash_of(sorted(CODE.glob("*.py"))),
+            "model_code": hash_of([*sorted(CODE.glob("*.py")), MESSAGES]),
             "model_hash": content_hash(self.folder),
             "revision": None if is_local(self.configuration.source) else self.folder.name,
         }

@@ -232,17 +232,34 @@ def draw(
     if settings.greedy:
         tokens = allowed.argmax(dim=-1)
     else:
-        k = min(settings.top_k or allowed.size(-1), allowed.size(-1))
-        likeliest, ids = allowed.float().topk(k, dim=-1)  # (n, k), likeliest first
-        probabilities = (likeliest / settings.temperature).softmax(dim=-1, dtype=torch.float64)
-        if settings.top_p is not None:
-            before = probabilities.cumsum(dim=-1) - probabilities
-            probabilities = probabilities.masked_fill(before >= settings.top_p, 0.0)
-        upto = probabilities.cumsum(dim=-1)
-        place = torch.searchsorted(upto, (uniforms * upto[:, -1]).unsqueeze(1), right=True).clamp(max=k - 1)
-        tokens = ids.gather(1, place).squeeze(1)
+        tokens = _sampled(allowed.float() / settings.temperature, uniforms, settings)
     of_tokens = scores.float().gather(1, tokens.unsqueeze(1)).squeeze(1)
     return tokens, of_tokens - scores.float().logsumexp(dim=-1)
+
+
+def _sampled(scores: Tensor, uniforms: Tensor, settings: DecodingSettings) -> Tensor:
+    """Tokens, (n,), at the places of the random numbers in the cumulated probabilities.
+
+    Cumulated in the order of ids: in that of probabilities, tokens that are about equally likely would change
+    places with the rounding.
+    """
+    if settings.top_k is None and settings.top_p is None:
+        return _places(scores.softmax(dim=-1, dtype=torch.float64), uniforms).squeeze(1)
+    k = min(settings.top_k or scores.size(-1), scores.size(-1))
+    likeliest, ids = scores.topk(k, dim=-1)  # (n, k), likeliest first
+    probabilities = likeliest.softmax(dim=-1, dtype=torch.float64)
+    if settings.top_p is not None:
+        before = probabilities.cumsum(dim=-1) - probabilities
+        probabilities = probabilities.masked_fill(before >= settings.top_p, 0.0)
+    ids, order = ids.sort(dim=-1)
+    return ids.gather(1, _places(probabilities.gather(1, order), uniforms)).squeeze(1)
+
+
+def _places(probabilities: Tensor, uniforms: Tensor) -> Tensor:
+    """Where each row's random number falls, (n, 1)."""
+    upto = probabilities.cumsum(dim=-1)
+    target = (uniforms * upto[:, -1]).unsqueeze(1)
+    return torch.searchsorted(upto, target, right=True).clamp(max=upto.size(-1) - 1)
 
 
 def uniform_numbers(seed: int, rows: int, longest: int) -> NDArray[np.float64]:

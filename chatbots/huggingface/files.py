@@ -8,6 +8,7 @@ import os
 import re
 import struct
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -143,9 +144,20 @@ def tokenizer_files(folder: Path) -> list[Path]:
 def content_hash(folder: Path) -> str:
     """SHA-256 over configuration, weights and tokenizer: what decides what the model says."""
     settings = [folder / name for name in ("config.json", "generation_config.json")]
-    return hash_of(
-        [*(path for path in settings if path.exists()), *weight_files(folder), *tokenizer_files(folder)]
-    )
+    paths = [*(path for path in settings if path.exists()), *weight_files(folder), *tokenizer_files(folder)]
+    return _hash_as_they_are(tuple((path, _mark(path)) for path in paths))
+
+
+@lru_cache(64)
+def _hash_as_they_are(marked: tuple[tuple[Path, tuple[int, ...]], ...]) -> str:
+    """Gigabytes are read once: settings are checked whenever somebody looks at a bot."""
+    return hash_of([path for path, _ in marked])
+
+
+def _mark(path: Path) -> tuple[int, ...]:
+    """What changes whenever a file does."""
+    stat = path.stat()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
 def check_hash(folder: Path, expected: str | None) -> None:

@@ -17,15 +17,13 @@ from ipaddress import (
 )
 from urllib.parse import urlsplit
 
+from chatbots.errors import ForbiddenAddressError
+
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
 
 _NAT64 = ip_network("64:ff9b::/96")
 _NAT64_LOCAL = ip_network("64:ff9b:1::/48")
-
-
-class ForbiddenAddressError(Exception):
-    """A service has an address that nobody allowed; the message says which and what an admin can do."""
 
 
 def allowed_networks() -> list[Network]:

@@ -3,16 +3,28 @@
 import asyncio
 from abc import abstractmethod
 from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SecretStr,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
+from chatbots import messages
 from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
-from chatbots.errors import ConfigurationError, Problem
+from chatbots.errors import ConfigurationError, Problem, ServiceError
+from chatbots.hashing import hash_of
 from chatbots.services.addresses import check_url
-from chatbots.services.client import Client, Request, ServiceError
-from chatbots.services.keys import PREFIX, MissingKeyError, key_of_environment
+from chatbots.services.client import Client, Request
+from chatbots.services.keys import PREFIX, MissingKeyError, check_key, check_variable, key_of_environment
 
+CODE = Path(__file__).parent
+MESSAGES = Path(messages.__file__)
 Result = TypeVar("Result")
 ServiceURL = Annotated[str, AfterValidator(check_url), StringConstraints(max_length=2000)]
 
@@ -45,6 +57,18 @@ class ServiceConfiguration(BotConfiguration):
         title="Requests at once",
         description="Dialogues that are answered at the same time.",
     )
+
+    @field_validator("api_key")
+    @classmethod
+    def _can_be_sent(cls, key: SecretStr | None) -> SecretStr | None:
+        if key:
+            check_key(key.get_secret_value())
+        return key
+
+    @field_validator("api_key_variable")
+    @classmethod
+    def _is_a_key(cls, variable: str | None) -> str | None:
+        return variable and check_variable(variable)
 
     @model_validator(mode="after")
     def _one_key(self) -> Self:
@@ -123,6 +147,10 @@ class ServiceBot(Bot):
         """Of all contexts at once."""
         outcomes = await asyncio.gather(*map(self.reply, contexts), return_exceptions=True)
         return [_outcome(outcome) for outcome in outcomes]
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """As of every bot, and the hash of the code that services share: how turns become messages, say."""
+        return {**super().fingerprint(), "service_code": hash_of([*sorted(CODE.glob("*.py")), MESSAGES])}
 
     async def finish(self) -> None:
         """Whatever the service should hear before the connections close."""

@@ -19,14 +19,11 @@ from urllib.parse import urlencode, urlsplit
 
 import httpcore
 
+from chatbots.errors import ServiceError
 from chatbots.services.addresses import check_address
 
 MOST_BYTES = 1_000_000
 """Longest answer that is read, in bytes."""
-
-
-class ServiceError(Exception):
-    """A service gave no usable answer; the message says what it did, and holds no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +157,10 @@ class Client:
             OSError,
         ) as error:
             why = self._without_secrets(str(error) or type(error).__name__)
-            raise ServiceError(f"{request.url} broke the connection or took none: {why}") from None
+            raise ServiceError(
+                f"{request.url} broke the connection or took none: {why}. See that it runs and that the "
+                "address is right."
+            ) from None
         return self._parsed(request, answer)
 
     async def close(self) -> None:

@@ -32,6 +32,9 @@ class BotVersionAdmin(admin.ModelAdmin[BotVersion]):
     readonly_fields = ("bot", "fingerprint", "details", "first_seen_at", "perplexity", "perplexity_data",
                        "perplexity_tokenizer", "perplexity_entered_by")  # fmt: skip
 
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
 
 @admin.register(BotCopy)
 class BotCopyAdmin(ViewOnly, admin.ModelAdmin[BotCopy]):

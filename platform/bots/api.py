@@ -1,13 +1,14 @@
 """The REST API of bots. Every call carries a token: `Authorization: Bearer turnwise_…`."""
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from asgiref.sync import async_to_sync
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
+from pydantic import ConfigDict, StringConstraints
 
 from accounts.limits import too_often
 from accounts.models import User
@@ -24,15 +25,26 @@ class AdapterOut(Schema):
     configuration: dict[str, Any] = Field(description="JSON Schema of the configuration.")
 
 
-class BotIn(Schema):
+Title = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120, pattern=r"^[^\x00-\x1f]*$")
+]
+
+
+class Sent(Schema):
+    """What a program sends: a field that is unknown is an error, not ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class BotIn(Sent):
     name: str = Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=60)
-    title: str = Field(min_length=1, max_length=120)
+    title: Title
     adapter: str
     configuration: dict[str, Any] = {}
 
 
-class BotChange(Schema):
-    title: str | None = Field(None, min_length=1, max_length=120)
+class BotChange(Sent):
+    title: Title | None = None
     configuration: dict[str, Any] | None = Field(
         None, description="Replaces the whole configuration; a change is a new revision."
     )
@@ -62,7 +74,7 @@ class CopyOut(Schema):
     health: dict[str, Any]
 
 
-class ReplyIn(Schema):
+class ReplyIn(Sent):
     turns: list[str] = Field(description="Oldest first; the last is answered.")
     seed: int | None = None
 
@@ -122,13 +134,13 @@ def register(request: HttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
     return Status(201, _shown(queries.standing(bot)))
 
 
-@router.get("/bots/{name}", response=BotOut)
+@router.get("/bots/{slug:name}", response=BotOut)
 def bot(request: HttpRequest, name: str) -> dict[str, Any]:
     """One bot."""
     return _shown(queries.standing(get_object_or_404(Bot, name=name)))
 
 
-@router.patch("/bots/{name}", response=BotOut)
+@router.patch("/bots/{slug:name}", response=BotOut)
 def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
     """Change a bot of one's own: its title, its configuration (a new revision), or switch it on or off."""
     found = get_object_or_404(queries.changeable_by(person(request)), name=name)
@@ -144,13 +156,13 @@ def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
     return _shown(queries.standing(Bot.objects.get(pk=found.pk)))
 
 
-@router.get("/bots/{name}/versions", response=list[VersionOut])
+@router.get("/bots/{slug:name}/versions", response=list[VersionOut])
 def versions(request: HttpRequest, name: str) -> list[Any]:
     """What exactly answered: one entry for each fingerprint that ever did, newest first."""
     return list(get_object_or_404(Bot, name=name).versions.order_by("-first_seen_at"))
 
 
-@router.get("/bots/{name}/health", response=list[CopyOut])
+@router.get("/bots/{slug:name}/health", response=list[CopyOut])
 def health(request: HttpRequest, name: str) -> list[dict[str, Any]]:
     """The processes that have the bot loaded, and how it is in each."""
     return [
@@ -159,7 +171,7 @@ def health(request: HttpRequest, name: str) -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/bots/{name}/reply", response=ReplyOut)
+@router.post("/bots/{slug:name}/reply", response=ReplyOut)
 def reply(request: HttpRequest, name: str, sent: ReplyIn) -> dict[str, Any]:
     """Ask the bot. Nothing is stored."""
     found = get_object_or_404(Bot, name=name)

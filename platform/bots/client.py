@@ -11,7 +11,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import connection
 
-from bots import host
+from bots import host, presence
 from bots.host import HostedBot
 from bots.models import Bot
 from bots.presence import DIRECTORY, Copy
@@ -121,6 +121,8 @@ def _host_now(bot_id: int) -> HostedBot:
         named = bot or f"Bot {bot_id}"
         raise BotFailedError(f"{named} is switched off. Its owner or an admin can switch it on under Bots.")
     if not host.is_named_here(bot.name):
+        if failed := presence.why_not(bot):
+            raise BotFailedError(failed)
         raise BotNotHostedError(
             f"{bot} is not hosted anywhere. Start a host for it: manage.py hostbots {bot.name}"
         )

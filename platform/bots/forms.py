@@ -8,6 +8,7 @@ from django import forms
 
 from bots.models import Bot
 from bots.queries import shown_settings
+from bots.services import newest_revision
 from chatbots.errors import ConfigurationError
 from chatbots.registry import REGISTRY
 
@@ -58,6 +59,8 @@ class BotForm(forms.Form):
         if bot:
             del self.fields["name"]
             self.initial["title"] = bot.title
+            self.fields["revision"] = forms.IntegerField(widget=forms.HiddenInput(), required=False)
+            self.initial["revision"] = newest_revision(bot)
 
     def _shown(self, key: str) -> Any:
         """What stands in the field at first. A secret never does."""
@@ -90,11 +93,12 @@ class BotForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Ask the adapter; its words stand at the settings that they are about."""
         cleaned = super().clean() or self.cleaned_data
-        if not self.errors:
-            try:
-                REGISTRY.configuration(self.adapter, self.settings())
-            except ConfigurationError as error:
-                for problem in error.problems:
+        marked = frozenset(self.errors)
+        try:
+            REGISTRY.configuration(self.adapter, self.settings())
+        except ConfigurationError as error:
+            for problem in error.problems:
+                if PREFIX + problem.field not in marked:
                     self._place(problem.field, f"{problem.value}: {problem.cure}")
         return cleaned
 
@@ -136,8 +140,7 @@ def type_of(schema: Schema) -> str:
 
 def field_of(schema: Schema, required: bool) -> forms.Field:
     """The control for a setting. What it may be is the adapter's to check."""
-    label = str(schema.get("title", "")).capitalize()
-    common: dict[str, Any] = {"label": label, "help_text": help_of(schema), "required": False}
+    common: dict[str, Any] = {"label": label_of(schema), "help_text": help_of(schema), "required": False}
     match type_of(schema):
         case "boolean":
             return forms.BooleanField(**common)
@@ -159,6 +162,13 @@ def field_of(schema: Schema, required: bool) -> forms.Field:
     else:
         widget = forms.TextInput()
     return forms.CharField(**common | {"required": required}, widget=widget, strip=False)
+
+
+def label_of(schema: Schema) -> str:
+    """The title as the beginning of a sentence: "Fail on", but "API key"."""
+    first, *others = str(schema.get("title", "")).split(" ")
+    lowered = [word if word.isupper() else word.lower() for word in others]
+    return " ".join([first[:1].upper() + first[1:], *lowered])
 
 
 def _is_long(schema: Schema) -> bool:

@@ -25,8 +25,10 @@ log = logging.getLogger(__name__)
 # A slow bot's queue is bounded by the deadline of each request.
 MOST_WAITING = 1000
 
-# A bot that could not be loaded is loaded again when it is asked, but not more often than this.
+# A bot that could not be loaded is loaded again when it is asked, but not more often than this; unasked, as
+# no other process asks it, after twice as long each time.
 RELOAD_SECONDS = 30.0
+MOST_DOUBLINGS = 5
 
 # A thread that hangs cannot be ended, only left behind with the memory of its bot. After so many of one
 # bot the process itself has to be replaced.
@@ -44,11 +46,13 @@ class HostedBot:
     answered_in: float = math.inf
     """Seconds that its last caller waited."""
     since: float = field(default_factory=time.monotonic)
+    attempts: int = 0
+    """How often it could not be loaded before."""
 
-    @property
-    def is_to_be_loaded_again(self) -> bool:
-        """Whether what it failed for, a database or a configuration, may have been mended by now."""
-        return self.resident.state is State.FAILED and time.monotonic() - self.since > RELOAD_SECONDS
+    def is_to_be_loaded_again(self, *, asked: bool) -> bool:
+        """Whether what it failed for, a service or a database, may have been mended by now."""
+        patience = RELOAD_SECONDS * (1 if asked else 2 ** min(self.attempts, MOST_DOUBLINGS))
+        return self.resident.state is State.FAILED and time.monotonic() - self.since > patience
 
     def health(self) -> dict[str, Any]:
         return asdict(self.resident.health()) | {"memory_bytes": self.memory_bytes}
@@ -71,7 +75,8 @@ def tend() -> None:
         if bot_id not in wanted or _is_outdated(hosted, wanted[bot_id]) or _is_to_be_left_behind(hosted):
             _let_go(bot_id)
     for bot in wanted.values():
-        if bot.pk not in _hosted:
+        present = _hosted.get(bot.pk)
+        if present is None or present.is_to_be_loaded_again(asked=False):
             host(bot)
 
 
@@ -106,6 +111,8 @@ def host(bot: Bot) -> HostedBot:
     with _lock:
         if hosted_here(bot.pk) is None:
             hosted = HostedBot(bot, resident=None)  # type: ignore[arg-type]  # set on the next line
+            if failed := _hosted.get(bot.pk):
+                hosted.attempts = failed.attempts + 1
             hosted.resident = Resident(
                 bot.name,
                 lambda: _load(hosted),
@@ -123,8 +130,8 @@ def _load(hosted: HostedBot) -> base.Bot:
         with memory.one_at_a_time() as alone:
             configuration = REGISTRY.configuration(row.adapter, row.configuration)
             adapter = REGISTRY.bot_class(row.adapter)
-            needed = adapter.memory_needed(configuration)
-            memory.refuse_over_budget(row.title, (row.memory_bytes or 0) if needed is None else needed)
+            declared = adapter.memory_needed(configuration) or 0
+            memory.refuse_over_budget(row.title, max(declared, row.memory_bytes or 0))
             before = memory.taken()
             loaded = adapter(configuration)
             if alone:
@@ -139,7 +146,7 @@ def _load(hosted: HostedBot) -> base.Bot:
 def hosted_here(bot_id: int) -> HostedBot | None:
     """The bot as this process has it; None if `host` should load it."""
     hosted = _hosted.get(bot_id)
-    return None if hosted is None or hosted.is_to_be_loaded_again else hosted
+    return None if hosted is None or hosted.is_to_be_loaded_again(asked=True) else hosted
 
 
 def everything() -> list[HostedBot]:

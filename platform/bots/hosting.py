@@ -12,8 +12,10 @@ from channels.layers import get_channel_layer
 from django.db import connection
 
 from bots import host, presence
+from bots.host import HostedBot
 from bots.presence import DIRECTORY
 from bots.remote import Item, Outbox, packed_response, unpacked_context
+from chatbots.canary import CONTEXTS
 from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
 
 log = logging.getLogger(__name__)
@@ -27,7 +29,7 @@ class Hosting:
         """Host nothing yet."""
         self._channel = ""
         self._tasks: list[asyncio.Task[None]] = []
-        self._answering: set[asyncio.Task[None]] = set()
+        self._under_way: set[asyncio.Task[None]] = set()
         self._outbox = Outbox("bots.answers")
 
     async def __aenter__(self) -> Self:
@@ -61,6 +63,9 @@ class Hosting:
         """Keep what is hosted, and what others know of it, up to date."""
         while True:
             await _with_database(self._look_after)
+            for hosted in host.everything():
+                if hosted.resident.is_half_open:
+                    self._begin(self._probe(hosted))
             await asyncio.sleep(presence.ANNOUNCED_EVERY_SECONDS)
 
     def _look_after(self) -> None:
@@ -77,9 +82,17 @@ class Hosting:
         while True:
             message = await layer.receive(self._channel)
             for request in message["items"]:
-                task = asyncio.create_task(self._answer(message["reply_to"], request))
-                self._answering.add(task)
-                task.add_done_callback(self._answering.discard)
+                self._begin(self._answer(message["reply_to"], request))
+
+    def _begin(self, step: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(step)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _probe(self, hosted: HostedBot) -> None:
+        """Find out whether a bot that kept failing is well again: nobody else is sent to it until it is."""
+        with suppress(HostingError):
+            await hosted.resident.respond(CONTEXTS[0])
 
     async def _answer(self, reply_to: str, request: Item) -> None:
         """Ask the bot here; whatever happens, its caller hears of it."""

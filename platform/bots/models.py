@@ -6,6 +6,8 @@ from django.urls import reverse
 # Not in the registry: what such a bot said comes in as transcripts.
 OUTSIDE = "transcript"
 LONGEST_NOTE = 300
+# A bot of such a name would have the address of another page.
+RESERVED_NAMES = ("new",)
 
 
 class Bot(models.Model):

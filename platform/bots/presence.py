@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.db.models.functions import Now
 
@@ -25,6 +26,16 @@ FORGOTTEN_AFTER = timedelta(minutes=10)
 
 # Requests to a bot in one of these wait for it or are answered; all others refuse.
 ANSWERING = (State.LOADING, State.READY)
+
+UNWELL: dict[str, str] = {
+    State.FAILED: "could not be loaded",
+    State.FAILING: "keeps failing",
+    State.STUCK: "hangs in an answer",
+}
+
+# What anyone may know of a copy's health: figures only.
+TOLD = ("queued", "computing", "served", "busy", "late", "failed", "cut", "median_seconds", "p95_seconds",
+        "latencies", "batches", "memory_bytes")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +103,30 @@ def states() -> dict[str, str]:
             known = best[name]
             best[name] = min(known, state, key=ranks.index) if known in ranks else state
     return best
+
+
+def why_not(bot: Bot) -> str:
+    """In words, why a bot that other processes have does not answer there; empty if none has it."""
+    copies = BotCopy.objects.filter(bot=bot, seen_at__gt=Now() - SILENT_AFTER).exclude(state__in=ANSWERING)
+    copy = copies.order_by("-seen_at").first()
+    if copy is None:
+        return ""
+    last_line = copy.health.get("last_error", "").rpartition("\n")[2]
+    said = UNWELL.get(copy.state, f"is {copy.state}")
+    return f"{bot} {said} at {copy.host}. Last error: {last_line or 'none'}"
+
+
+def figures() -> dict[str, list[dict[str, Any]]]:
+    """Of every active bot, by name: how it is in each process that has it. Says no address and no error."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    fresh = BotCopy.objects.filter(bot__active=True, seen_at__gt=Now() - SILENT_AFTER)
+    for name, state, health in fresh.order_by("bot__name", "host").values_list(
+        "bot__name", "state", "health"
+    ):
+        is_busy = state == State.READY and health.get("computing")
+        shown = {key: health[key] for key in TOLD if key in health}
+        found.setdefault(name, []).append({"state": "busy" if is_busy else state, **shown})
+    return found
 
 
 class Directory:

@@ -107,7 +107,13 @@ def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
 
 def readable(settings: dict[str, Any]) -> dict[str, str]:
     """Settings as a page shows them."""
-    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in settings.items()}
+    return {key: _readable(value) for key, value in settings.items()}
+
+
+def _readable(value: Any) -> str:
+    if value in (None, "", [], {}):
+        return "not set"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def shown_settings(bot: Bot) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from django.utils.text import slugify
 from pydantic import SecretStr
 
 from accounts.models import User
-from bots.models import LONGEST_NOTE, OUTSIDE, Bot, BotRevision, BotVersion
-from chatbots.errors import DuplicateBotError
+from bots.models import LONGEST_NOTE, OUTSIDE, RESERVED_NAMES, Bot, BotRevision, BotVersion
+from chatbots.errors import ChatbotError, DuplicateBotError
 from chatbots.registry import REGISTRY
 
 MASK = str(SecretStr("any"))
@@ -34,9 +34,11 @@ def register_bot(
 
     Raises:
         chatbots.errors.ChatbotError: no such adapter, a configuration it refuses, or the name belongs to
-            another bot; nothing is stored.
+            another bot or page; nothing is stored.
     """
     settings = dict(configuration or {})
+    if name in RESERVED_NAMES:
+        raise DuplicateBotError(f"'{name}' is the address of another page. Choose another name.")
     REGISTRY.configuration(adapter, settings)  # loading it is the host's, and may take minutes
     bot, is_new = Bot.objects.get_or_create(
         name=name, defaults={"title": title, "adapter": adapter, "configuration": settings, "owner": owner}
@@ -49,25 +51,65 @@ def register_bot(
 
 
 @transaction.atomic
-def change_bot(bot_id: int, *, title: str, configuration: Mapping[str, Any], by: User | None) -> Bot:
+def change_bot(
+    bot_id: int,
+    *,
+    title: str,
+    configuration: Mapping[str, Any],
+    by: User | None,
+    seen_revision: int | None = None,
+) -> Bot:
     """Give a bot another title or configuration; another configuration is a new revision.
 
     Its hosts load it anew within seconds. Replies know the version that gave them, so nothing said before
     changes its author.
 
+    Args:
+        bot_id: which bot.
+        title: the new one, or the one that it has.
+        configuration: the whole of it.
+        by: who changes it.
+        seen_revision: the newest that they knew of; None if the change is meant whatever it is.
+
     Raises:
-        chatbots.errors.ChatbotError: the adapter refuses the configuration; nothing is stored.
+        chatbots.errors.ChatbotError: the adapter refuses the configuration, or somebody made a revision
+            that was not seen; nothing is stored.
     """
     bot = Bot.objects.select_for_update().get(pk=bot_id)
+    newest = newest_revision(bot)
+    if seen_revision is not None and seen_revision != newest:
+        raise ChatbotError(
+            f"The settings were changed meanwhile: this is revision {seen_revision}, the newest is {newest}. "
+            "Open the page anew and make your change there."
+        )
     settings = {key: with_secrets(value, bot.configuration.get(key)) for key, value in configuration.items()}
-    REGISTRY.configuration(bot.adapter, settings)
-    if settings != bot.configuration:
-        newest = bot.revisions.first()
-        number = newest.number + 1 if newest else 1
-        BotRevision.objects.create(bot=bot, number=number, configuration=settings, made_by=by)
+    if _means_the_same(bot, settings):
+        settings = bot.configuration
+    else:
+        BotRevision.objects.create(bot=bot, number=newest + 1, configuration=settings, made_by=by)
+        bot.memory_bytes = None  # was measured with other settings
     bot.title, bot.configuration = title, settings
-    bot.save(update_fields=["title", "configuration"])
+    bot.save(update_fields=["title", "configuration", "memory_bytes"])
     return bot
+
+
+def newest_revision(bot: Bot) -> int:
+    """Its number; 0 if there is none."""
+    newest = bot.revisions.first()
+    return newest.number if newest else 0
+
+
+def _means_the_same(bot: Bot, settings: Mapping[str, Any]) -> bool:
+    """Whether the settings are those that the bot has, some defaults perhaps written out.
+
+    Raises:
+        chatbots.errors.ChatbotError: the adapter refuses them.
+    """
+    wanted = REGISTRY.configuration(bot.adapter, settings)
+    try:
+        return wanted == REGISTRY.configuration(bot.adapter, bot.configuration)
+    except ChatbotError:  # an adapter that has changed since
+        return False
 
 
 def with_secrets(sent: Any, stored: Any) -> Any:
@@ -104,7 +146,9 @@ def outside_system(title: str) -> Bot:
         return found
     digest = hashlib.sha256(title.casefold().encode()).hexdigest()[:8]
     name = slugify(title)[:40] or "system"
-    if name == "system" or Bot.objects.filter(name=name).exists():  # no Latin letters, or taken
+    if (
+        name in ("system", *RESERVED_NAMES) or Bot.objects.filter(name=name).exists()
+    ):  # no Latin letters, or taken
         name = f"{name}-{digest}"
     bot, _ = Bot.objects.get_or_create(
         name=name, defaults={"title": title, "adapter": OUTSIDE, "active": False}

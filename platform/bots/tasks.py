@@ -12,4 +12,6 @@ def watch_for_drift() -> None:
 
 @shared_task
 def replay_canary(bot_id: int, anew: bool = False) -> None:
-    drift.replay(bot_id, anew=anew)
+    """Once a day, however often it was put into the queue while a long job held the worker."""
+    if anew or bot_id in drift.due():
+        drift.replay(bot_id, anew=anew)

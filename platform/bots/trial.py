@@ -28,11 +28,17 @@ def context_of(sent: Any) -> Context:
         raise UnusableError('"turns" must be a list of one or more texts, oldest first.')
     if len(turns) > MOST_TURNS or any(len(text) > MOST_CHARS for text in turns):
         raise UnusableError(f'"turns" may hold {MOST_TURNS} texts of {MOST_CHARS} characters at most.')
+    turns = [_storable(text) for text in turns]
     if is_blank(turns[-1]):
         raise UnusableError("The last turn is empty: there is nothing to answer.")
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed not in SEEDS):
         raise UnusableError(f'"seed" must be null or a whole number from 0 to {SEEDS[-1]}.')
-    return Context.from_texts([text.replace("\x00", "") for text in turns], seed)
+    return Context.from_texts(turns, seed)
+
+
+def _storable(text: str) -> str:
+    """Without what JSON can carry and no database and no message to another process can."""
+    return text.encode(errors="ignore").decode().replace("\x00", "")
 
 
 async def reply(bot: Bot, context: Context) -> client.Reply:

@@ -92,6 +92,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
                 title=form.cleaned_data["title"],
                 configuration=form.settings(),
                 by=cast(User, request.user),
+                seen_revision=form.cleaned_data["revision"],
             )
         except ChatbotError as error:
             form.add_error(None, str(error))
@@ -162,5 +163,5 @@ def try_reply(request: HttpRequest, name: str) -> JsonResponse:
 def _json(request: HttpRequest) -> Any:
     try:
         return json.loads(request.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise trial.UnusableError("The request is not JSON.") from None

@@ -1,8 +1,9 @@
 """The REST API as a whole: who may call it, and how it says what went wrong."""
 
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
-from ninja.errors import ValidationError
+from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.security import HttpBearer
 
 from accounts import tokens
@@ -45,3 +46,26 @@ def _not_as_described(request: HttpRequest, error: ValidationError) -> HttpRespo
     ]
     said = "The request is not as /api/openapi.json describes it."
     return api.create_response(request, {"error": said, "problems": problems}, status=422)
+
+
+@api.exception_handler(HttpError)
+def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    said = {"Cannot parse request body": "The request is not JSON."}.get(error.message, error.message)
+    return api.create_response(request, {"error": said}, status=error.status_code)
+
+
+@api.exception_handler(AuthenticationError)
+def _nobody(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    said = "No token, or one that was taken back. Make one on the page Tokens, and send it as a Bearer token."
+    return api.create_response(request, {"error": said}, status=401)
+
+
+@api.exception_handler(Http404)
+def _nothing_there(request: HttpRequest, error: Http404) -> HttpResponse:
+    said = "There is no such bot, or it is not yours to change. GET /api/bots lists all, each with its name."
+    return api.create_response(request, {"error": said}, status=404)
+
+
+@api.exception_handler(RequestDataTooBig)
+def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    return api.create_response(request, {"error": "The request is too long. Send less at once."}, status=413)

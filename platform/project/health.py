@@ -4,7 +4,8 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from django.core.cache import cache
 from django.db import connection
@@ -30,6 +31,13 @@ class Part:
     ready: bool
     state: str
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BotsPart(Part):
+    """The bots, each with what it does in every process that has it (`bots.presence.figures`)."""
+
+    each: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
 
 @require_safe
@@ -87,13 +95,16 @@ def _redis() -> Part:
 
 def _bots() -> Part:
     try:
-        states = presence.states()
+        states, each = presence.states(), presence.figures()
     finally:
         connection.close()
-    waiting = [f"{name}: {state}" for name, state in states.items() if state != State.READY]
-    if waiting:
-        return Part(False, "not ready", ", ".join(waiting))
-    return Part(True, "ready", ", ".join(states) or "no active bot")
+    unwell = {name: state for name, state in states.items() if state != State.READY}
+    if not unwell:
+        return BotsPart(True, "ready", ", ".join(states) or "no active bot", each)
+    # A bot that somebody registered and that fails is no reason to send people to another server.
+    is_waited_for = any(state in (State.LOADING, "not hosted") for state in unwell.values())
+    detail = ", ".join(f"{name}: {state}" for name, state in unwell.items())
+    return BotsPart(not is_waited_for, "not ready" if is_waited_for else "failing", detail, each)
 
 
 def _celery_worker() -> Part:

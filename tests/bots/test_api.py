@@ -76,6 +76,12 @@ def test_wrong_settings_name_each_field_and_its_cure(rex: User, call: Call) -> N
         (PARROT | {"adapter": "skripted"}, 422, "Did you mean 'scripted'"),
         (PARROT | {"name": "no way"}, 422, "name"),
         ({"name": "x"}, 422, "title"),
+        (PARROT | {"title": " "}, 422, "title"),
+        (PARROT | {"title": "a\x00"}, 422, "title"),
+        (PARROT | {"config": {}}, 422, "config"),
+        (PARROT | {"configuration": {"replies": ["a\x00"]}}, 422, "is a character that cannot be stored"),
+        (PARROT | {"name": "new"}, 409, "is the address of another page. Choose another name"),
+        (["no object"], 422, "error"),
     ],
 )
 def test_other_wrong_requests_say_what_is_wrong(
@@ -85,6 +91,33 @@ def test_other_wrong_requests_say_what_is_wrong(
 
     assert response.status_code == status
     assert said in response.content.decode()
+    assert response.json()["error"]
+    assert not Bot.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "said"),
+    [
+        ("GET", "/bots/nobody", None, 404, "GET /api/bots lists all"),
+        ("POST", "/bots/nobody/reply", {"turns": ["Hi"]}, 404, "GET /api/bots lists all"),
+        ("POST", "/bots", {"title": "x" * 3_000_000}, 413, "too long"),
+    ],
+)
+def test_every_error_is_a_sentence_in_the_same_place(
+    rex: User, call: Call, method: str, path: str, body: Any, status: int, said: str
+) -> None:
+    response = call(rex)(method, path, body)
+
+    assert response.status_code == status
+    assert said in response.json()["error"]
+
+
+def test_a_request_that_is_no_json_and_one_without_a_token_are_told_so(rex: User) -> None:
+    bearer = {"Authorization": f"Bearer {tokens.make(rex, 'test')}"}
+    no_json = Client(headers=bearer).post("/api/bots", "[" * 100_000, content_type="application/json")
+
+    assert (no_json.status_code, no_json.json()["error"]) == (400, "The request is not JSON.")
+    assert "Make one on the page Tokens" in Client().get("/api/bots").json()["error"]
 
 
 def test_a_name_of_another_bot_is_a_conflict(rex: User, mallory: User, call: Call) -> None:

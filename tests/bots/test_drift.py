@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from bots import drift, host
+from bots import drift, host, tasks
 from bots.models import Bot, CanaryRun
 from bots.services import register_bot, set_watched
 from chatbots.base import Bot as BotClass
@@ -144,6 +144,14 @@ def test_each_watched_bot_is_due_once_a_day(service: Bot) -> None:
     assert drift.due() == [service.pk]
     set_watched(service.pk, False)
     assert drift.due() == []
+
+
+def test_a_check_that_waits_in_the_queue_twice_is_done_once(service: Bot) -> None:
+    tasks.replay_canary(service.pk)
+    tasks.replay_canary(service.pk)
+    assert CanaryRun.objects.count() == 1
+    tasks.replay_canary(service.pk, anew=True)
+    assert CanaryRun.objects.count() == 2
 
 
 def test_the_alarm_stands_on_the_bots_pages_and_in_the_report(

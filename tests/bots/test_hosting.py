@@ -1,7 +1,11 @@
 """Bots in other processes: real ones, over the real Channels layer."""
 
 import asyncio
+import os
+import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,20 +14,23 @@ from datetime import timedelta
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
+from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
 from accounts.models import User
 from bots import client, host, presence
+from bots.hosting import Hosting
 from bots.models import Bot, BotCopy, BotVersion
-from bots.services import register_bot
+from bots.services import change_bot, register_bot
+from chatbots import breaker
 from chatbots.base import Context
 from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
 from chatbots.health import State
 from crowd.models import Assignment
 from crowd.refusals import EntryRefusedError
 from crowd.services import assign
-from tests.bots.conftest import StartHost
+from tests.bots.conftest import ROOT, StartHost
 from tests.conftest import MakeStudy, enter
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,6 +107,17 @@ async def test_no_host_is_said_at_once_and_with_the_cure() -> None:
     assert time.monotonic() - since < 5  # no deadline was waited for
 
 
+async def test_a_bot_that_fails_elsewhere_is_not_called_unhosted() -> None:
+    bot = await sync_to_async(scripted)()
+    await BotCopy.objects.acreate(
+        bot=bot, channel="x", host="gpu 7", state="failed", seen_at=Now(),
+        health={"last_error": "File of the bot\nOSError: no weights in /srv/m"},
+    )  # fmt: skip
+
+    with pytest.raises(BotFailedError, match=r"Far could not be loaded at gpu 7\. Last error: OSError: no"):
+        await client.reply(bot.pk, HELLO)
+
+
 async def test_two_hosts_share_the_load_of_one_bot(start_host: StartHost) -> None:
     bot = await sync_to_async(scripted)(seconds=0.05)
     await sync_to_async(start_host)("far")
@@ -125,7 +143,8 @@ async def test_its_page_shows_what_a_bot_did_in_each_process(
 
     assert "<dt>Answered</dt><dd>3</dd>" in page
     assert '<th scope="row">1</th><td>3</td>' in page  # one context at once, three times
-    assert '<th scope="row">up to 0.01 s</th><td>3</td>' in page
+    times = re.findall(r'<th scope="row">(?:up to|over) [\d.]+ s</th><td>(\d+)</td>', page)
+    assert (len(times), sum(map(int, times))) == (9, 3)
 
 
 async def test_a_host_that_says_goodbye_is_asked_no_more(start_host: StartHost) -> None:
@@ -243,6 +262,49 @@ def test_a_bot_that_was_given_longer_is_not_stuck_before(settings: Settings) -> 
 
 
 @pytest.mark.usefixtures("_hosting")
+def test_a_bot_that_could_not_be_loaded_is_loaded_again_though_nobody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host, "RELOAD_SECONDS", 0.2)
+    bot = scripted()
+    Bot.objects.update(configuration={"replies": []})
+    first = tended(bot)
+    assert first.resident.state is State.FAILED
+    host.tend()
+    assert host.everything() == [first]  # not at once
+
+    time.sleep(0.3)
+    second = tended(bot)
+    assert second is not first
+    time.sleep(0.3)  # twice as long from now on
+    host.tend()
+    assert host.everything() == [second]
+
+
+@pytest.mark.usefixtures("_hosting")
+async def test_a_bot_that_kept_failing_is_found_well_again_though_nobody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(breaker, "FIRST_REST_SECONDS", 0.1)
+    monkeypatch.setattr(presence, "ANNOUNCED_EVERY_SECONDS", 0.1)
+    bot = await sync_to_async(scripted)(fail_on=[1], fail_times=breaker.FAILURES_IN_A_ROW)
+    async with Hosting():
+        for _ in range(breaker.FAILURES_IN_A_ROW):
+            with pytest.raises(BotFailedError):
+                await client.reply(bot.pk, HELLO)
+        hosted = host.hosted_here(bot.pk)
+        assert hosted
+        assert hosted.resident.state is State.FAILING
+
+        async with asyncio.timeout(10):
+            while hosted.resident.state is State.FAILING:
+                await asyncio.sleep(0.05)
+
+        assert hosted.resident.state is State.READY
+        assert (await client.reply(bot.pk, HELLO)).response.text == "Hello!"
+
+
+@pytest.mark.usefixtures("_hosting")
 def test_a_bot_that_hangs_is_left_behind_and_answers_again(settings: Settings) -> None:
     settings.BOT_DEADLINE_SECONDS = 0.2
     bot = scripted(hang_on=[1], hang_seconds=5)
@@ -270,6 +332,32 @@ def test_a_bot_past_the_memory_budget_is_refused_with_figures(settings: Settings
     assert hosted.resident.state is State.FAILED
     with pytest.raises(BotFailedError, match=r"Far needs 12,000 MB; .* and may hold 10,000 MB"):
         hosted.resident.respond_now(HELLO)
+
+
+def test_what_was_measured_with_other_settings_is_forgotten() -> None:
+    bot = scripted()
+    Bot.objects.update(memory_bytes=12_000_000_000)
+
+    change_bot(bot.pk, title="Far", configuration={"replies": ["Hello!"]}, by=None)
+    assert Bot.objects.get().memory_bytes == 12_000_000_000
+    change_bot(bot.pk, title="Far", configuration={"replies": ["Smaller."]}, by=None)
+    assert Bot.objects.get().memory_bytes is None
+
+
+def test_a_host_without_a_database_says_which_setting_is_missing() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), "hostbots"],
+        env=os.environ | {"DATABASE_URL": "postgresql:///none?host=/nowhere"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith("CommandError: PostgreSQL does not answer")
+    assert line.endswith("Set DATABASE_URL and REDIS_URL to those of the web server.")
 
 
 @pytest.mark.usefixtures("_hosting")

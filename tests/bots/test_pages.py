@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 
 from accounts.models import User
 from bots import host
-from bots.forms import BotForm
+from bots.forms import BotForm, label_of
 from bots.models import Bot, BotRevision
 from bots.services import register_bot
 from chatbots import base
@@ -158,6 +158,78 @@ def test_a_change_is_a_new_revision_and_a_mere_title_is_not(rex: User, sign_in: 
     assert list(numbers) == [(2, "rex", ["Squawk."]), (1, "rex", ["Hello!", "Bye."])]
 
 
+def test_a_title_changed_in_the_form_leaves_settings_that_a_program_left_out(
+    rex: User, sign_in: SignIn
+) -> None:
+    bot = register_bot(
+        name="sent", title="S", adapter="scripted", configuration={"replies": ["Hello!", "Bye."]}, owner=rex
+    )
+    edited = {key: value for key, value in FORM.items() if key != "name"}
+
+    sign_in(rex).post("/bots/sent/edit/", edited | {"title": "Polly"})
+
+    bot.refresh_from_db()
+    assert (bot.title, bot.configuration) == ("Polly", {"replies": ["Hello!", "Bye."]})
+    assert bot.revisions.count() == 1
+
+
+def test_a_change_in_another_tab_is_not_undone_by_an_older_page(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    client.post("/bots/new/scripted/", FORM)
+    edited = {key: value for key, value in FORM.items() if key != "name"} | {"revision": "1"}
+    assert b'name="revision" value="1"' in client.get("/bots/parrot/edit/").content
+
+    client.post("/bots/parrot/edit/", edited | {"setting-replies": "Squawk."})
+    late = client.post("/bots/parrot/edit/", edited | {"title": "Polly"})
+
+    assert late.status_code == 422
+    assert "this is revision 1, the newest is 2" in late.content.decode()
+    bot = Bot.objects.get()
+    assert (bot.title, bot.configuration["replies"]) == ("Parrot", ["Squawk."])
+
+
+def test_what_cannot_be_stored_is_said_at_its_setting(rex: User, sign_in: SignIn) -> None:
+    sent = {"name": "odd", "title": "Odd", "setting-url": "https://bot.example.org/"}
+    client = sign_in(rex)
+
+    for template in ('{"a": "\\u0000"}', '{"a": NaN}'):
+        page = client.post("/bots/new/http/", sent | {"setting-template": template})
+        assert page.status_code == 422
+        assert b"that can" in page.content
+    assert not Bot.objects.exists()
+
+
+def test_all_that_is_wrong_is_said_at_once(rex: User, sign_in: SignIn) -> None:
+    sent = {"setting-base_url": "http://10.0.0.1/v1", "setting-timeout": "soon", "setting-api_key": "sk 1"}
+
+    page = sign_in(rex).post("/bots/new/openai-chat/", sent).content.decode()
+
+    assert page.count("This field is required.") == 3  # name, title, model
+    for said in ("an admin adds its network", "Enter a number.", "Copy it again"):
+        assert page.count(said) == 1
+    assert "sk 1" not in page
+
+
+def test_labels_keep_their_abbreviations() -> None:
+    labels = [label_of({"title": title}) for title in ("API key", "Fail On", "Base URL", "Top-k")]
+
+    assert labels == ["API key", "Fail on", "Base URL", "Top-k"]
+
+
+def test_a_bot_cannot_have_the_address_of_another_page(rex: User, sign_in: SignIn) -> None:
+    page = sign_in(rex).post("/bots/new/scripted/", FORM | {"name": "new"})
+
+    assert page.status_code == 422
+    assert "is the address of another page" in page.content.decode()
+
+
+def test_admins_look_at_versions_but_make_none(ada: User, sign_in: SignIn) -> None:
+    client = sign_in(ada)
+
+    assert client.get("/admin/bots/botversion/").status_code == 200
+    assert client.get("/admin/bots/botversion/add/").status_code == 403
+
+
 def test_others_may_use_a_bot_but_not_change_it(mallory: User, rexs_bot: Bot, sign_in: SignIn) -> None:
     client = sign_in(mallory)
 
@@ -198,6 +270,8 @@ def test_a_trial_shows_the_reply_with_its_candidates_and_stores_nothing(
     [
         ("x", "not JSON"),
         ("[]", "Send an object"),
+        ("[" * 100_000, "not JSON"),
+        ('{"turns": ["\\ud83d"]}', "nothing to answer"),
         ('{"turns": []}', "one or more texts"),
         ('{"turns": [3]}', "one or more texts"),
         ('{"turns": ["  "]}', "nothing to answer"),

@@ -1,10 +1,12 @@
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from chatbots.base import Context
+from chatbots.lab import PACKAGE
 from chatbots.registry import REGISTRY, Registry, describe, registered_names
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots.md").read_text("utf-8")
@@ -32,6 +34,24 @@ def examples():
         yield name, block
 
 
+LAB = {
+    "our_identity": "class Classifier: ...",
+    "our_safety": "class Classifier: ...",
+    "hred": "class HREDBot: ...",
+}
+
+
+@pytest.fixture
+def _lab(monkeypatch, tmp_path):
+    monkeypatch.setenv("TURNWISE_BOT_PATH", str(tmp_path))
+    for module, code in LAB.items():
+        (tmp_path / f"{module}.py").write_text(code)
+    yield
+    for module in LAB:
+        sys.modules.pop(f"{PACKAGE}.{module}", None)
+
+
+@pytest.mark.usefixtures("_lab")
 @pytest.mark.parametrize(("name", "configuration"), list(examples()))
 def test_every_configuration_on_the_bots_page_is_valid(name, configuration, monkeypatch):
     monkeypatch.setenv("TURNWISE_ALLOWED_NETWORKS", "127.0.0.0/8")

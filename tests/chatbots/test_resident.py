@@ -496,12 +496,12 @@ def test_the_median_and_the_95th_percentile_of_twenty_times():
     tally = Tally()
     tally.seconds.extend(range(20, 0, -1))  # 1 … 20: median 10.5; nearest rank ceil(0.95 * 20) = 19th
 
-    health = tally.health("test", State.READY, queued=0)
+    health = tally.health("test", State.READY, queued=0, computing=0)
 
     assert (health.median_seconds, health.p95_seconds) == (10.5, 19)
 
 
 def test_times_are_absent_before_the_first_answer():
-    health = Tally().health("test", State.LOADING, queued=0)
+    health = Tally().health("test", State.LOADING, queued=0, computing=0)
 
     assert (health.median_seconds, health.p95_seconds, health.mean_batch) == (None, None, None)

@@ -80,6 +80,8 @@ def test_chat_goes_on_after_a_failure_with_the_same_turn(capsys, type_lines):
         (["reply", "generic", "--context", "Hi", "--configuration", "[1]"], "not a JSON object"),
         (["reply", "generic", "--context", "Hi", "--configuration", "/no/such"], "No such file"),
         (["reply", "generic", "--context", "Hi", "--deadline", "0"], "more than 0 seconds"),
+        (["reply", "generic", "--context", "Hi", "--deadline", "inf"], "at most 86,400"),
+        (["reply", "generic", "--context", "Hi", "--deadline", "nan"], "more than 0 seconds"),
         (["reply", "scripted", "--context", "Hi", "--conf", '{"seconds": -1}'], "seconds = -1"),
         (
             ["reply", "scripted", "--context", "Hi", "--conf", '{"fail_on": [1]}'],

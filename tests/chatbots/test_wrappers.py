@@ -146,9 +146,25 @@ def test_a_classifier_of_the_lab_judges(lab):
 
 def test_a_classifier_that_is_not_there_is_told(lab):
     with pytest.raises(
-        ConfigurationError, match=r"classifier = absent:No: absent: there is no absent\.py in"
+        ConfigurationError, match=r"classifier = 'absent:No': absent: there is no absent\.py in"
     ):
-        create_bot("safety-filter", {"bot": choosy("yes"), "classifier": "absent:No"})
+        REGISTRY.configuration("safety-filter", {"bot": choosy("yes"), "classifier": "absent:No"})
+
+
+@pytest.mark.parametrize(
+    ("adapter", "settings"),
+    [
+        ("safety-filter", {"classifier": "broken:No"}),
+        ("identity-guard", {"classifier": "broken:No"}),
+        ("neural-chat", {"path": "broken:No"}),
+    ],
+)
+def test_code_of_the_lab_that_cannot_be_imported_is_told_before_anything_is_stored(lab, adapter, settings):
+    (lab / "broken.py").write_text("import there_is_no_such_library\n")
+    inner = {} if adapter == "neural-chat" else {"bot": choosy("yes")}
+
+    with pytest.raises(ConfigurationError, match="cannot be imported: ModuleNotFoundError"):
+        REGISTRY.configuration(adapter, inner | settings)
 
 
 # --- identity ------------------------------------------------------------------------------------

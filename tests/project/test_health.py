@@ -1,12 +1,16 @@
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from bots.models import BotCopy
+from bots.services import register_bot
 from project.health import Part, _ask_all
 from project.tasks import HEART, beat_heart
 
@@ -36,6 +40,46 @@ def test_readyz_is_ready_when_every_part_is(client: Client) -> None:
         "bots": "ready",
         "celery_worker": "ready",
     }
+
+
+def announced(name: str, state: str, **health: Any) -> None:
+    bot = register_bot(name=name, title=name, adapter="generic")
+    BotCopy.objects.create(bot=bot, channel="x", host="gpu 7", state=state, seen_at=Now(), health=health)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_says_how_each_bot_is_in_each_process_but_no_address_and_no_error(client: Client) -> None:
+    beat_heart()
+    figures = {"queued": 3, "late": 2, "memory_bytes": 5_000_000, "batches": {"8": 4}, "latencies": [1, 0]}
+    announced("idle", "ready", computing=0)
+    announced("talker", "ready", computing=8, last_error="sk-7 refused", **figures)
+
+    answer = client.get("/readyz")
+
+    bots = answer.json()["bots"]
+    assert (answer.status_code, bots["state"]) == (200, "ready")
+    assert bots["each"]["idle"] == [{"state": "ready", "computing": 0}]
+    assert bots["each"]["talker"] == [{"state": "busy", "computing": 8, **figures}]
+    assert "sk-7" not in answer.content.decode()
+    assert "gpu" not in answer.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("state", "status", "said"),
+    [("failed", 200, "failing"), ("failing", 200, "failing"), ("loading", 503, "not ready")],
+)
+def test_readyz_waits_for_bots_that_load_and_not_for_one_that_fails(
+    client: Client, state: str, status: int, said: str
+) -> None:
+    beat_heart()
+    announced("good", "ready")
+    announced("other", state)
+
+    answer = client.get("/readyz")
+
+    assert (answer.status_code, answer.json()["bots"]["state"]) == (status, said)
+    assert answer.json()["bots"]["detail"] == f"other: {state}"
 
 
 def test_readyz_names_a_worker_that_was_never_heard(client: Client) -> None:

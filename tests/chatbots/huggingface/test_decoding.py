@@ -142,6 +142,16 @@ def test_a_token_is_drawn_where_the_sum_of_probabilities_passes_the_random_numbe
     assert float(log_probabilities) == pytest.approx(math.log(SHARES[token]))
 
 
+@pytest.mark.parametrize("settings", [{}, {"top_k": 3}, {"top_p": 0.99}])
+def test_rounding_that_swaps_two_equally_likely_tokens_does_not_change_the_draw(settings):
+    uniforms = torch.tensor([0.2, 0.2], dtype=torch.float64)
+    rounded_otherwise = torch.tensor([[1.0, 1.0 + 1e-6, 0.5, -9.0], [1.0 + 1e-6, 1.0, 0.5, -9.0]])
+
+    tokens, _ = draw(rounded_otherwise, uniforms, rounded_otherwise, DecodingSettings(**settings))
+
+    assert tokens.tolist() == [0, 0]
+
+
 class Stubborn(Running):
     """Wants to end at once, then to say nothing, then token 3."""
 

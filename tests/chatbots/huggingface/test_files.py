@@ -144,6 +144,16 @@ def test_other_files_than_those_meant_are_refused(folder):
     assert f"not {meant}. Give the files that were meant" in refused(folder, sha256=meant)
 
 
+def test_gigabytes_are_not_hashed_again_at_every_look(folder, monkeypatch):
+    settings = {"model": str(folder), "sha256": content_hash(folder)}
+    read = []
+    monkeypatch.setattr("hashlib.file_digest", lambda *arguments: read.append(arguments))
+
+    REGISTRY.configuration("huggingface-causal", settings)
+
+    assert read == []
+
+
 def test_weights_that_lack_tensors_are_refused_instead_of_made_up(folder):
     weights = load_file(folder / "model.safetensors")
     del weights["transformer.h.1.mlp.c_fc.weight"]

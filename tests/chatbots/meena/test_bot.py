@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from chatbots.meena.checkpoint import save_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import Tokenizer
-from chatbots.registry import create_bot, describe
+from chatbots.registry import REGISTRY, create_bot, describe
 
 TEXTS = [
     f"{a} {b} {c}"
@@ -90,6 +91,13 @@ def test_a_fingerprint_tells_models_apart(bot, checkpoint, tmp_path):
     assert set(found["model"]) == {"config.json", "model.safetensors", "tokenizer.model"}
 
 
+def test_the_memory_needed_is_that_of_the_weights(checkpoint):
+    bot = REGISTRY.bot_class("meena-base")
+    configuration = REGISTRY.configuration("meena-base", {"checkpoint": checkpoint})
+
+    assert bot.memory_needed(configuration) == (Path(checkpoint) / "model.safetensors").stat().st_size
+
+
 def test_a_folder_without_a_model_says_what_to_do(tmp_path):
     with pytest.raises(ConfigurationError, match=r"no model is there\. Train one"):
-        create_bot("meena-base", {"checkpoint": str(tmp_path)})
+        REGISTRY.configuration("meena-base", {"checkpoint": str(tmp_path)})

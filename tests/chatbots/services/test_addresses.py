@@ -3,7 +3,8 @@ import asyncio
 import httpcore
 import pytest
 
-from chatbots.services.addresses import ForbiddenAddressError, check_address, check_url
+from chatbots.errors import ForbiddenAddressError
+from chatbots.services.addresses import check_address, check_url
 from chatbots.services.client import CheckedNetwork
 
 FORBIDDEN = [

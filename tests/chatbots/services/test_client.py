@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from chatbots.services.addresses import ForbiddenAddressError
-from chatbots.services.client import MOST_BYTES, Answer, Client, Request, ServiceError, pause_before_retry
+from chatbots.errors import ForbiddenAddressError, ServiceError
+from chatbots.services.client import MOST_BYTES, Answer, Client, Request, pause_before_retry
 from tests.chatbots.local_service import Sent, in_order, running
 
 GOOD = Sent({"reply": "Hello"})

@@ -6,10 +6,9 @@ import threading
 import pytest
 
 from chatbots.base import Context, Failure, Speaker, Turn
-from chatbots.errors import ConfigurationError
+from chatbots.errors import ConfigurationError, ServiceError
 from chatbots.registry import REGISTRY, create_bot
 from chatbots.resident import Resident
-from chatbots.services.client import ServiceError
 from tests.chatbots.local_service import Sent, in_order, running
 
 HI = Context((Turn(Speaker.BOT, "Hi!"), Turn(Speaker.HUMAN, "How are you?")), seed=5)
@@ -116,6 +115,17 @@ def test_the_fingerprint_has_the_reported_model_and_a_change_is_remarked(make_bo
     )
 
 
+def test_the_fingerprint_changes_with_the_code_that_services_share(make_bot, monkeypatch, tmp_path):
+    bot = make_bot("http", url=LOCAL)
+    before = bot.fingerprint()
+    other = tmp_path / "messages.py"
+    other.write_text("# other roles\n")
+
+    monkeypatch.setattr("chatbots.services.bot.MESSAGES", other)
+
+    assert {key for key, value in bot.fingerprint().items() if value != before[key]} == {"service_code"}
+
+
 def test_a_wrong_key_is_told_when_the_bot_is_loaded(make_bot):
     with (
         running(in_order(Sent({"error": {"message": "bad key sk-9"}}, status=401))) as service,
@@ -202,6 +212,11 @@ def wrong(name, **settings):
         ({"base_url": "file:///etc"}, "base_url", "Write it as https://host/path"),
         ({"timeout": 0}, "timeout", "greater than 0"),
         ({"api_key_variable": "SECRET_KEY"}, "api_key_variable", "TURNWISE_BOT_"),
+        (
+            {"api_key_variable": "TURNWISE_BOT_PATH"},
+            "api_key_variable",
+            "is a setting of Turnwise, not a key",
+        ),
         ({"parameters": {"model": "x"}}, "parameters", "model: has a setting of its own"),
         ({"temprature": 1}, "temprature", "did you mean 'temperature'?"),
     ],
@@ -220,6 +235,14 @@ def test_two_keys_are_refused_without_showing_one():
     assert problem.cure.startswith("api_key and api_key_variable are both given")
 
 
+@pytest.mark.parametrize("key", ["sk-9\n", "sk-9 ", "sk-\u00e9"])
+def test_a_key_that_could_not_be_sent_is_refused_unseen(key):
+    problem = wrong("http", url=LOCAL, api_key=key)
+
+    assert (problem.field, problem.value) == ("api_key", "(hidden)")
+    assert "Copy it again" in problem.cure
+
+
 def test_the_key_comes_from_the_environment(make_bot, monkeypatch):
     with running(in_order(completion("ok"))) as service:
         monkeypatch.setenv("TURNWISE_BOT_KEY", f"{service.url} sk-7")
@@ -233,6 +256,7 @@ def test_the_key_comes_from_the_environment(make_bot, monkeypatch):
     [
         (None, "is not set where the bot is loaded"),
         ("https://api.example.org sk-7", "is kept for https://api.ex"),
+        ("sk-7\u00e9", "a letter that no key has. Copy it again"),
     ],
 )
 def test_a_key_that_is_missing_or_for_another_service_is_not_sent(value, message, make_bot, monkeypatch):
@@ -311,6 +335,7 @@ def test_an_answer_without_the_reply_is_told(answer, message, make_bot):
         ({"template": {"a": ["{{txt}}"]}}, "{{txt}} is no placeholder. There are text, turns"),
         ({"reply": "answer"}, "is not a JSON Pointer"),
         ({"headers": {"Host": "intern"}}, "'Host' is set by the connection"),
+        ({"headers": {"authorization": "Bearer sk-7"}}, "Use api_key or api_key_variable"),
         ({"headers": {"X-A": "b\r\nHost: c"}}, "characters that a header cannot have"),
         ({"method": "GET", "template": {"a": ["b"]}}, "parameters of a URL are texts"),
     ],

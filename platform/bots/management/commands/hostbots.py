@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
 
 from bots import host
 from bots.hosting import Hosting
@@ -24,7 +25,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = frozenset(options["names"])
-        known = set(Bot.objects.values_list("name", flat=True))
+        try:
+            known = set(Bot.objects.values_list("name", flat=True))
+        except OperationalError as error:
+            first_line = str(error).partition("\n")[0]
+            raise CommandError(
+                f"PostgreSQL does not answer: {first_line}. "
+                "Set DATABASE_URL and REDIS_URL to those of the web server."
+            ) from None
         if unknown := names - known:
             raise CommandError(
                 f"No bot is called {', '.join(sorted(unknown))}. Known: {', '.join(sorted(known)) or 'none'}."
