@@ -1,6 +1,6 @@
 """Sensibleness and specificity labels as columns, checked once so that every statistic can trust them."""
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -182,20 +182,6 @@ class Labels:
     def of_bot(self, bot: Hashable) -> "Labels":
         """The labels of one bot."""
         return self.where(self.bot == bot)
-
-    def check_bots(self, known: Collection[Hashable]) -> None:
-        """Refuse labels of a bot that is not part of the study.
-
-        Raises:
-            LabelsError: names the first such row and the bots of the study.
-        """
-        unknown = ~np.isin(self.bots[0], np.asarray(list(known)))[self.bots[1]]
-        if unknown.any():
-            row = int(np.argmax(unknown))
-            listed = ", ".join(sorted(map(str, known))) or "none"
-            raise LabelsError(
-                f"'{self.bot[row]}' is not a bot of this study. Its bots: {listed}.", "bot", row
-            )
 
     def _check_lengths(self) -> None:
         for field in fields(self):

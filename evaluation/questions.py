@@ -28,7 +28,6 @@ class Subject(StrEnum):
     TURN = "turn"
     RESPONSE = "response"
     DIALOGUE = "dialogue"
-    PAIR = "pair"
 
 
 class AnswersError(ValueError):

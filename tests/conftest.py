@@ -13,6 +13,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
 from accounts.models import User
@@ -32,6 +33,10 @@ from project.routing import websocket_urlpatterns
 from responses.models import Response, ResponseRun, Source
 from studies.models import Study
 from studies.services import save_study, set_state
+
+# Of property tests: a deadline for each example would fail on a busy machine, and says nothing of the code.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,11 @@ from typing import Any
 from django.http import HttpRequest
 
 
-class ViewOnly:
-    """For an admin class or an inline: nothing is added, changed or deleted there, it is only shown.
+class NeverWritten:
+    """For an admin class or an inline: nothing is added or changed there.
 
     What a form wrote past the services would break rules that no constraint can hold, and no report would
-    notice. The admin refuses to delete what would take such rows along, too.
+    notice.
     """
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -17,6 +17,10 @@ class ViewOnly:
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class ViewOnly(NeverWritten):
+    """Nothing is deleted, either; nor is what would take such rows along."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

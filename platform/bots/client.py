@@ -56,7 +56,7 @@ async def reply(
     """
     seconds = settings.BOT_DEADLINE_SECONDS if deadline is None else deadline
     if DIRECTORY.is_old:
-        await asyncio.to_thread(_read_directory)
+        await asyncio.to_thread(_refresh_directory)
     hosted = host.hosted_here(bot_id)
     if copies := DIRECTORY.answering(bot_id):
         sender = await courier()
@@ -106,9 +106,9 @@ async def _reply_from_elsewhere(
     return Reply(unpacked_response(answer), answer["version"], answer["latency_ms"], context.seed)
 
 
-def _read_directory() -> None:
+def _refresh_directory() -> None:
     try:
-        DIRECTORY.read()
+        DIRECTORY.refresh()
     finally:
         connection.close()
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from asgiref.sync import async_to_sync
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from bots import client, presence
@@ -158,4 +158,4 @@ def alarms(bots: QuerySet[Bot]) -> QuerySet[CanaryRun]:
     """Of these bots, the newest run of each that ends in an alarm."""
     newest = CanaryRun.objects.filter(bot=OuterRef("bot")).exclude(verdict=Verdict.FAILED).order_by("-at")
     runs = CanaryRun.objects.filter(bot__in=bots, pk=Subquery(newest.values("pk")[:1]))
-    return runs.filter(Q(verdict__in=ALARMS)).select_related("bot").order_by("bot__title")
+    return runs.filter(verdict__in=ALARMS).select_related("bot").order_by("bot__title")

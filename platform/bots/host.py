@@ -4,7 +4,6 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -151,10 +150,6 @@ def hosted_here(bot_id: int) -> HostedBot | None:
 
 def everything() -> list[HostedBot]:
     return list(_hosted.values())
-
-
-def name_of(hosted: Collection[HostedBot]) -> str:
-    return ", ".join(sorted(each.row.name for each in hosted)) or "no bot"
 
 
 def close() -> None:

@@ -143,18 +143,18 @@ class Directory:
     def is_old(self) -> bool:
         return time.monotonic() - self._read_at > 1.5 * ANNOUNCED_EVERY_SECONDS
 
+    def refresh(self) -> None:
+        """Read it anew if it is old. Who comes meanwhile waits: what is old may name those who are gone."""
+        with self._reading:
+            if self.is_old:
+                self.read()
+
     def read(self) -> None:
-        """Read it anew, unless another thread is doing so."""
-        if not self._reading.acquire(blocking=False):
-            return
-        try:
-            fresh = BotCopy.objects.filter(seen_at__gt=Now() - SILENT_AFTER).exclude(channel=self.own_channel)
-            copies: dict[int, list[Copy]] = {}
-            for row in fresh.values_list("bot", "channel", "host", "state"):
-                copies.setdefault(row[0], []).append(Copy(row[0], row[1], row[2], State(row[3])))
-            self._copies, self._read_at = copies, time.monotonic()
-        finally:
-            self._reading.release()
+        fresh = BotCopy.objects.filter(seen_at__gt=Now() - SILENT_AFTER).exclude(channel=self.own_channel)
+        copies: dict[int, list[Copy]] = {}
+        for row in fresh.values_list("bot", "channel", "host", "state"):
+            copies.setdefault(row[0], []).append(Copy(row[0], row[1], row[2], State(row[3])))
+        self._copies, self._read_at = copies, time.monotonic()
 
     def answering(self, bot_id: int) -> list[Copy]:
         """Copies elsewhere that take requests; ready ones if there are any, else loading ones."""

@@ -1,7 +1,7 @@
 """Requests to bots in other processes, over the Channels layer.
 
     caller ── Courier.ask ──▶ Outbox ── one message with all that wait ──▶ channel of the host
-       ◀── Courier, by number ── Outbox ── one message with all answers that wait ──┘  hosting.Desk
+       ◀── Courier, by number ── Outbox ── one message with all answers that wait ──┘  hosting.Hosting
 
 Each side sends one message at a time to each channel; what comes meanwhile goes with the next. A busy caller
 so pays the trip through Redis once for many requests, and a lone request never waits for company.
@@ -86,7 +86,7 @@ class Courier:
         return self._under_way.get(copy.channel, 0)
 
     async def ask(self, copy: Copy, context: Context, *, deadline: float, party: Hashable) -> Item:
-        """The host's answer, as `unpacked` reads it.
+        """The host's answer, as `unpacked_response` reads it.
 
         Raises:
             HostingError: as the bot's host said, or no answer came in time.

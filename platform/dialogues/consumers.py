@@ -30,6 +30,8 @@ class DialogueConsumer(WorkerSocket):
 
     place: Place
     is_counted = False
+    was_unheard = False
+    """Whether it told something while it took itself for the only tab."""
     shown: list[Frame]
     """The turns that this tab has been told of, oldest first and without a gap."""
     given_back = ("key", "position")
@@ -114,9 +116,13 @@ class DialogueConsumer(WorkerSocket):
         """Send a frame to every tab of this dialogue."""
         async with self.in_order:
             await self._show(frame)
+        await self._tell_others({"type": "tab.frame", "frame": frame})
+
+    async def _tell_others(self, event: Frame) -> None:
         if self.has_company:
-            event = {"type": "tab.frame", "frame": frame, "from": self.channel_name}
-            await self.channel_layer.group_send(self.group, event)
+            await self.channel_layer.group_send(self.group, event | {"from": self.channel_name})
+        else:
+            self.was_unheard = True
 
     async def _show(self, frame: Frame) -> None:
         if "turn" in frame and frame["turn"]["position"] == len(self.shown):
@@ -150,10 +156,7 @@ class DialogueConsumer(WorkerSocket):
     async def show_state_everywhere(self) -> None:
         """Every tab reads for itself: a state read here could reach another tab after something newer."""
         await self._show_state()
-        if self.has_company:
-            await self.channel_layer.group_send(
-                self.group, {"type": "tab.changed", "from": self.channel_name}
-            )
+        await self._tell_others({"type": "tab.changed"})
 
     # --- events of other tabs --------------------------------------------------------------------
 
@@ -166,7 +169,11 @@ class DialogueConsumer(WorkerSocket):
     async def tab_here(self, event: Frame) -> None:
         """This tab is not alone. What the other told before it knew of this one is read anew."""
         self.alone = False
-        await self._show_state()
+        if self.was_unheard:  # what this one told before it knew of the other is read anew there
+            self.was_unheard = False
+            await self.show_state_everywhere()
+        else:
+            await self._show_state()
 
     async def tab_changed(self, event: Frame) -> None:
         if event["from"] != self.channel_name:

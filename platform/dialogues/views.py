@@ -2,7 +2,6 @@ from dataclasses import asdict
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
@@ -37,18 +36,17 @@ def chat(request: HttpRequest, study: Study) -> HttpResponse:
         "dialogue": dialogue,
         "bot_name": "" if study.blind else bot.title,
         "resume_code": participation.resume_code,
-        "settings": _page_settings(dialogue, study),
+        "settings": _page_settings(dialogue),
     }
     return render(request, "dialogues/chat.html", context)
 
 
-def _page_settings(dialogue: Dialogue, study: Study) -> dict[str, object]:
+def _page_settings(dialogue: Dialogue) -> dict[str, object]:
     return {
         "socket": f"/ws/dialogues/{dialogue.public_id}/",
         "dialogue": str(dialogue.public_id),
         "questions": [asked(question) for question in question_set(dialogue.question_set).questions],
         "max_chars": MAX_TEXT,
-        "thanks": reverse("crowd:thanks", args=[study.code]),
     }
 
 

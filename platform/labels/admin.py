@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from accounts.view_only import ViewOnly
 from evaluation.questions import AnswersError, question_set
-from labels import services
+from labels import services, subjects
 from labels.models import Batch, Item, JudgingPlan, Label, Slot
 
 
@@ -51,6 +51,10 @@ class LabelAdmin(admin.ModelAdmin[Label]):
 @admin.register(JudgingPlan)
 class JudgingPlanAdmin(admin.ModelAdmin[JudgingPlan]):
     list_display = ("study", "raters_per_item", "batch_size", "lease_seconds")
+
+    @override
+    def save_model(self, request: HttpRequest, obj: JudgingPlan, form: Any, change: bool) -> None:
+        subjects.save_plan(obj)
 
 
 @admin.register(Item)

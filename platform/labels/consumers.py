@@ -24,6 +24,8 @@ class LabellingConsumer(DialogueConsumer):
         )
         if self.has_company:  # two tabs may answer at the same moment: each reads which answer stayed
             await self.show_state_everywhere()
+        else:
+            self.was_unheard = True
 
     @override
     async def state(self) -> Frame:

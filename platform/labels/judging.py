@@ -1,7 +1,7 @@
 """Every write of the labelling queue: a worker begins, judges item by item, and finishes.
 
 The steps that many workers take at once are functions in the database, one round trip and one commit each
-(migration 0002, docs/decisions/slots-and-leases.md).
+(migrations/0003_labelling_queue.py, docs/decisions/slots-and-leases.md).
 """
 
 import json

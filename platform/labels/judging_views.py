@@ -3,7 +3,6 @@
 from django.conf.locale import LANG_INFO
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
@@ -51,5 +50,4 @@ def _page_settings(batch: Batch, study: Study) -> dict[str, object]:
         "socket": f"/ws/batches/{batch.public_id}/",
         "batch": str(batch.public_id),
         "questions": [asked(question) for question in question_set(study.question_set).questions],
-        "thanks": reverse("crowd:thanks", args=[study.code]),
     }

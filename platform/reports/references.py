@@ -1,4 +1,4 @@
-"""Published results of interactive SSA evaluations, shown beside a study's own for orientation.
+"""Published results of static and interactive SSA evaluations, shown beside a study's own for orientation.
 
 Adiwardana et al. 2020, Towards a Human-like Open-Domain Chatbot, arXiv:2001.09977, in percent.
 Their raters, instructions and period were others; a reference is no comparison.

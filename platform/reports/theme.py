@@ -34,7 +34,7 @@ def for_page(figure: Figure, name: str, description: str) -> str:
     root = ElementTree.fromstring(buffer.getvalue())
     for parent in list(root.iter()):
         for child in list(parent):
-            if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style") or child.tag == f"{{{SVG}}}title":
+            if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style", f"{{{SVG}}}title"):
                 parent.remove(child)
         _present(parent)
     _rename_ids(root, name)
@@ -67,7 +67,7 @@ def _present(element: ElementTree.Element) -> None:
         if name == "font":
             size = re.search(r"([\d.]+px)", value)
             element.set("font-size", size.group(1) if size else "10px")
-        elif name not in ("text-align",):
+        elif name != "text-align":
             element.set(name, OF_PAGE.get(value.strip(), value.strip()))
     for name in ("fill", "stroke"):
         if element.get(name) in OF_PAGE:

@@ -1,28 +1,29 @@
 from django.contrib import admin
 
+from accounts.view_only import NeverWritten
 from responses.models import Response, ResponseFault, ResponseRun, WritingPlace
 
 
 @admin.register(ResponseRun)
-class ResponseRunAdmin(admin.ModelAdmin[ResponseRun]):
+class ResponseRunAdmin(NeverWritten, admin.ModelAdmin[ResponseRun]):
     list_display = ("system", "context_version", "source", "state", "owner", "created_at")
     list_filter = ("source", "state")
     raw_id_fields = ("bot_version", "study")
 
 
 @admin.register(Response)
-class ResponseAdmin(admin.ModelAdmin[Response]):
+class ResponseAdmin(NeverWritten, admin.ModelAdmin[Response]):
     list_display = ("run", "context", "repetition", "created_at")
     raw_id_fields = ("run", "context", "bot_version", "author")
 
 
 @admin.register(ResponseFault)
-class ResponseFaultAdmin(admin.ModelAdmin[ResponseFault]):
+class ResponseFaultAdmin(NeverWritten, admin.ModelAdmin[ResponseFault]):
     list_display = ("run", "context", "kind", "attempts", "at")
     raw_id_fields = ("run", "context")
 
 
 @admin.register(WritingPlace)
-class WritingPlaceAdmin(admin.ModelAdmin[WritingPlace]):
+class WritingPlaceAdmin(NeverWritten, admin.ModelAdmin[WritingPlace]):
     list_display = ("participation", "context", "held_since")
     raw_id_fields = ("participation", "run", "context")

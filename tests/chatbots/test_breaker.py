@@ -1,14 +1,26 @@
-import time
+from types import SimpleNamespace
 
 import pytest
 
 from chatbots import breaker
-from chatbots.breaker import FAILURES_IN_A_ROW, Breaker
+from chatbots.breaker import FAILURES_IN_A_ROW, FIRST_REST_SECONDS, Breaker
+
+
+class Clock:
+    """Goes on only when it is told to."""
+
+    now = 1000.0
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch) -> Breaker:
-    monkeypatch.setattr(breaker, "FIRST_REST_SECONDS", 0.05)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(breaker, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+@pytest.fixture
+def broken(clock: Clock) -> Breaker:
     found = Breaker()
     for _ in range(FAILURES_IN_A_ROW):
         assert found.seconds_left() == 0
@@ -26,23 +38,27 @@ def test_an_answer_between_failures_starts_the_count_again() -> None:
     assert found.is_closed
 
 
-def test_after_failures_in_a_row_nothing_goes_through_until_the_rest_is_over(broken: Breaker) -> None:
-    assert 0 < broken.seconds_left() <= 0.05
+def test_after_failures_in_a_row_nothing_goes_through_until_the_rest_is_over(
+    broken: Breaker, clock: Clock
+) -> None:
+    assert broken.seconds_left() == FIRST_REST_SECONDS
 
-    time.sleep(0.06)
+    clock.now += FIRST_REST_SECONDS
 
     assert broken.seconds_left() == 0
 
 
-def test_after_the_rest_one_request_goes_through_and_others_wait_for_its_end(broken: Breaker) -> None:
-    time.sleep(0.06)
+def test_after_the_rest_one_request_goes_through_and_others_wait_for_its_end(
+    broken: Breaker, clock: Clock
+) -> None:
+    clock.now += FIRST_REST_SECONDS
     broken.let_through(deadline=10)
 
-    assert 9 < broken.seconds_left() <= 10
+    assert broken.seconds_left() == 10
 
 
-def test_an_answered_probe_lets_everything_through_again(broken: Breaker) -> None:
-    time.sleep(0.06)
+def test_an_answered_probe_lets_everything_through_again(broken: Breaker, clock: Clock) -> None:
+    clock.now += FIRST_REST_SECONDS
     broken.let_through(deadline=10)
     broken.answered()
 
@@ -50,21 +66,18 @@ def test_an_answered_probe_lets_everything_through_again(broken: Breaker) -> Non
     assert broken.seconds_left() == 0
 
 
-def test_each_failed_probe_doubles_the_rest_up_to_its_limit(
-    broken: Breaker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(breaker, "LONGEST_REST_SECONDS", 0.3)
+def test_each_failed_probe_doubles_the_rest_up_to_its_limit(broken: Breaker) -> None:
     rests = []
-    for _ in range(4):
+    for _ in range(6):
         broken.let_through(deadline=10)
         broken.failed()
         rests.append(broken.rest)
 
-    assert rests == [0.1, 0.2, 0.3, 0.3]
+    assert rests == [10, 20, 40, 80, 120, 120]
 
 
 def test_failures_that_were_under_way_when_it_opened_do_not_lengthen_the_rest(broken: Breaker) -> None:
     for _ in range(10):
         broken.failed()
 
-    assert broken.rest == 0.05
+    assert broken.rest == FIRST_REST_SECONDS

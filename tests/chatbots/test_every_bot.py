@@ -81,7 +81,7 @@ contexts = st.builds(Context, st.lists(turns, min_size=1, max_size=6).map(tuple)
 
 
 @given(context=contexts)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_answers_any_context_with_something_to_see(bot, context):
     [response] = bot.respond([context])
 
@@ -90,13 +90,13 @@ def test_answers_any_context_with_something_to_see(bot, context):
 
 
 @given(context=contexts)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_gives_the_same_answer_to_the_same_context_and_seed(bot, context):
     assert bot.respond([context]) == bot.respond([context])
 
 
 @given(batch=st.lists(contexts, min_size=1, max_size=5))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_answers_a_batch_as_it_answers_each_alone(bot, batch):
     batch = batch[: bot.max_batch]
 

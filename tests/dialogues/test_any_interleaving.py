@@ -135,7 +135,6 @@ def check(dialogue: Dialogue, acknowledged: Acknowledged) -> Labels:
 
 @settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(exchanges=st.integers(0, 3), steps=STEPS, fails=st.booleans())

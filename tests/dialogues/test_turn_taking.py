@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.layers import get_channel_layer
 from django.utils import timezone
 
 from crowd.models import Assignment
@@ -313,6 +314,23 @@ async def test_two_tabs_that_send_at_once_save_one_message(dialogue: Dialogue, o
 
     assert seen[0] == seen[1] == await texts(dialogue)
     assert seen[0][1] in ("one", "two")
+
+
+async def test_what_a_tab_told_before_it_knew_of_another_is_read_anew_there(
+    dialogue: Dialogue, open_tab: OpenTab
+) -> None:
+    layer = get_channel_layer()
+    assert layer is not None
+    other = await layer.new_channel()  # a tab that is slow to say that it is there
+    await layer.group_add(f"dialogue.{dialogue.pk}", other)
+    tab = await open_tab(dialogue)
+    joined = await layer.receive(other)
+
+    await tab.say("Hello")
+    await layer.send(joined["tab"], {"type": "tab.here"})
+
+    async with asyncio.timeout(30):
+        assert await layer.receive(other) == {"type": "tab.changed", "from": joined["tab"]}
 
 
 async def test_a_message_sent_while_the_last_reply_is_still_being_told_is_answered(

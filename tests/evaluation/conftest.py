@@ -1,13 +1,8 @@
-"""Published data beside the checkout, where it is present; property tests without a clock."""
+"""Published data beside the checkout, where it is present."""
 
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-
-# A deadline per example would fail on a busy machine, and says nothing about the numbers.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")

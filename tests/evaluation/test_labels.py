@@ -40,16 +40,6 @@ def test_columns_of_different_length_are_refused():
         Labels(["a", "a"], [1, 2], [0], ["r", "r"], [True, True], [True, True])
 
 
-def test_a_bot_outside_the_study_is_refused_with_its_row():
-    labels = Labels.from_rows([GOOD, ("eliza", "d1", 2, "wanda", True, False)])
-
-    labels.check_bots(["meena", "eliza"])
-    with pytest.raises(
-        LabelsError, match=r"Row 2, column bot: .eliza. is not a bot of this study\. Its bots: meena"
-    ):
-        labels.check_bots(["meena"])
-
-
 def test_the_same_dialogue_id_under_two_bots_is_two_dialogues():
     labels = Labels.from_rows([GOOD, ("eliza", "d1", 2, "wanda", True, False)])
 

@@ -8,9 +8,10 @@ from django.test import Client
 from accounts.models import User
 from crowd.models import Worker
 from dialogues.models import Dialogue, Turn
-from labels.models import Label
+from labels.models import JudgingPlan, Label
+from responses.models import Response
 from studies.models import Study
-from tests.conftest import start_dialogue
+from tests.conftest import MakeQueue, start_dialogue
 from tests.reports.conftest import SignIn, add_exchange, add_label, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -139,3 +140,22 @@ def test_what_people_agreed_to_and_with_whom_they_talked_stays(reported: Study, 
         assert not re.search(r'name="(study_bots-\d+-bot|text|bot|worker|study|consent)"', page), path
     assert admin.post(f"/admin/studies/consentversion/{consent.pk}/change/", {"text": "x"}).status_code == 403
     assert admin.get("/admin/crowd/participation/add/").status_code == 403
+
+
+def test_responses_are_not_written_after_they_were_judged(make_queue: MakeQueue, admin: Client) -> None:
+    make_queue(1)
+    response = Response.objects.get()
+
+    for row in (f"responses/response/{response.pk}", f"responses/responserun/{response.run_id}"):
+        assert admin.get(f"/admin/{row}/change/").status_code == 200
+        assert admin.post(f"/admin/{row}/change/", {"text": "Other"}).status_code == 403
+
+
+def test_a_plan_changed_by_an_admin_gives_every_item_its_slots(make_queue: MakeQueue, admin: Client) -> None:
+    study = make_queue(2, raters=1)
+    plan = JudgingPlan.objects.get(study=study)
+    values = {"study": study.pk, "raters_per_item": 3, "batch_size": 50, "lease_seconds": 600}
+
+    admin.post(f"/admin/labels/judgingplan/{plan.pk}/change/", values)
+
+    assert [item.slots.count() for item in study.items.all()] == [3, 3]

@@ -20,7 +20,7 @@ import { Alerts } from "./alerts.js";
  * @typedef {import("./store.js").Turn} Turn
  * @typedef {import("./answers.js").Question} Question
  * @typedef {import("./answers.js").Value} Value
- * @typedef {{socket: string, questions: Question[], max_chars: number, dialogue: string, thanks: string}} Settings
+ * @typedef {{socket: string, questions: Question[], max_chars: number, dialogue: string}} Settings
  */
 
 const ANSWERS_TO_A_REQUEST = new Set(["state", "bot_turn", "bot_failed", "refused"]);

@@ -91,7 +91,6 @@ export class Outbox {
    */
   settle(frame) {
     if (frame.type === "state") this.settleState(frame);
-    if (frame.type === "finished") this.forget();
     if (frame.type === "turn_saved" && frame.turn.key === this.held.turn?.key) this.keep({ turn: null });
     if (frame.type === "label_saved") this.settleLabel(frame.position, frame.answers);
     if (frame.type === "refused") this.settleRefusal(frame);

@@ -54,7 +54,6 @@ const CHANGES = {
     labels: { ...known.labels, [position]: answers },
     refusal: null,
   }),
-  finished: (_, { url }) => ({ finished: url }),
   refused: (_, { say }) => ({ refusal: say }),
 };
 

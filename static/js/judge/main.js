@@ -16,7 +16,7 @@ import { receive, UNKNOWN } from "./store.js";
  * @typedef {import("./store.js").Frame} Frame
  * @typedef {import("../chat/answers.js").Question} Question
  * @typedef {import("../chat/answers.js").Value} Value
- * @typedef {{socket: string, batch: string, questions: Question[], thanks: string}} Settings
+ * @typedef {{socket: string, batch: string, questions: Question[]}} Settings
  */
 
 class Judging {

@@ -19,7 +19,7 @@ SEEDS = [
     b'ID,Chat ID,Datetime,Chatbot ID,Message,Response\n1,c1,,bot,"Hi, you",Hello\n',
 ]
 
-tolerant = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+tolerant = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def is_storable(conversation: Checked) -> bool:
