@@ -10,7 +10,7 @@ from crowd.models import Participation, Worker
 from evaluation.questions import SSA
 from reports.rehearsal.findings import Outcome, findings
 from reports.rehearsal.planted import HONEST, Kind, Plan, mix
-from reports.rehearsal.services import delete_rehearsal, make_rehearsal
+from reports.rehearsal.services import delete_rehearsal, enough_workers, make_rehearsal
 from reports.rehearsal.simulated import Work
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue
@@ -55,6 +55,11 @@ def test_the_report_recovers_what_was_planted_and_the_study_stays_as_it_was(
 
     assert rows() == before | Counter({"BotVersion": rows()["BotVersion"]})
     assert study.dialogues.count() == 1
+
+
+def test_as_many_workers_come_as_the_bots_need(make_study: MakeStudy) -> None:
+    assert enough_workers(make_study({"scripty": 9})) == 30
+    assert enough_workers(make_study(dict.fromkeys(("a", "b", "c", "d"), 9) | {"idle": 0})) == 60
 
 
 @pytest.mark.usefixtures("_same_database")

@@ -1,7 +1,7 @@
 """A rehearsal is a copy of its study. It is kept apart from it, and can be deleted with all that is in it."""
 
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from bots.models import Bot
 from crowd.models import Participation, Worker
@@ -10,10 +10,10 @@ from evaluation.questions import question_set
 from labels import subjects
 from labels.models import JudgingPlan, Label
 from reports.models import Rehearsal
-from reports.rehearsal.findings import Outcome
+from reports.rehearsal.findings import ENOUGH_FOR_A_BOT, Outcome
 from reports.rehearsal.planted import Plan
 from reports.rehearsal.room import Room, TooFewError, room
-from studies.models import Study, Task
+from studies.models import Study, StudyBot, Task
 from studies.services import save_study, set_state
 
 # A copy has its own of these. Simulated workers are not paid.
@@ -21,12 +21,18 @@ _OWN = {
     "id", "code", "owner", "state", "created_at", "results_version", "rehearsal_of", "title",
     "pay_amount",
 }  # fmt: skip
+FEWEST_WORKERS = 30
 # Who left holds their items for so long at most; a rehearsal would else last as long as real leases.
 LEASE_SECONDS = 10
 
 
 class UnrehearsableError(Exception):
     """This study cannot be rehearsed; the message says why, and what to do."""
+
+
+def enough_workers(study: Study) -> int:
+    """How many simulated workers find something out, however many bots share them."""
+    return max(FEWEST_WORKERS, ENOUGH_FOR_A_BOT * _bots_of(study).count())
 
 
 @transaction.atomic
@@ -54,11 +60,15 @@ def make_rehearsal(study: Study, workers: int) -> Study:
 
 def _targets(study: Study, workers: int) -> dict[Bot, int]:
     """Conversations wanted of each bot, in the study's proportions."""
-    bots = list(study.study_bots.filter(bot__active=True, target__gt=0).select_related("bot"))
+    bots = _bots_of(study)
     if not bots:
         raise UnrehearsableError(f"“{study.title}” has no active bot with a target. Choose one first.")
     all_wanted = sum(each.target for each in bots)
     return {each.bot: -(-workers * each.target // all_wanted) for each in bots}
+
+
+def _bots_of(study: Study) -> QuerySet[StudyBot]:
+    return study.study_bots.filter(bot__active=True, target__gt=0).select_related("bot")
 
 
 def _with_queue(study: Study, workers: int) -> Study:

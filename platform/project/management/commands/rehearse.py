@@ -6,10 +6,16 @@ from django.core.management.base import BaseCommand, CommandError
 
 from project.processes import StartError
 from project.webserver import served
-from reports.rehearsal.findings import Outcome
+from reports.rehearsal.findings import ENOUGH_FOR_A_BOT, Outcome
 from reports.rehearsal.planted import UnplantableError
 from reports.rehearsal.run import run
-from reports.rehearsal.services import UnrehearsableError, delete_rehearsal, make_rehearsal
+from reports.rehearsal.services import (
+    FEWEST_WORKERS,
+    UnrehearsableError,
+    delete_rehearsal,
+    enough_workers,
+    make_rehearsal,
+)
 from reports.rehearsal.visitor import PageError
 from reports.rehearsal.worker import MismatchError
 from studies.models import Study
@@ -26,20 +32,26 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="number of the study, as in the address of its page")
-        parser.add_argument("--workers", type=int, default=30, help="(default: %(default)s)")
+        parser.add_argument(
+            "--workers",
+            type=int,
+            help=f"(default: {FEWEST_WORKERS}, or {ENOUGH_FOR_A_BOT} for each chatbot if that is more)",
+        )
         parser.add_argument("--at-once", type=int, default=10, help="at the same time (default: %(default)s)")
         parser.add_argument(
             "--url", help="a running server with this database; by default one is started for the rehearsal"
         )
         parser.add_argument("--delete", action="store_true", help="delete the study's rehearsal instead")
 
-    def handle(self, *args: Any, study: str, workers: int, at_once: int, **options: Any) -> None:
+    def handle(self, *args: Any, study: str, workers: int | None, at_once: int, **options: Any) -> None:
         found = Study.objects.filter(pk=study).first() if study.isdecimal() else None
         if found is None:
             raise CommandError(f"There is no study {study}. Give the number in the address of its page.")
         if options["delete"]:
             self._delete(found)
             return
+        if workers is None:
+            workers = enough_workers(found)
         if workers < 1 or at_once < 1:
             raise CommandError("--workers and --at-once take a number from 1 up.")
         try:
