@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
@@ -91,6 +92,20 @@ def test_a_conversation_labels_and_a_report_through_nginx(native: Native, tmp_pa
     assert done.returncode == 0, done.stderr + native.said()
     result = json.loads(done.stdout)
     assert (result["conversations"], result["labelled_turns"], result["equal"]) == (1, 7, True)
+    assert sign_in_attempts(native.link, behind_proxy=25) == {200}  # from one address 20 in a minute
+
+
+def sign_in_attempts(link: str, *, behind_proxy: int) -> set[int]:
+    """What so many people get who mistype name and password, each from an address of their own."""
+    statuses = set()
+    with httpx.Client(base_url=link) as client:
+        client.get("sign-in/")
+        token = client.cookies["csrftoken"]
+        for number in range(behind_proxy):
+            typed = {"username": f"nobody{number}", "password": "wrong", "csrfmiddlewaretoken": token}
+            seen_by_proxy = {"X-Forwarded-For": f"198.51.100.{number}"}
+            statuses.add(client.post("sign-in/", data=typed, headers=seen_by_proxy).status_code)
+    return statuses
 
 
 def test_the_compose_file_names_every_program_of_the_design(tmp_path: Path) -> None:
