@@ -227,10 +227,7 @@ def test_where_both_are_judged_each_turn_is_a_reply_of_its_own(study: Study) -> 
     assert course.finished == 1
     assert from_elsewhere(study) == [("Human", "Imported from a file", 1)]
     texts = ["Hi!", "Tea?", "Yes, please.", "Here."]
-    assert sorted(course.texts, key=str) == [
-        [(False, texts[0]), (True, texts[1]), (False, texts[2]), (True, texts[3])],
-        [(True, texts[0]), (False, texts[1]), (True, texts[2]), (False, texts[3])],
-    ]
+    assert course.texts == [[(True, text) for text in texts]]  # one conversation, all its turns theirs
 
 
 def test_an_import_is_undone_with_everything_it_brought(imported: TranscriptImport) -> None:
