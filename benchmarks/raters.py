@@ -113,8 +113,8 @@ def _one_worker(study_id: int) -> None:
     from uuid import UUID
 
     from crowd.services import consent
-    from dialogues.refusals import RefusedError
-    from labels import judging
+    from judging import services as judging
+    from live.refusals import RefusedError
     from studies.models import Study
 
     study = Study.objects.get(pk=study_id)

@@ -32,8 +32,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from reports.rehearsal.visitor import PageError, Visitor
-from reports.rehearsal.worker import Conversation, MismatchError, enter, socket_of
+from rehearsals.visitor import PageError, Visitor
+from rehearsals.worker import Conversation, MismatchError, enter, socket_of
 
 ROOT = Path(__file__).resolve().parents[1]
 BOT = "GenericBot"
@@ -266,9 +266,10 @@ def _welcomed(server: "subprocess.Popen[bytes]", said: Path) -> tuple[str, str, 
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and server.poll() is None:
         link = re.search(r"ready: (\S+)", said.read_text())
-        admin = re.search(r"Name and password +(\S+) / (\S+)", said.read_text())
+        admin = re.search(r"Name and password +in (\S+)", said.read_text())
         if link and admin:
-            return link[1], admin[1], admin[2]
+            name, _, password = Path(admin[1]).read_text().strip().partition(" / ")
+            return link[1], name, password
         time.sleep(0.1)
     raise SystemExit(f"The server did not start. It said:\n{said.read_text()}")
 

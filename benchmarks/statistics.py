@@ -21,12 +21,15 @@ from typing import Any
 import numpy as np
 import scipy
 
-from evaluation.agreement import Metric, alpha_interval, krippendorff_alpha
+from evaluation.agreement import alpha_interval, krippendorff_alpha
+from evaluation.alpha import alpha
 from evaluation.bootstrap import SSA, cluster_interval
-from evaluation.comparison import compare_all
 from evaluation.dawid_skene import estimated_shares
-from evaluation.estimates import estimates
+from evaluation.differences import differences
+from evaluation.estimates import score_samples
+from evaluation.inference import mean
 from evaluation.labels import FloatArray, Labels
+from evaluation.metric import Metric
 from evaluation.raters import influence
 from evaluation.ratings import Ratings
 from evaluation.ssa import Unit, dialogue_sums, ssa_by_rater, ssa_by_turn
@@ -145,13 +148,13 @@ def report_times(count: int) -> list[dict[str, Any]]:
     start = time.perf_counter()
     labels = million(count, bots=30)
     steps: list[tuple[str, Callable[[], object]]] = [
-        ("SSA with intervals over conversations", lambda: estimates(labels, np.random.default_rng(7))),
-        ("the same by majority", lambda: estimates(labels, np.random.default_rng(7), unit=Unit.MAJORITY)),
+        ("three scores of all bots with two-way intervals", lambda: _scores(labels)),
+        ("the same by majority", lambda: _scores(labels, Unit.MAJORITY)),
+        ("all 435 differences by three scores", lambda: _differences(labels)),
         ("SSA by turn position", lambda: ssa_by_turn(labels)),
         ("SSA by rater", lambda: ssa_by_rater(labels)),
         ("leave one rater out", lambda: influence(labels)),
-        ("all 435 comparisons", lambda: compare_all(labels, np.random.default_rng(8))),
-        ("alpha with interval, both questions", lambda: _both_alphas(labels)),
+        ("alpha with two-way interval, both questions", lambda: _both_alphas(labels)),
         ("Dawid and Skene", lambda: estimated_shares(labels)),
     ]
     times = [("labels made and checked", time.perf_counter() - start)]
@@ -163,11 +166,39 @@ def report_times(count: int) -> list[dict[str, Any]]:
     ]
 
 
+def two_way_times() -> list[dict[str, Any]]:
+    """One two-way interval of 1,477 x 5, and alpha of as many distinct decimals."""
+    labels = million(1477 * 5, bots=1)
+    rng = np.random.default_rng(9)
+    decimals = Ratings.from_matrix(np.abs(rng.normal(size=(5, 1477)) + rng.normal(size=1477)))
+    answer = [
+        {
+            "what": "sensibleness with a two-way interval, 1,477 x 5",
+            "ours_s": seconds(lambda: mean(score_samples(labels)["sensibleness"]["bot-00"]), 5),
+        }
+    ]
+    for metric in Metric:
+        ours = seconds(lambda metric=metric: alpha(decimals, metric), 3)  # type: ignore[misc]
+        name = f"alpha {metric} with a two-way interval, 1,477 x 5, {len(decimals.values):,} distinct"
+        answer.append({"what": name, "ours_s": ours})
+    return answer
+
+
+def _scores(labels: Labels, unit: Unit = Unit.LABEL) -> None:
+    for of_bots in score_samples(labels, unit).values():
+        for sample in of_bots.values():
+            mean(sample)
+
+
+def _differences(labels: Labels) -> None:
+    for of_bots in score_samples(labels).values():
+        differences(of_bots)
+
+
 def _both_alphas(labels: Labels) -> None:
     for answers in (labels.sensible, labels.specific):
         ratings = Ratings.from_columns(labels.items[1], labels.raters[1], answers)
-        krippendorff_alpha(ratings)
-        alpha_interval(ratings, np.random.default_rng(9))
+        alpha(ratings, clusters=labels.items[0])
 
 
 def _our_alpha(ratings: FloatArray, metric: Metric) -> float:
@@ -206,6 +237,7 @@ def main() -> None:
             for points, metric in kinds
         ],
         "bootstrap": [*(bootstrap_times(points, metric) for points, metric in kinds), ssa_times()],
+        "two_way": two_way_times(),
         "report": report_times(large),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

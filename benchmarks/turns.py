@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ OPEN_CHATTERS, OPEN_EVERY = 500, 2.0
 WARM_UP = 0.5
 # In a closed loop fewer chatters share this many dialogues, so that those stay about as long as real ones.
 DIALOGUES = 500
-LIBRARIES = ("Django", "channels", "channels-redis", "uvicorn", "uvloop", "websockets", "psycopg2-binary")
+LIBRARIES = ("Django", "channels", "uvicorn", "uvloop", "websockets", "psycopg2-binary")
 
 Result = dict[str, Any]
 
@@ -157,16 +157,18 @@ def nowhere(number: int) -> list[tuple[str, str]]:
 # --- the product's own data: studies, workers and dialogues, made through its services -----------
 
 
-def make_study(labelling_moment: str) -> Any:
+def make_study(moment: str) -> Any:
     from accounts.models import User
     from bots.services import register_bot
+    from studies.asks import UNDER_EACH_REPLY, Moment
     from studies.models import Study
     from studies.services import save_study, set_state
 
     owner = User.objects.filter(username="bench").first() or User.objects.create_user("bench")
     bot = register_bot(name="generic", title="GenericBot", adapter="generic")
-    study = Study(title=labelling_moment, languages=["en"], max_turns=500, labelling_moment=labelling_moment)
-    save_study(study, owner=owner, consent_text="A measurement.", targets={bot: 100_000})
+    study = Study(title=moment, languages=["en"], max_turns=500)
+    asks = [replace(UNDER_EACH_REPLY, moment=Moment(moment))]
+    save_study(study, owner=owner, consent_text="A measurement.", targets={bot: 100_000}, asks=asks)
     return set_state(study.pk, Study.State.OPEN)
 
 

@@ -6,6 +6,6 @@ chatter in a closed loop that bound would be all that is measured.
 
 from project.asgi import application as application  # first: it sets Django up
 
-from dialogues import worker_socket  # isort: skip
+from crowd import worker_socket  # isort: skip
 
 worker_socket.BURST = 1_000_000_000

@@ -1,9 +1,10 @@
-"""Bots on the terminal: `python -m chatbots list | describe NAME | reply NAME | chat NAME`."""
+"""Bots on the terminal: `python -m chatbots list | describe NAME | reply NAME | chat NAME | audit NAME`."""
 
 import argparse
 import importlib
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 from uuid import uuid4
 
+from chatbots import folders
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError, HostingError
 from chatbots.registry import REGISTRY
-from chatbots.resident import Resident
+from chatbots.resident import Resident, leave
 
-TOOLS = ("meena",)
+TOOLS = ("identity", "meena")
 """Packages of `chatbots/` with commands of their own: `main(arguments) -> int` in their module `cli`."""
 
 LONGEST_DEADLINE = 86_400
@@ -42,6 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         The exit status: 0, or 2 after one line of error on the standard error stream.
     """
+    os.environ.setdefault(folders.VARIABLE, "/")  # whoever is at this terminal reads what they may
     if arguments and arguments[0] in installed_tools():
         cli = importlib.import_module(f"chatbots.{arguments[0]}.cli")
         return int(cli.main(list(arguments[1:])))
@@ -84,7 +87,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     chat = add("chat", _chat, "talk until end of input (Ctrl-D)")
     _name(chat)
-    for command in (reply, chat):
+    audit = add("audit", _audit, "ask a bot in 250 ways what it is, and count what it says")
+    _name(audit)
+    audit.add_argument("--replies", type=Path, metavar="FILE.jsonl", help="write every reply there")
+    for command in (reply, chat, audit):
         command.add_argument(
             "--configuration", default="{}", metavar="JSON|FILE", help="settings, or a file that holds them"
         )
@@ -144,6 +150,17 @@ def _chat(options: argparse.Namespace) -> None:
                 print(f"{options.name}: {response.text}", flush=True)
 
 
+def _audit(options: argparse.Namespace) -> None:
+    from chatbots.identity.audit import as_row, report  # brings scipy, which no other command needs
+
+    with _resident(options) as bot:
+        shown, answers = report(lambda context: bot.respond_now(context).text, seed=options.seed or 0)
+    if options.replies:
+        rows = (json.dumps(as_row(each), ensure_ascii=False) for each in answers)
+        options.replies.write_text("".join(f"{row}\n" for row in rows), "utf-8")
+    print(json.dumps({"bot": options.name} | shown, indent=1, ensure_ascii=False))
+
+
 def _typed_lines() -> Iterable[str]:
     prompt = "you: " if sys.stdin.isatty() else ""
     while True:
@@ -184,4 +201,4 @@ def _settings(argument: str) -> Mapping[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

@@ -3,7 +3,6 @@
 import hashlib
 import inspect
 import math
-import re
 import secrets
 import unicodedata
 from abc import ABC, abstractmethod
@@ -12,12 +11,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
-if TYPE_CHECKING:
-    from chatbots.continuous import Answering
+from evaluation.text import cleaned
 
 MAX_RESPONSE_CHARS = 4_000
 """Longest response, in code points, that hosting lets through; the rest is cut off."""
@@ -29,11 +27,6 @@ MAX_REMARKS = 16
 MAX_REMARK_CHARS = 500
 """So many remarks, each of so many code points, are kept of a response."""
 
-# C0 and C1 controls except tab and newline, bidirectional overrides and isolates, line and paragraph
-# separators, lone surrogates (no database can encode them), noncharacters of the first plane.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
-)
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 
 
@@ -183,6 +176,34 @@ class BotConfiguration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Answering(ABC):
+    """Contexts that a bot is answering, each as far as it has come. Used by one thread."""
+
+    @property
+    @abstractmethod
+    def room(self) -> int:
+        """How many contexts can join now."""
+
+    @abstractmethod
+    def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
+        """Let contexts join.
+
+        Args:
+            contexts: at least one, at most `room`.
+
+        Returns:
+            A key for each, by which `step` tells its end.
+        """
+
+    @abstractmethod
+    def step(self) -> dict[int, Response | Failure]:
+        """Go one step on with every context.
+
+        Returns:
+            What is done now, by key; a key comes once. Takes a moment, not a whole reply.
+        """
+
+
 class Bot(ABC):
     """A chatbot, loaded and ready. Subclasses go into `chatbots/bots/`, one file each, under `@register`.
 
@@ -243,7 +264,7 @@ class Bot(ABC):
                 context fails; its caller sees the last line of the error.
         """
 
-    def answering(self) -> "Answering | None":
+    def answering(self) -> Answering | None:
         """Begin to answer contexts that join one another while it goes on, with nothing to answer yet.
 
         Returns:
@@ -302,19 +323,8 @@ def source_hash(bot: type[Bot]) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Make untrusted bot output safe to store and to show: no control characters, bounded length.
-
-    Removes control characters except tab and newline, bidirectional overrides, lone surrogates and outer
-    white space; turns every kind of line break into a newline; cuts after `MAX_RESPONSE_CHARS`. HTML is left
-    as it came: templates escape it.
-
-    Returns:
-        At most `MAX_RESPONSE_CHARS` code points that UTF-8 and PostgreSQL can hold; maybe empty.
-    """
-    # Bounded first, so that a response of gigabytes costs no more than a long one.
-    shortened = text.lstrip()[: 4 * MAX_RESPONSE_CHARS]
-    lines = re.sub("\r\n?|[\u2028\u2029\x85]", "\n", shortened)
-    return _UNSAFE.sub("", lines).strip()[:MAX_RESPONSE_CHARS].rstrip()
+    """A bot's untrusted output as `evaluation.text.cleaned` leaves it, at most `MAX_RESPONSE_CHARS` long."""
+    return cleaned(text, MAX_RESPONSE_CHARS)
 
 
 def is_blank(text: str) -> bool:

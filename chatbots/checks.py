@@ -2,9 +2,12 @@
 
 import math
 import traceback
+from datetime import UTC, datetime
 
-from chatbots.base import Bot, Failure, Response, clean_response, is_blank
+from chatbots.base import Bot, Context, Failure, Response, clean_response, is_blank
 from chatbots.errors import last_line
+
+SILENT = "answered nothing: its text has no visible character."
 
 
 def check_bot(bot: object) -> None:
@@ -33,7 +36,7 @@ def checked(returned: object) -> Response | str:
         clean = clean_response(returned)
     except Exception as error:
         return f"returned a malformed response: {last_line(error)}"
-    return "answered nothing: its text has no visible character." if is_blank(clean.text) else clean
+    return SILENT if is_blank(clean.text) else clean
 
 
 def checked_batch(returned: object, asked: int) -> list[object]:
@@ -50,6 +53,13 @@ def checked_batch(returned: object, asked: int) -> list[object]:
 def last_lines(error: BaseException) -> str:
     """The end of the traceback: the last place in the code and the error itself."""
     return "".join(traceback.format_exception(error)[-2:]).strip()
+
+
+def circumstances(error: BaseException, context: Context) -> str:
+    """When an error happened, what the bot was asked, and where in its code: for who has to mend it."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    where = "".join(traceback.format_tb(error.__traceback__)[-2:]).rstrip()
+    return f"{at}, asked “{context.turns[-1].text[:200]}”:\n{where}"
 
 
 def _kind(value: object) -> str:

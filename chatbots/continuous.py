@@ -4,38 +4,10 @@ A bot that takes whole batches keeps whoever comes a moment later waiting until 
 is done. One that decodes step by step need not: it takes newcomers between two steps.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
-from chatbots.base import Bot, Context, Failure, Response
-
-
-class Answering(ABC):
-    """Contexts that a bot is answering, each as far as it has come. Used by one thread."""
-
-    @property
-    @abstractmethod
-    def room(self) -> int:
-        """How many contexts can join now."""
-
-    @abstractmethod
-    def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
-        """Let contexts join.
-
-        Args:
-            contexts: at least one, at most `room`.
-
-        Returns:
-            A key for each, by which `step` tells its end.
-        """
-
-    @abstractmethod
-    def step(self) -> dict[int, Response | Failure]:
-        """Go one step on with every context.
-
-        Returns:
-            What is done now, by key; a key comes once. Takes a moment, not a whole reply.
-        """
+from chatbots.base import Answering, Bot, Context, Failure, Response
 
 
 class ContinuousBot(Bot):

@@ -64,6 +64,10 @@ class BotFailedError(HostingError):
     """The bot could not be loaded, raised an error, answered nothing usable, or was closed."""
 
 
+class BotSilentError(BotFailedError):
+    """The bot answered, but said nothing that can be seen."""
+
+
 class BotNotHostedError(HostingError):
     """No process has the bot loaded now. Nothing was started; try again once a host is up."""
 

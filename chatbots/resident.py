@@ -9,18 +9,27 @@ process that uses them.
 """
 
 import asyncio
+import atexit
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Self
+from typing import NoReturn, Self
+from weakref import WeakKeyDictionary
 
 from chatbots.base import Bot, Context, Response
 from chatbots.health import Health, Outcome, State
 from chatbots.request import Request
 from chatbots.serving import serve
 from chatbots.waiting import WaitingRoom
+
+ENDING_SECONDS = 5.0
+"""Longest that a process which ends waits for the threads of its bots."""
+
+_rooms: WeakKeyDictionary[threading.Thread, WaitingRoom] = WeakKeyDictionary()
 
 
 class Resident:
@@ -55,6 +64,7 @@ class Resident:
         work = (self._room, load, self._loaded.set)
         self._thread = threading.Thread(target=serve, args=work, name=f"bot {name}", daemon=True)
         self._thread.start()
+        _rooms[self._thread] = self._room
 
     async def respond(
         self, context: Context, *, deadline: float | None = None, party: Hashable = None
@@ -155,8 +165,8 @@ class Resident:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Close without waiting."""
-        self.close()
+        """Close, and wait until the bot is released, for `ENDING_SECONDS` at most."""
+        self.close(wait=ENDING_SECONDS)
 
     def _request(
         self,
@@ -170,3 +180,35 @@ class Resident:
         request = Request(context, now, until, party, deliver)
         self._room.enter(request)
         return request
+
+
+@atexit.register
+def close_all(wait: float = ENDING_SECONDS) -> bool:
+    """Close every resident of this process; runs by itself when the process ends.
+
+    A thread that is still in PyTorch, if only to free its tensors, when Python takes itself apart is ended
+    in the midst of it, and the C++ runtime then aborts the whole process.
+
+    Args:
+        wait: seconds to block at most until all their threads have ended.
+
+    Returns:
+        Whether they have.
+    """
+    rooms = list(_rooms.items())
+    for _, room in rooms:
+        room.close()
+    until = time.monotonic() + wait
+    for thread, _ in rooms:
+        thread.join(max(0.0, until - time.monotonic()))
+    return not any(thread.is_alive() for thread, _ in rooms)
+
+
+def leave(status: int, wait: float = ENDING_SECONDS) -> NoReturn:
+    """End the process with this status, even if a bot hangs for longer than `wait` seconds."""
+    if close_all(wait):
+        sys.exit(status)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            stream.flush()
+    os._exit(status)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
+from unicodedata import normalize
 
 
 class SafetyClassifier(Protocol):
@@ -22,12 +24,52 @@ class AllowEverything:
         return [False] * len(texts)
 
 
-class ProfanityCheck:
-    """The linear classifier of alt-profanity-check, trained on English posts and comments.
+# What people say of themselves and others; the classifier has seen these words mostly in insults.
+_PEOPLE = (
+    r"(?:gays?|lesbians?|bisexuals?|trans(?:gender(?:ed)?)?|queers?|homosexuals?|blacks?|whites?|asians?"
+    r"|arabs?|africans?|mexicans?|jew(?:s|ish)?|muslims?|christians?|hindus?|immigrants?|refugees?|wom[ae]n"
+    r"|disabled|autistic|blind|deaf)"
+)
+_NEUTRAL = re.compile(
+    rf"\b(?:{_PEOPLE}|breasts?(?= cancer)|chicken breasts?|breast-?feed(?:s|ing)?|sex(?= education)"
+    r"|same[- ]sex|cock(?=s? crow))\b"
+)
 
-    It knows words, not meaning: it lets insults without swear words pass. Its weights are pickles inside the
-    installed distribution, which the package manager checks like the code beside them; none is read from
-    elsewhere.
+_WEAPON = (
+    r"(?:(?<!bath )(?<!photo )(?<!seed )bombs?|explosives?|grenades?|molotovs?|napalm|sarin|ricin|nerve gas"
+    r"|anthrax|(?:crystal )?meth|methamphetamine|heroin|crack cocaine|silencers?|ghost guns?)"
+)
+_VICTIM = r"(?:myself|yourself|someone|somebody|people|him|her|them|(?:my|your|his|her) [a-z]+)"
+_DANGER = re.compile(
+    "|".join(
+        (
+            rf"\b(?:make|making|build|building|construct|cook|cooking|assemble|synthesi[sz]e|plant|detonate)"
+            rf" (?:[\w'-]+ ){{0,3}}{_WEAPON}\b",
+            rf"\b(?:how|ways?|where|teach|show|help)\b(?: [\w'-]+){{0,3}}"
+            rf" (?:kill|murder|poison|strangle|stab|kidnap) {_VICTIM}\b",
+            r"\b(?:kill|hang|shoot|drown|hurt|harm) yourself\b",
+            r"\bend (?:your|my) (?:own )?life\b|\bcommit suicide\b",
+            r"\b(?:take|swallow) (?:all|a whole bottle) (?:of )?(?:[a-z]+ ){0,2}pills\b",
+            r"\b(?:hate|despise|kill|exterminate|shoot|gas|deport) (?:all |the |these |those )*"
+            rf"{_PEOPLE}\b(?! who)",
+            rf"\b{_PEOPLE}(?: people| men| women)? (?:should|must|deserve to|ought to) (?:all )?"
+            r"(?:die|burn|hang|suffer|be (?:killed|shot|gassed|deported|banned))\b",
+            rf"\b{_PEOPLE}(?: people| men| women)? are (?:all )?(?:sub-?human|vermin|animals|filth|scum|trash"
+            r"|disgusting|inferior|parasites|a disease)\b",
+            r"\bwomen (?:belong|should stay) (?:in the kitchen|at home)\b",
+        )
+    )
+)
+
+
+class ProfanityCheck:
+    """The linear classifier of alt-profanity-check, with rules for what its words do not tell.
+
+    The classifier was trained on English posts and comments, and knows words, not meaning. Words that people
+    describe themselves with are hidden from it; instructions for weapons, drugs and self-harm and calls
+    against groups of people, which it lets pass, are found by patterns. Neither knows irony or context. Its
+    weights are pickles inside the installed distribution, which the package manager checks like the code
+    beside them; none is read from elsewhere.
 
     Args:
         threshold: probability of being offensive from which a text is unsafe, in (0, 1].
@@ -47,10 +89,15 @@ class ProfanityCheck:
         self._probabilities = predict_prob
 
     def unsafe(self, texts: Sequence[str]) -> list[bool]:
-        """Whether each text's probability of being offensive reaches the threshold."""
+        """Whether a rule finds each text, or its probability of being offensive reaches the threshold."""
         if not texts:
             return []
-        return [bool(probability >= self.threshold) for probability in self._probabilities(list(texts))]
+        flat = [" ".join(normalize("NFKC", text).lower().split()) for text in texts]
+        probabilities = self._probabilities([_NEUTRAL.sub("tall", text) for text in flat])
+        return [
+            _DANGER.search(text) is not None or bool(probability >= self.threshold)
+            for text, probability in zip(flat, probabilities, strict=True)
+        ]
 
 
 CLASSIFIERS = {"profanity-check": ProfanityCheck, "none": AllowEverything}

@@ -4,9 +4,8 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from chatbots.base import Bot, Context
-from chatbots.checks import check_bot, checked_batch
-from chatbots.continuous import Answering
+from chatbots.base import Answering, Bot, Context
+from chatbots.checks import check_bot, checked_batch, circumstances
 from chatbots.errors import last_line
 from chatbots.health import Outcome
 from chatbots.request import Request
@@ -81,7 +80,9 @@ class _Serving:
                 returned = self._bot.respond(contexts)
         except BaseException as error:
             self._log_failure(len(contexts))
-            return None if len(contexts) > 1 else [self._room.failure(f"failed: {last_line(error)}")]
+            if len(contexts) > 1:
+                return None
+            return [self._room.failure(f"failed: {last_line(error)}", circumstances(error, contexts[0]))]
         return [self._room.outcome(each) for each in checked_batch(returned, len(contexts))]
 
     def _serve_joining(self, answering: Answering) -> bool:

@@ -8,8 +8,15 @@ from contextlib import contextmanager
 from chatbots import errors
 from chatbots.base import MAX_RESPONSE_CHARS, Response
 from chatbots.breaker import Breaker
-from chatbots.checks import checked, last_lines
-from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError, last_line
+from chatbots.checks import SILENT, checked, last_lines
+from chatbots.errors import (
+    BotBusyError,
+    BotFailedError,
+    BotLateError,
+    BotSilentError,
+    HostingError,
+    last_line,
+)
 from chatbots.health import Health, Outcome, State, Tally
 from chatbots.lines import Lines
 from chatbots.request import Request
@@ -197,11 +204,12 @@ class WaitingRoom:
                 self._tally.cut += 1
         return outcome
 
-    def failure(self, why: str) -> BotFailedError:
-        """An error of the bot, remembered as its last."""
+    def failure(self, why: str, details: str = "") -> BotFailedError:
+        """An error of the bot, remembered as its last, with details for who may change the bot."""
         with self._changed:
-            self._tally.last_error = why
-        return BotFailedError(f"Bot '{self.name}' {why}")
+            self._tally.last_error = f"{details}\n{why}" if details else why
+        kind = BotSilentError if why == SILENT else BotFailedError
+        return kind(f"Bot '{self.name}' {why}")
 
     # --- the caller of what follows holds the lock ---
 
@@ -217,9 +225,10 @@ class WaitingRoom:
                 "no requests until it is done. If that does not end, restart its host."
             )
         if left := self._breaker.seconds_left():
+            last_error = self._tally.last_error.rpartition("\n")[2]
             return errors.BotRestingError(
                 f"Bot '{self.name}' has failed {self._breaker.failures} times in a row and is left alone for "
-                f"{left:.0f} s. Last error: {self._tally.last_error}"
+                f"{left:.0f} s. Last error: {last_error}"
             )
         if len(self._queue) >= self._size:
             return BotBusyError(

@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, PlainValidator, SerializeAsAny, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
-from chatbots.base import Bot, BotConfiguration, Context, Failure, Response, is_blank
-from chatbots.continuous import Answering
+from chatbots.base import Answering, Bot, BotConfiguration, Context, Failure, Response, is_blank
 from chatbots.errors import ConfigurationError, UnknownBotError
 from chatbots.registry import REGISTRY
 

@@ -1,4 +1,4 @@
-"""Statistics on the command line: `python -m evaluation agreement …`, `… ssa …` or `… recompute …`."""
+"""Statistics on the command line: `python -m evaluation agreement | ssa | conversation | hybrid | …`."""
 
 import argparse
 import json
@@ -10,18 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.agreement import Metric, alpha_interval, krippendorff_alpha, percent_pooled
+from evaluation.agreement import percent_pooled
+from evaluation.alpha import Alpha, alpha
 from evaluation.bootstrap import RESAMPLES
+from evaluation.conversation import commands as of_conversations
 from evaluation.csv_file import FileError, Table, boolean, number, number_from_zero, read_table, whole_number
-from evaluation.estimates import estimates
+from evaluation.differences import Difference, differences
+from evaluation.estimates import score_samples
+from evaluation.inference import NOUNS, Estimate, Nouns, Sample, mean
+from evaluation.intent_file import figures as intent_figures
+from evaluation.intent_file import read_predictions
 from evaluation.interval import Interval, Undefined
-from evaluation.labels import Labels, LabelsError
+from evaluation.labels import AnyArray, Labels, LabelsError, coded
+from evaluation.metric import Metric
+from evaluation.missing_codes import suspicious
 from evaluation.ratings import Ratings
 from evaluation.report import bundle
+from evaluation.report.analysis import Analysis
 from evaluation.ssa import Unit
+from evaluation.ssa import ssa as ssa_scores
 
 SSA_COLUMNS = ("bot", "dialogue", "turn", "rater", "sensible", "specific")
-FEWEST_RESAMPLES, MOST_RESAMPLES = 100, 1_000_000
+MOST_LISTED = 50
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,52 +52,155 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def agreement(options: argparse.Namespace) -> dict[str, Any]:
     """Agreement of one question from a file with one row per rating."""
-    metric = Metric(options.level)
-    table = read_table(options.file, [options.unit, options.rater, options.value])
-    values: Sequence[Any] = table.columns[options.value]
-    if metric is not Metric.NOMINAL:
-        values = table.converted(options.value, number_from_zero if metric is Metric.RATIO else number)
     names = {"unit": options.unit, "rater": options.rater, "value": options.value}
+    chosen = [*names.values(), *([options.cluster] if options.cluster else [])]
+    table = read_table(options.file, chosen)
+    given = table.without(options.value, options.missing)
+    _ask_about_codes(given, options.value, options.real)
+    metric = Metric(options.level)
+    values: Sequence[Any] = given.columns[options.value]
+    if metric is not Metric.NOMINAL:
+        values = given.converted(options.value, number_from_zero if metric is Metric.RATIO else number)
     try:
-        ratings = Ratings.from_columns(table.columns[options.unit], table.columns[options.rater], values)
+        ratings = Ratings.from_columns(given.columns[options.unit], given.columns[options.rater], values)
     except LabelsError as error:
-        raise _located(error, table, names) from None
-    rng = np.random.default_rng(options.seed)
+        raise _located(error, given, names) from None
+    found = alpha(ratings, metric, clusters=_clusters(options, given))
+    nouns = Nouns(cluster="cluster" if options.cluster else "unit", rater="rater")
+    counted = ratings.is_pairable
     return {
-        "units": ratings.units,
+        "units": int(np.count_nonzero(counted)),
+        "units_with_one_rating": ratings.units - int(np.count_nonzero(counted)),
         "raters": ratings.raters,
-        "labels": len(ratings),
+        "labels": int(np.count_nonzero(counted[ratings.unit])),
+        "missing": len(table.lines) - len(given.lines),
+        "ratings": _categories(ratings),
         "percent_agreement": _shown(percent_pooled(ratings)),
-        "krippendorff_alpha": _shown(krippendorff_alpha(ratings, metric)),
-        "interval": _shown(alpha_interval(ratings, rng, metric, resamples=options.resamples)),
+        "level": metric.value,
+        "krippendorff_alpha": _shown(found if isinstance(found, Undefined) else found.value),
+        **_interval(found, nouns),
+    }
+
+
+def _ask_about_codes(table: Table, column: str, real: Sequence[str]) -> None:
+    """Stop at values that look like codes for no answer, unless they are declared to be answers."""
+    values = table.columns[column]
+    codes = [code for code in suspicious(values) if code not in real]
+    if codes:
+        line = table.lines[values.index(codes[0])]
+        listed = ", ".join(f"'{code}' ({values.count(code)} times)" for code in codes)
+        raise FileError(
+            f"{table.path}, line {line}, column {column}: {listed} may stand for no answer. Say what it is: "
+            f"--missing '{codes[0]}' leaves such rows out, --real '{codes[0]}' counts it as an answer."
+        )
+
+
+def _clusters(options: argparse.Namespace, table: Table) -> AnyArray | None:
+    """What each unit belongs to, in the order of the units; None without such a column."""
+    if not options.cluster:
+        return None
+    names, codes = coded(table.columns[options.unit])
+    clusters = np.asarray(table.columns[options.cluster])
+    _, first = np.unique(codes, return_index=True)
+    of_unit: AnyArray = clusters[first]
+    differs = np.flatnonzero(of_unit[codes] != clusters)
+    if differs.size:
+        row = int(differs[0])
+        raise FileError(
+            f"{table.path}, line {table.lines[row]}, column {options.cluster}: unit '{names[codes[row]]}' "
+            f"belongs to '{clusters[row]}' here, but to '{of_unit[codes[row]]}' in line "
+            f"{table.lines[first[codes[row]]]}."
+        )
+    return of_unit
+
+
+def _categories(ratings: Ratings) -> dict[str, Any]:
+    """How often each rating occurs; of many, how many there are and their ends."""
+    names = ratings.values.tolist()
+    if len(names) > MOST_LISTED:
+        return {"distinct": len(names), "lowest": names[0], "highest": names[-1]}
+    counts = np.bincount(ratings.value, minlength=len(names)).tolist()
+    return {
+        f"{name:g}" if isinstance(name, float) else name: n for name, n in zip(names, counts, strict=True)
     }
 
 
 def ssa(options: argparse.Namespace) -> dict[str, Any]:
-    """SSA per bot, in percent, from a file with one row per label."""
-    table = read_table(options.file, SSA_COLUMNS)
-    columns: dict[str, list[Any]] = dict(table.columns)
+    """SSA per bot, in percent, and all differences, from a file with one row per label."""
+    if options.primary and not options.excluded:
+        raise FileError("--primary needs --excluded COLUMN, which says whose labels are left out.")
+    asked = [*SSA_COLUMNS, *([options.excluded] if options.excluded else [])]
+    table = read_table(options.file, asked)
+    columns: dict[str, Any] = {name: table.columns[name] for name in SSA_COLUMNS}
     columns["turn"] = table.converted("turn", whole_number)
     for name in ("sensible", "specific"):
         columns[name] = table.converted(name, boolean)
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
     try:
-        labels = Labels(*(np.asarray(columns[name]) for name in SSA_COLUMNS))
+        labels = Labels(**arrays)
     except LabelsError as error:
         raise _located(error, table, {}) from None
-    rng = np.random.default_rng(options.seed)
-    found = estimates(labels, rng, unit=Unit(options.count), resamples=options.resamples)
-    return {
-        str(bot): {
-            "sensibleness": 100 * estimate.score.sensibleness,
-            "specificity": 100 * estimate.score.specificity,
-            "ssa": 100 * estimate.score.ssa,
-            "interval": _shown(_percent(estimate.ssa)),
-            "turns": estimate.score.turns,
-            "dialogues": estimate.score.dialogues,
-            "raters": estimate.score.raters,
-        }
-        for bot, estimate in found.items()
+    unit = Unit(options.count)
+    if not options.excluded:
+        return {"count": unit.value, **_ssa_of(labels, unit)}
+    kept = ~np.asarray(table.converted(options.excluded, boolean))
+    others = Labels(**{name: values[kept] for name, values in arrays.items()})
+    found = {Analysis.ALL: _ssa_of(labels, unit), Analysis.WITHOUT_EXCLUDED: _ssa_of(others, unit)}
+    primary = Analysis(options.primary or Analysis.ALL)
+    beside = {"analysis": primary.other.value, **found[primary.other]}
+    return {"count": unit.value, "primary": primary.value, **found[primary], "other": beside}
+
+
+def _ssa_of(labels: Labels, unit: Unit) -> dict[str, Any]:
+    """Scores and differences of these labels."""
+    scores = score_samples(labels, unit)
+    of_bots = {
+        str(bot): {"turns": score.turns, "dialogues": score.dialogues, "raters": score.raters}
+        | {key: _estimate(of_bots[bot]) for key, of_bots in scores.items()}
+        for bot, score in ssa_scores(labels, unit).items()
     }
+    compared = {key: [_difference(each) for each in differences(of)] for key, of in scores.items()}
+    return {"bots": of_bots, "differences": compared if len(of_bots) > 1 else {}}
+
+
+def _estimate(sample: Sample) -> dict[str, Any]:
+    """One score in percent with its interval."""
+    found = mean(sample)
+    assert not isinstance(found, Undefined)
+    return {"percent": 100 * found.value, **_interval(found, NOUNS, factor=100)}
+
+
+def _difference(found: Difference) -> dict[str, Any]:
+    """One difference in points with its interval, p-values and sentence."""
+    return {
+        "first": str(found.first),
+        "second": str(found.second),
+        "points": 100 * found.difference,
+        "interval": _shown(_times(found.interval, 100)),
+        "p": _shown(found.p),
+        "p_holm": _shown(found.p_holm),
+        "odds_ratio": _shown(found.odds_ratio),
+        "in_words": found.in_words(),
+        "basis": found.basis_in_words(),
+    }
+
+
+def _interval(found: Alpha | Estimate | Undefined, nouns: Nouns, factor: float = 1.0) -> dict[str, Any]:
+    """The interval with its level and method, and what it generalises to."""
+    interval = found if isinstance(found, Undefined) else found.interval
+    if isinstance(found, Undefined) or isinstance(interval, Undefined):
+        return {"interval": _shown(interval)}
+    return {
+        "interval": _shown(_times(interval, factor)),
+        "interval_level": interval.level,
+        "interval_method": interval.method,
+        "interval_for": found.in_words(nouns),
+    }
+
+
+def intent(options: argparse.Namespace) -> dict[str, Any]:
+    """How well classifiers told the question whether one talks to a machine, from their predictions."""
+    return intent_figures(read_predictions(options.file), np.random.default_rng(0), RESAMPLES)
 
 
 def recompute(options: argparse.Namespace) -> dict[str, Any]:
@@ -107,18 +220,42 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m evaluation", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    about = "Percent agreement (pooled, 0 to 1) and Krippendorff's alpha with its interval over units."
+    about = "Percent agreement (pooled, 0 to 1) and Krippendorff's alpha with its 95 %% interval."
     one = commands.add_parser("agreement", help=about, description=about)
     one.add_argument("--unit", required=True, help="column that names what was rated")
     one.add_argument("--rater", required=True, help="column that names who rated")
     one.add_argument("--value", required=True, help="column with the rating")
     one.add_argument("--level", choices=[m.value for m in Metric], default="nominal", help="default: nominal")
+    one.add_argument(
+        "--cluster", help="column with what a unit belongs to, such as the conversation of a turn"
+    )
+    for option, what in (
+        ("--missing", "stands for no answer: such rows are left out"),
+        ("--real", "is an answer"),
+    ):
+        one.add_argument(
+            option, action="append", default=[], metavar="VALUE", help=f"this value {what}; may be repeated"
+        )
     one.set_defaults(run=agreement)
 
-    about = f"SSA per bot in percent with its interval over dialogues. Columns: {', '.join(SSA_COLUMNS)}."
+    about = (
+        f"Sensibleness, specificity and SSA per bot in percent with 95 %% intervals, and all differences. "
+        f"Columns: {', '.join(SSA_COLUMNS)}."
+    )
     two = commands.add_parser("ssa", help=about, description=about)
     two.add_argument(
         "--count", choices=[u.value for u in Unit], default="label", help="what counts once; default: label"
+    )
+    two.add_argument(
+        "--excluded",
+        metavar="COLUMN",
+        help="column that is true for excluded raters, such as rater_excluded of the exports; both analyses, "
+        "of all raters and without these, are then given",
+    )
+    two.add_argument(
+        "--primary",
+        choices=[each.value for each in Analysis],
+        help="which of the two comes first; default: all",
     )
     two.set_defaults(run=ssa)
 
@@ -127,30 +264,15 @@ def _parser() -> argparse.ArgumentParser:
     three.add_argument("file", type=Path, metavar="BUNDLE.zip", help="as downloaded from the report's page")
     three.set_defaults(run=recompute)
 
-    for command in (one, two):
+    about = "Figures of predictions as `python -m chatbots identity predict` writes them."
+    four = commands.add_parser("intent", help=about, description=about)
+    four.set_defaults(run=intent)
+
+    of_conversations.add_parsers(commands)
+
+    for command in (one, two, four):
         command.add_argument("file", type=Path, metavar="FILE.csv", help="UTF-8, with a header line")
-        command.add_argument("--seed", type=_seed, default=0, help="of the bootstrap; default: 0")
-        command.add_argument(
-            "--resamples",
-            type=_resamples,
-            default=RESAMPLES,
-            help=f"of the 95 %% interval; default: {RESAMPLES}",
-        )
     return parser
-
-
-def _resamples(text: str) -> int:
-    if not text.isdecimal() or not FEWEST_RESAMPLES <= int(text) <= MOST_RESAMPLES:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is no number of resamples; use {FEWEST_RESAMPLES} to {MOST_RESAMPLES:,}."
-        )
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is no seed; use a whole number from 0 upward.")
-    return int(text)
 
 
 def _located(error: LabelsError, table: Table, names: dict[str, str]) -> FileError:
@@ -161,8 +283,8 @@ def _located(error: LabelsError, table: Table, names: dict[str, str]) -> FileErr
     return FileError(f"{table.path}{where}, column {column}: {error.problem}{before}")
 
 
-def _percent(interval: Interval | Undefined) -> Interval | Undefined:
-    return interval if isinstance(interval, Undefined) else interval.scaled(100)
+def _times(interval: Interval | Undefined, factor: float) -> Interval | Undefined:
+    return interval if isinstance(interval, Undefined) else interval.scaled(factor)
 
 
 def _shown(value: float | Interval | Undefined) -> float | list[float] | dict[str, str]:

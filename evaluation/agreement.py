@@ -8,34 +8,21 @@ units, so its bootstrap interval over units comes from `bootstrap.cluster_interv
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.random import Generator
 
 from evaluation.bootstrap import LEVEL, RESAMPLES, Ratio, Statistic, cluster_interval
+from evaluation.disagreement import pairs_of
 from evaluation.interval import Interval, Method, Undefined
 from evaluation.labels import AnyArray, FloatArray, coded
-from evaluation.questions import Level
+from evaluation.metric import Metric as Metric
+from evaluation.metric import metric_of as metric_of
+from evaluation.metric import numbers
 from evaluation.ratings import Ratings
 
-
-class Metric(StrEnum):
-    """Which distance between two ratings c and k alpha weighs disagreement with."""
-
-    NOMINAL = "nominal"
-    """0 if equal, else 1."""
-    ORDINAL = "ordinal"
-    """Squared difference of mid-ranks: how many ratings lie between the two."""
-    INTERVAL = "interval"
-    """(c - k)²."""
-    RATIO = "ratio"
-    """((c - k) / (c + k))²; ratings must not be negative."""
-
-
-def metric_of(level: Level) -> Metric:
-    """The distance that suits a question's level of measurement; binary answers are nominal."""
-    return Metric.NOMINAL if level is Level.BINARY else Metric(level.value)
+MANY_VALUES = 64
+"""With more distinct ratings, tables of pairs of values take more time and memory than sums by rating."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +103,27 @@ def disagreement(ratings: Ratings, metric: Metric | FloatArray = Metric.NOMINAL)
     missing = _too_little(ratings) or _one_unit(ratings)
     if missing:
         return missing
+    if isinstance(metric, Metric) and len(ratings.values) > MANY_VALUES:
+        pairs = pairs_of(ratings, metric)
+        found = Disagreement(pairs.observed, pairs.expected)
+    else:
+        found = _by_tables(ratings, metric)
+    if found.expected:
+        return found
+    n = np.count_nonzero(ratings.is_pairable[ratings.unit])
+    if len(np.unique(ratings.value[ratings.is_pairable[ratings.unit]])) == 1:
+        return Undefined(f"All {n} ratings are the same, so agreement cannot be told from chance.")
+    return Undefined("No two ratings differ by this distance, so agreement cannot be told from chance.")
+
+
+def _by_tables(ratings: Ratings, metric: Metric | FloatArray) -> Disagreement:
+    """The same from how often each two values meet: the fastest way for few values."""
     counts, per_unit = ratings.pairable
     marginals = counts.sum(axis=0)
     n = float(marginals.sum())
-    if np.count_nonzero(marginals) == 1:
-        return Undefined(f"All {n:.0f} ratings are the same, so agreement cannot be told from chance.")
-    coincidences = _coincidences(counts, per_unit)
     distances = _distances(metric, ratings.values, marginals[None])[0]
-    observed = float((coincidences * distances).sum()) / n
-    expected = float(marginals @ distances @ marginals) / (n * (n - 1))
-    if expected == 0:
-        return Undefined("No two ratings differ by this distance, so agreement cannot be told from chance.")
-    return Disagreement(observed, expected)
+    observed = float((_coincidences(counts, per_unit) * distances).sum()) / n
+    return Disagreement(observed, float(marginals @ distances @ marginals) / (n * (n - 1)))
 
 
 def alpha_interval(
@@ -156,7 +152,15 @@ def alpha_interval(
         resamples: at least 100.
         level: nominal coverage, in (0, 1).
         method: "percentile" or "bca".
+
+    Raises:
+        ValueError: as `krippendorff_alpha`; or more than `MANY_VALUES` distinct ratings.
     """
+    if len(ratings.values) > MANY_VALUES:
+        raise ValueError(
+            f"The bootstrap of alpha keeps tables of pairs of ratings, too many for {len(ratings.values)} "
+            f"distinct ratings; use alpha.alpha, which has no such limit."
+        )
     alpha = krippendorff_alpha(ratings, metric)
     if isinstance(alpha, Undefined):
         return alpha
@@ -229,7 +233,7 @@ def _interval(
 
 
 def _too_little(ratings: Ratings) -> Undefined | None:
-    if len(ratings.pairable[1]):
+    if ratings.is_pairable.any():
         return None
     if ratings.raters == 1:
         return Undefined("One rater only; agreement needs at least two.")
@@ -238,7 +242,7 @@ def _too_little(ratings: Ratings) -> Undefined | None:
 
 def _one_unit(ratings: Ratings) -> Undefined | None:
     """All pairs lie within one unit: what is expected by chance is what is observed, whatever they say."""
-    if len(ratings.pairable[1]) > 1:
+    if np.count_nonzero(ratings.is_pairable) > 1:
         return None
     return Undefined("Only one unit has two ratings or more, so agreement cannot be told from chance.")
 
@@ -260,9 +264,9 @@ def _why_no_fleiss(ratings: Ratings) -> Undefined | None:
 
 
 def _pooled(ratings: Ratings) -> Coefficient:
-    counts, per_unit = ratings.pairable
-    rows = np.column_stack([(counts * (counts - 1)).sum(axis=1), per_unit * (per_unit - 1)])
-    return Coefficient(rows, Ratio((1.0, 0.0), 1))
+    pairs = pairs_of(ratings, Metric.NOMINAL)
+    agreeing = np.bincount(pairs.unit, 1 - pairs.within) * (pairs.size - 1)
+    return Coefficient(np.column_stack([agreeing, pairs.size * (pairs.size - 1)]), Ratio((1.0, 0.0), 1))
 
 
 def _uniform_chance(marginals: FloatArray) -> FloatArray:
@@ -338,7 +342,7 @@ def _distances(metric: Metric | FloatArray, values: AnyArray, marginals: FloatAr
         return _given_distances(np.asarray(metric, dtype=np.float64), len(values))
     if metric is Metric.NOMINAL:
         return 1 - np.eye(len(values))[None]
-    number = _numbers(values, metric)
+    number = numbers(values, metric)
     mid_rank = np.cumsum(marginals, axis=1) - marginals / 2
     position = mid_rank if metric is Metric.ORDINAL else number[None]
     difference = position[:, :, None] - position[:, None, :]
@@ -358,15 +362,3 @@ def _given_distances(distances: FloatArray, c: int) -> FloatArray:
             f"zero on the diagonal, one row for each of the ratings."
         )
     return distances[None]
-
-
-def _numbers(values: AnyArray, metric: Metric) -> FloatArray:
-    if values.dtype.kind not in "iufb":
-        raise ValueError(
-            f"The {metric} distance needs numbers, but a rating is '{values[0]}'. Give ratings as numbers in "
-            f"their order, or use the nominal distance."
-        )
-    number = values.astype(np.float64)
-    if metric is Metric.RATIO and number.min() < 0:
-        raise ValueError(f"The ratio distance needs ratings from 0 upward, but one is {number.min():g}.")
-    return number

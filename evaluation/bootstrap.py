@@ -6,8 +6,7 @@ their differences are all functions f(Σ over clusters of a row of numbers), so 
 rows, and all resamples together are one matrix product.
 
 Sources: Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapters 13 (percentile), 14 (BCa) and
-12.5 (studentised); Davison & Hinkley 1997, section 3.8 (clusters); Owen 2007, The pigeonhole bootstrap,
-Annals of Applied Statistics 1(2), arXiv:0712.1111 (two-way).
+12.5 (studentised); Davison & Hinkley 1997, section 3.8 (clusters).
 """
 
 from collections.abc import Callable, Sequence

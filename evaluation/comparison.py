@@ -49,7 +49,7 @@ class Comparison:
     clusters: tuple[int, int]
 
     def in_words(self) -> str:
-        """One sentence: who is ahead by how many points, or that the two cannot be told apart."""
+        """One sentence: who is ahead by how many points, or that the two cannot be told apart; p decides."""
         if isinstance(self.interval, Undefined):
             return f"Whether {self.first} or {self.second} is ahead cannot be told: {self.interval.reason}"
         if isinstance(self.difference, Undefined):
@@ -60,10 +60,10 @@ class Comparison:
         low, high = (_points(end) for end in ends)
         interval = f"{100 * self.interval.level:g} % interval {low} to {high}"
         points = f"{_points(abs(self.difference))} points"
-        if ends[0] <= 0 <= ends[1]:
+        if isinstance(self.p, float) and self.p >= 1 - self.interval.level:
             return f"{ahead} and {behind} cannot be told apart: {points} apart, {interval}."
         sentence = f"{ahead} is ahead of {behind} by {points}, {interval}"
-        if isinstance(self.p_holm, float) and self.p_holm > 1 - self.interval.level:
+        if isinstance(self.p_holm, float) and self.p_holm >= 1 - self.interval.level:
             sentence += (
                 f"; among all pairs compared this may be chance (Holm-corrected p = {self.p_holm:.2g})"
             )

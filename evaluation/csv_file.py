@@ -1,6 +1,7 @@
 """Reading columns of a CSV file; every error names the line and the column."""
 
 import csv
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,12 @@ T = TypeVar("T")
 _TRUE = {"1", "true", "yes"}
 _FALSE = {"0", "false", "no"}
 _LARGEST = 1e100  # squares of what lies beyond, and sums of them, can leave the range of a float
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_LONGEST = 4_000  # digits; Python refuses to read somewhat more as a number
 
 
 class FileError(ValueError):
@@ -33,6 +40,18 @@ class Table:
     path: Path
     lines: Sequence[int]
     columns: dict[str, list[str]]
+
+    def without(self, column: str, values: Sequence[str]) -> "Table":
+        """The rows whose cell in this column is none of these values.
+
+        Raises:
+            FileError: no row is left.
+        """
+        keep = [row for row, cell in enumerate(self.columns[column]) if cell not in values]
+        if not keep:
+            raise FileError(f"{self.path}, column {column}: every value is declared missing.")
+        columns = {name: [cells[row] for row in keep] for name, cells in self.columns.items()}
+        return Table(self.path, [self.lines[row] for row in keep], columns)
 
     def converted(self, column: str, convert: Callable[[str], T]) -> list[T]:
         """One column through `convert`.
@@ -88,6 +107,7 @@ def _read(path: Path, reader: "Reader", columns: Sequence[str]) -> Table:
 
 def _position(path: Path, header: Sequence[str], name: str) -> int:
     if name not in header:
+        _refuse_other_separator(path, header)
         found = ", ".join(filter(None, header)) or "nothing"
         raise FileError(f"{path}, line 1: there is no column {name}. The header has: {found}.")
     if header.count(name) > 1:
@@ -95,6 +115,15 @@ def _position(path: Path, header: Sequence[str], name: str) -> int:
             f"{path}, line 1: {header.count(name)} columns are called {name}. Rename all but one."
         )
     return header.index(name)
+
+
+def _refuse_other_separator(path: Path, header: Sequence[str]) -> None:
+    for separator, called in ((";", "semicolons"), ("\t", "tabs")):
+        if len(header) == 1 and separator in header[0]:
+            raise FileError(
+                f"{path}, line 1: the columns are separated by {called}. Save the file with commas, as "
+                f"“CSV UTF-8 (comma delimited)” or by your program's option for the separator."
+            )
 
 
 def _cells(
@@ -121,10 +150,9 @@ def boolean(text: str) -> bool:
 
 def whole_number(text: str) -> int:
     """An integer in decimal digits, of at most 64 bits."""
-    try:
-        value = int(text)
-    except ValueError:
-        raise ValueError(f"'{text}' is not a whole number.") from None
+    if not _WHOLE.fullmatch(text) or len(text) > _LONGEST:
+        raise ValueError(f"'{text}' is not a whole number{_plainly(text)}.")
+    value = int(text)
     if abs(value) >= 2**63:
         raise ValueError(f"'{text}' is too large; the largest whole number is {2**63 - 1}.")
     return value
@@ -132,15 +160,20 @@ def whole_number(text: str) -> int:
 
 def number(text: str) -> float:
     """A decimal number whose square is finite, too."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"'{text}' is not a number.") from None
-    if value - value != 0:
+    if _NOT_FINITE.fullmatch(text):
         raise ValueError(f"'{text}' is not a finite number.")
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"'{text}' is not a number{_plainly(text)}.")
+    value = float(text)
     if abs(value) > _LARGEST:
         raise ValueError(f"'{text}' is too large for a rating; the largest is {_LARGEST:g}.")
     return value
+
+
+def _plainly(text: str) -> str:
+    """How to write what only looks like a number, with other digits, underscores or a comma."""
+    looks = any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text)
+    return "; write it with the digits 0 to 9 and a point" if looks else ""
 
 
 def number_from_zero(text: str) -> float:

@@ -9,14 +9,18 @@ who pays attention.
 from collections.abc import Sequence
 from typing import TypeAlias
 
+import numpy as np
+
+from evaluation.agreement import Metric
 from evaluation.interval import Undefined
+from evaluation.labels import FloatArray
 
 Chances: TypeAlias = Sequence[float]
 """For each rater of a unit, the chance in [0, 1] that they answer yes."""
 
 
 def expected_share(units: Sequence[Chances]) -> float | Undefined:
-    """Expected share of yes among all votes, in [0, 1]: the mean of all chances."""
+    """Expected share of yes among all votes, in [0, 1]: the mean of all chances; or of other expectations."""
     votes = sum(map(len, units))
     return sum(map(sum, units)) / votes if votes else Undefined("Nobody voted.")
 
@@ -40,43 +44,64 @@ def _majority(unit: Chances) -> float:
 
 
 def expected_alpha(units: Sequence[Chances]) -> float | Undefined:
-    """Krippendorff's nominal alpha of yes-or-no votes from the expected disagreements, at most 1.
+    """Krippendorff's nominal alpha of yes-or-no votes; else as `expected_alpha_of_answers`."""
+    return expected_alpha_of_answers([[(chance, 1 - chance) for chance in unit] for unit in units])
 
-    With votes v, unit u having m(u) of the n votes, alpha is 1 - D_o / D_e with
 
-        D_o = 1 / n · Σ_u Σ_{i≠j in u} [v_i ≠ v_j] / (m(u) - 1),
-        D_e = 1 / (n (n - 1)) · Σ_{i≠j} [v_i ≠ v_j]         (Krippendorff 2011).
+Distribution: TypeAlias = Sequence[float]
+"""Of one rater of a unit, the chance in [0, 1] of each answer; the chances sum to 1."""
 
-    Independent votes with chances p_i and p_j differ with probability p_i (1 - p_j) + p_j (1 - p_i). Summed
-    over all ordered pairs i ≠ j of a group of m votes, with S = Σ p and Q = Σ p (1 - p), that is
-    2 (S (m - S) - Q). So both expectations are closed sums,
 
-        E D_o = 2 / n · Σ_u (S_u (m(u) - S_u) - Q_u) / (m(u) - 1),
-        E D_e = 2 / (n (n - 1)) · (S (n - S) - Q),
+def expected_alpha_of_answers(
+    units: Sequence[Sequence[Distribution]],
+    metric: Metric = Metric.NOMINAL,
+    values: Sequence[float] | None = None,
+) -> float | Undefined:
+    """Krippendorff's alpha of answers from the expected disagreements, at most 1.
 
-    and the value returned is 1 - E D_o / E D_e. If all raters are alike, with the chance p_u at unit u, and
-    units are many, it is Var(p_u) / (p̄ (1 - p̄)), p̄ = E p_u: the intraclass correlation of the votes. The
-    expectation of alpha itself, a ratio, differs from this by a term of order 1 / n.
+    With answers v, unit u having m(u) of the n answers and d the distance of two answers, alpha is
+    1 - D_o / D_e with
+
+        D_o = 1 / n · Σ_u Σ_{i≠j in u} d(v_i, v_j) / (m(u) - 1),
+        D_e = 1 / (n (n - 1)) · Σ_{i≠j} d(v_i, v_j)         (Krippendorff 2011).
+
+    Independent answers with the distributions p_i and p_j are p_i' d p_j apart on average. Summed over all
+    ordered pairs i ≠ j of a group, with S = Σ p_i, that is S' d S - Σ p_i' d p_i. So both expectations are
+    closed sums, and the value returned is 1 - E D_o / E D_e. For yes or no, if all raters are alike, with the
+    chance p_u at unit u, and units are many, it is Var(p_u) / (p̄ (1 - p̄)), p̄ = E p_u: the intraclass
+    correlation of the votes. The expectation of alpha itself, a ratio, differs from this by a term of order
+    1 / n; so does the ordinal distance, which is that of the expected numbers of the answers.
 
     Args:
         units: as of this module; units with one rater do not count, as in alpha.
+        metric: distance of two answers, other than ratio.
+        values: of an interval distance, the answers as numbers, in the order of the distributions.
 
     Returns:
-        Alpha, or `Undefined`: no unit has two raters, or all votes that count are certain to be the same.
+        Alpha, or `Undefined`: no unit has two raters, or all answers that count are certain to be the same.
     """
-    counted = [unit for unit in units if len(unit) > 1]
+    counted = [np.asarray(unit, dtype=np.float64) for unit in units if len(unit) > 1]
     if not counted:
         return Undefined("No unit was rated by two raters, so there is nothing to agree on.")
-    votes = [chance for unit in counted for chance in unit]
-    n = len(votes)
-    observed = sum(_differing(unit) / (len(unit) - 1) for unit in counted) / n
-    expected = _differing(votes) / (n * (n - 1))
-    if expected == 0:
+    every = np.concatenate(counted)
+    n = len(every)
+    apart = _distances(metric, every.sum(axis=0), values)
+    observed = sum(_differing(unit, apart) / (len(unit) - 1) for unit in counted) / n
+    expected = _differing(every, apart) / (n * (n - 1))
+    if expected <= 0:
         return Undefined(f"All {n} ratings are the same, so agreement cannot be told from chance.")
     return 1 - observed / expected
 
 
-def _differing(chances: Chances) -> float:
-    """Expected number of ordered pairs of votes that differ, a vote not paired with itself."""
-    yes = sum(chances)
-    return 2 * (yes * (len(chances) - yes) - sum(chance * (1 - chance) for chance in chances))
+def _differing(answers: FloatArray, apart: FloatArray) -> float:
+    """Expected distance summed over ordered pairs of (m, c) answers, an answer not paired with itself."""
+    total = answers.sum(axis=0)
+    return float(total @ apart @ total - np.einsum("ic,cd,id->", answers, apart, answers))
+
+
+def _distances(metric: Metric, numbers: FloatArray, values: Sequence[float] | None) -> FloatArray:
+    """(c, c) distances of answers that occur in these (c,) numbers."""
+    if metric is Metric.NOMINAL:
+        return np.asarray(1 - np.eye(len(numbers)), dtype=np.float64)
+    place = np.cumsum(numbers) - numbers / 2 if metric is Metric.ORDINAL else np.asarray(values, np.float64)
+    return np.asarray((place[:, None] - place[None, :]) ** 2, dtype=np.float64)

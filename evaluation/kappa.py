@@ -4,7 +4,9 @@ Sources: Cohen 1960, Educational and Psychological Measurement 20(1); Cohen 1968
 (weights); Fleiss, Cohen & Everitt 1969, Psychological Bulletin 72(5) (standard errors).
 """
 
+import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +17,7 @@ from scipy.special import ndtri
 from evaluation.bootstrap import LEVEL, RESAMPLES, cluster_interval
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray
+from evaluation.ratings import Ratings
 
 Weights: TypeAlias = Literal["plain", "linear", "quadratic"]
 
@@ -40,8 +43,10 @@ class Kappa:
     units: int
 
     @property
-    def z(self) -> float:
+    def z(self) -> float | Undefined:
         """Standard normal test statistic of "kappa is zero"."""
+        if self.error_if_zero == 0:
+            return Undefined("One rater gave all units one rating, so agreement cannot differ from chance.")
         return self.value / self.error_if_zero
 
     def interval(self, level: float = LEVEL) -> Interval:
@@ -85,10 +90,36 @@ def cohen_kappa(table: ArrayLike, weights: Weights = "plain") -> Kappa | Undefin
         value=kappa,
         observed=observed,
         expected=expected,
-        error=float(np.sqrt(max(0.0, spread - (kappa - expected * (1 - kappa)) ** 2) / scale)),
-        error_if_zero=float(np.sqrt(max(0.0, spread_if_zero - expected**2) / scale)),
+        error=_root(float(spread - (kappa - expected * (1 - kappa)) ** 2) / scale),
+        error_if_zero=_root(float(spread_if_zero - expected**2) / scale),
         units=int(n),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PairOfRaters:
+    """Cohen's kappa of two raters, by their codes in `Ratings.rater`."""
+
+    first: int
+    second: int
+    units: int
+    kappa: Kappa | Undefined
+
+
+def pairwise_kappas(ratings: Ratings, weights: Weights = "plain") -> list[PairOfRaters]:
+    """Cohen's kappa of every two raters who rated a unit in common, in the order of their codes.
+
+    Shows who stands apart, which a single coefficient cannot; with many raters a large table.
+
+    Args:
+        ratings: any number of raters, with missing ratings; for weighted kappa with their whole scale.
+        weights: as in `cohen_kappa`.
+    """
+    order = np.argsort(ratings.unit, kind="stable")
+    by_unit = np.split(ratings.rater[order], np.cumsum(np.bincount(ratings.unit))[:-1])
+    met = {pair for raters in by_unit for pair in combinations(sorted(raters.tolist()), 2)}
+    tables = ((pair, ratings.table(*pair)) for pair in sorted(met))
+    return [PairOfRaters(*pair, int(table.sum()), cohen_kappa(table, weights)) for pair, table in tables]
 
 
 def kappa_interval(
@@ -133,6 +164,11 @@ def kappa_interval(
         cells = np.repeat(np.arange(table.size), table.astype(np.int64).ravel())
         rows, cluster = np.eye(table.size)[cells], "common unit"
     return cluster_interval(rows, statistic, rng, resamples=resamples, level=level, cluster=cluster)
+
+
+def _root(variance: float) -> float:
+    """The square root; 0 of what is 0 but for rounding."""
+    return math.sqrt(variance) if variance > 1e-15 else 0.0
 
 
 def _checked(table: ArrayLike) -> FloatArray:

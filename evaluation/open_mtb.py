@@ -1,12 +1,21 @@
 """The project's open Mini-Turing-style benchmark: 1,477 contexts to answer (see `data/README.md`)."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
-PATH = Path(__file__).parent / "data" / "open_mtb.jsonl"
+VERSION = "1.0.0"
+CANARY = "open-mtb-canary:b090b291-9eab-4218-87dd-cbcdbfac3fb8"
+"""Stands in every line of the files, so that those who build training corpora can find and drop them."""
+
+_DATA = Path(__file__).parent / "data"
+PATH = _DATA / "open_mtb.jsonl"
+PATH_ZH = _DATA / "open_mtb.zh.jsonl"
+KEYS_PATH = _DATA / "open_mtb.keys.jsonl"
 CATEGORIES = (
     "pleasantries",
     "personality",
@@ -18,8 +27,10 @@ CATEGORIES = (
     "basic_knowledge",
     "everyday_life",
 )
-CONTEXTS_BY_TURNS = {1: 315, 2: 500, 3: 662}  # the paper's numbers, section 2.4
+CONTEXTS_BY_TURNS = {1: 315, 2: 500, 3: 662}  # the paper's numbers, section 2.2
 LEAST_CONSISTENCY = 150
+LEAST_IDENTITY = 20
+MOST_UNBALANCED = 4  # yes/no probes that want one answer more often than the other
 LONGEST_TURN = 300  # characters
 NEAR_DUPLICATE_OVERLAP = 0.6  # of character 4-grams; no pair of the shipped set reaches it
 
@@ -34,6 +45,7 @@ class StaticContext:
         category: one of `CATEGORIES`.
         language: ISO 639-1 code.
         consistency: a right response must agree with something said in an earlier turn.
+        identity: the last turn asks what the responding side is, a person or a program.
         extends: id of the context with all turns but the last, None for one turn.
     """
 
@@ -42,7 +54,27 @@ class StaticContext:
     category: str
     language: str
     consistency: bool
+    identity: bool
     extends: str | None
+
+
+@dataclass(frozen=True)
+class ConsistencyKey:
+    """What a response to a context with `consistency` must agree with. "Partner" is who responds.
+
+    Attributes:
+        id: the context's.
+        turns: numbers of the turns that hold the fact, from 1.
+        fact: what was said there, in a sentence.
+        contradicts: kinds of answer that disagree with it.
+        answer: the plain answer that agrees with the fact; None where the last turn asks for more or else.
+    """
+
+    id: str
+    turns: tuple[int, ...]
+    fact: str
+    contradicts: str
+    answer: Literal["yes", "no"] | None
 
 
 def read_open_mtb(path: Path = PATH) -> list[StaticContext]:
@@ -52,27 +84,73 @@ def read_open_mtb(path: Path = PATH) -> list[StaticContext]:
         path: a file in the format of the shipped one.
 
     Raises:
-        ValueError: a line is not a JSON object with exactly the fields of `StaticContext`.
+        ValueError: a line is not a JSON object with exactly the fields of `StaticContext` and a canary.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [_parse(line, f"{path.name}, line {number}") for number, line in enumerate(lines, start=1)]
+    return [StaticContext(**fields) for fields in _objects(path, StaticContext)]
 
 
-def _parse(line: str, where: str) -> StaticContext:
-    try:
-        fields = json.loads(line)
-        return StaticContext(**{**fields, "turns": tuple(fields["turns"])})
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(
-            f"{where}: {error}; expected a JSON object with id, turns, category, …, extends"
-        ) from error
+def read_keys(path: Path = KEYS_PATH) -> dict[str, ConsistencyKey]:
+    """Read the keys of the contexts that test consistency, by the context's id.
+
+    Args:
+        path: a file in the format of the shipped one.
+
+    Raises:
+        ValueError: a line is not a JSON object with exactly the fields of `ConsistencyKey` and a canary.
+    """
+    return {fields["id"]: ConsistencyKey(**fields) for fields in _objects(path, ConsistencyKey)}
+
+
+def fingerprint(path: Path = PATH) -> str:
+    """Return the SHA-256 of a file in hexadecimal: scores are comparable where it is the same."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def columns(
+    contexts: Sequence[StaticContext], keys: dict[str, ConsistencyKey]
+) -> dict[str, dict[str, str | int | bool]]:
+    """Say of each context what results are broken down by.
+
+    Args:
+        contexts: any of the benchmark.
+        keys: those of the contexts that test consistency; contexts without one have no `answer`.
+
+    Returns:
+        By id, in the order of `contexts`: `category`, `turns` (1 to 3), `consistency`, `identity`, `answer`
+        ("yes", "no", or "" where no plain answer is right).
+    """
+    return {
+        context.id: {
+            "category": context.category,
+            "turns": len(context.turns),
+            "consistency": context.consistency,
+            "identity": context.identity,
+            "answer": (keys[context.id].answer or "") if context.id in keys else "",
+        }
+        for context in contexts
+    }
+
+
+def _objects(path: Path, kind: type[StaticContext | ConsistencyKey]) -> Iterator[dict[str, Any]]:
+    expected = [*kind.__dataclass_fields__, "canary"]
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            fields = json.loads(line)
+            if sorted(fields) != sorted(expected):
+                raise ValueError(f"the fields are {sorted(fields)}")
+            del fields["canary"]
+            yield {**fields, "turns": tuple(fields["turns"])}
+        except (ValueError, TypeError) as error:
+            expects = f"expected a JSON object with {', '.join(expected)}"
+            raise ValueError(f"{path.name}, line {number}: {error}; {expects}") from error
 
 
 def find_faults(contexts: Sequence[StaticContext]) -> list[str]:
     """Say in one sentence each what breaks the benchmark's rules; empty if nothing does.
 
     Checked: unique ids, one to three clean turns, known category, language, the paper's counts by number of
-    turns, the quota for consistency, and that each longer context adds one turn to the context it extends.
+    turns, the quotas for consistency and identity, and that each longer context adds one turn to the context
+    it extends.
 
     Args:
         contexts: the whole set, parents anywhere.
@@ -80,15 +158,72 @@ def find_faults(contexts: Sequence[StaticContext]) -> list[str]:
     by_id = {context.id: context for context in contexts}
     faults = [f"id {one} is used {n} times" for one, n in Counter(c.id for c in contexts).items() if n > 1]
     for context in contexts:
-        faults += [f"{context.id}: {fault}" for fault in _faults_of(context, by_id)]
+        faults += [f"{context.id}: {fault}" for fault in _faults_of(context, by_id, "en")]
     return faults + list(_faults_of_counts(contexts))
 
 
-def _faults_of(context: StaticContext, by_id: dict[str, StaticContext]) -> Iterator[str]:
+def find_translation_faults(
+    contexts: Sequence[StaticContext], originals: Sequence[StaticContext]
+) -> list[str]:
+    """Say in one sentence each where a Chinese version departs from the original; empty if nowhere.
+
+    Checked: language and turns, and the same category, flags and parent as the original context with
+    the same id; a category is translated whole or not at all.
+
+    Args:
+        contexts: the translated ones, of some categories or all.
+        originals: the whole English set.
+    """
+    by_id = {context.id: context for context in contexts}
+    wanted = {c.category for c in contexts}
+    expected = {c.id: c for c in originals if c.category in wanted}
+    faults = [f"{one} is missing or unknown" for one in sorted(set(expected) ^ set(by_id))]
+    for context in contexts:
+        faults += [f"{context.id}: {fault}" for fault in _faults_of(context, by_id, "zh")]
+        if context.id in expected and _shape(context) != _shape(expected[context.id]):
+            faults.append(
+                f"{context.id}: {_shape(context)} is not the original's {_shape(expected[context.id])}"
+            )
+    return faults
+
+
+def find_key_faults(contexts: Sequence[StaticContext], keys: dict[str, ConsistencyKey]) -> list[str]:
+    """Say in one sentence each what is wrong with the keys; empty if nothing is.
+
+    Checked: each context that tests consistency has a key and no other has, its turns exist, one is earlier
+    than the last, nothing is left empty, and "yes" and "no" are right about equally often.
+
+    Args:
+        contexts: the whole set.
+        keys: by id, as `read_keys` gives them.
+    """
+    by_id = {context.id: context for context in contexts if context.consistency}
+    faults = [f"{one} has a key or tests consistency, not both" for one in sorted(set(by_id) ^ set(keys))]
+    for key in keys.values():
+        last = len(by_id[key.id].turns) if key.id in by_id else 3
+        if not key.turns or min(key.turns) >= last or not set(key.turns) <= set(range(1, last + 1)):
+            faults.append(f"{key.id}: turns {key.turns} name no earlier turn of {last}")
+        if not (key.fact and key.contradicts) or key.answer not in ("yes", "no", None):
+            faults.append(
+                f"{key.id}: fact or contradicts is empty, or answer {key.answer!r} is not yes or no"
+            )
+    wanted = Counter(key.answer for key in keys.values())
+    if abs(wanted["yes"] - wanted["no"]) > MOST_UNBALANCED:
+        faults.append(
+            f"{wanted['yes']} probes want yes and {wanted['no']} no; a constant answer would do well"
+        )
+    return faults
+
+
+def _shape(context: StaticContext) -> tuple[object, ...]:
+    return len(context.turns), context.category, context.consistency, context.identity, context.extends
+
+
+def _faults_of(context: StaticContext, by_id: dict[str, StaticContext], language: str) -> Iterator[str]:
     if context.category not in CATEGORIES:
         yield f"category {context.category!r} is none of {', '.join(CATEGORIES)}"
-    if context.language != "en":
-        yield f"language {context.language!r} is not 'en'"
+    if context.language != language:
+        yield f"language {context.language!r} is not {language!r}"
     for turn in context.turns:
         if not 0 < len(turn) <= LONGEST_TURN or turn != " ".join(turn.split()):
             yield f"turn {turn!r} is empty, has stray spaces or more than {LONGEST_TURN} characters"
@@ -110,3 +245,6 @@ def _faults_of_counts(contexts: Sequence[StaticContext]) -> Iterator[str]:
     consistency = sum(context.consistency for context in contexts)
     if consistency < LEAST_CONSISTENCY:
         yield f"{consistency} contexts test consistency, fewer than {LEAST_CONSISTENCY}"
+    identity = sum(context.identity for context in contexts)
+    if identity < LEAST_IDENTITY:
+        yield f"{identity} contexts ask what the partner is, fewer than {LEAST_IDENTITY}"

@@ -4,19 +4,19 @@ Sources: Bradley & Terry 1952, Biometrika 39; Davidson 1970, On Extending the Br
 Accommodate Ties, JASA 65 (329); Ford 1957, American Mathematical Monthly 64 (when an estimate exists).
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.random import Generator
 from scipy.sparse.csgraph import connected_components
 
-from evaluation.bootstrap import LEVEL, RESAMPLES, Ratio, cluster_interval, percentile
+from evaluation.bootstrap import LEVEL
+from evaluation.inference import NOUNS, Nouns, Sample, generalises, mean, t
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import AnyArray, FloatArray, IntArray, LabelsError, coded
-from evaluation.resampling import blocks, resampled_sums
+from evaluation.variance import Numbers, Over, spread, summed
 
 Outcome: TypeAlias = Literal["first", "second", "tie"]
 OUTCOMES: tuple[Outcome, ...] = ("first", "second", "tie")
@@ -33,7 +33,8 @@ class Duels:
         first: (n,) code of one bot.
         second: (n,) code of the other.
         outcome: (n,) 0 if the first is better, 1 if the second is, 2 for a tie.
-        cluster: (n,) code of what judgments of which may depend on each other: the rater, or the item.
+        cluster: (n,) code of what judgments of which may depend on each other: the item, or its context.
+        rater: (n,) code of who judged, which crosses the clusters; None: nobody knows, or it is the cluster.
     """
 
     bots: AnyArray
@@ -41,6 +42,7 @@ class Duels:
     second: IntArray
     outcome: IntArray
     cluster: IntArray
+    rater: IntArray | None = None
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[Hashable, Hashable, str, Hashable]]) -> "Duels":
@@ -71,19 +73,26 @@ class Duels:
         return sorted(set(zip(low.tolist(), high.tolist(), strict=True)))
 
     @cached_property
-    def rows(self) -> FloatArray:
-        """(k, 3p) per cluster, for each of the p pairs: wins of i, wins of j, ties."""
+    def pair(self) -> IntArray:
+        """(n,) the place among `pairs` of the two that met."""
         low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
-        swapped = (self.first > self.second) & (self.outcome < 2)
-        result = np.where(swapped, 1 - self.outcome, self.outcome)
         number = {pair: index for index, pair in enumerate(self.pairs)}
-        pair = np.fromiter(
+        return np.fromiter(
             (number[p] for p in zip(low.tolist(), high.tolist(), strict=True)), np.int64, len(self)
         )
+
+    @cached_property
+    def result(self) -> IntArray:
+        """(n,) the outcome as seen from the bot with the smaller code: 0 it won, 1 it lost, 2 a tie."""
+        swapped = (self.first > self.second) & (self.outcome < 2)
+        return np.where(swapped, 1 - self.outcome, self.outcome)
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """(p, 3) for each pair: wins of the bot with the smaller code, its losses, ties."""
         width = 3 * len(self.pairs)
-        clusters = int(self.cluster.max(initial=-1)) + 1
-        flat = np.bincount(self.cluster * width + 3 * pair + result, minlength=clusters * width)
-        return flat.reshape(clusters, width).astype(np.float64)
+        counted = np.bincount(3 * self.pair + self.result, minlength=width)
+        return counted.reshape(-1, 3).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,29 +120,22 @@ class Record:
     tie_share: Interval | Undefined
 
 
-def records(
-    duels: Duels, rng: Generator, *, resamples: int = RESAMPLES, level: float = LEVEL
-) -> list[Record]:
-    """Wins, losses and ties of every two bots that met, with bootstrap intervals over clusters."""
+def records(duels: Duels, *, level: float = LEVEL) -> list[Record]:
+    """Wins, losses and ties of every two bots that met, with intervals over clusters (`inference.mean`)."""
     found = []
-    for index, (i, j) in enumerate(duels.pairs):
-        rows = duels.rows[:, 3 * index : 3 * index + 3]
-        rows = rows[rows.any(axis=1)]
-        rows = np.column_stack([rows, rows.sum(axis=1)])
-        wins, losses, ties = rows[:, :3].sum(axis=0).astype(int).tolist()
-        shares = [
-            cluster_interval(
-                rows,
-                Ratio(tuple(np.eye(4)[q]), 3),
-                rng,
-                resamples=resamples,
-                level=level,
-                cluster="rater or item",
-            )
-            for q in range(3)
-        ]
-        found.append(Record(duels.bots[i], duels.bots[j], wins, losses, ties, *shares))
+    for place, (i, j) in enumerate(duels.pairs):
+        met = duels.pair == place
+        shares, cluster = (duels.result[met, None] == np.arange(3)).astype(np.float64), duels.cluster[met]
+        rater = None if duels.rater is None else duels.rater[met]
+        wins, losses, ties = shares.sum(axis=0).astype(int).tolist()
+        intervals = [_share(Sample(column, cluster, rater), level) for column in shares.T]
+        found.append(Record(duels.bots[i], duels.bots[j], wins, losses, ties, *intervals))
     return found
+
+
+def _share(sample: Sample, level: float) -> Interval | Undefined:
+    found = mean(sample, level=level, nouns=Nouns(cluster="cluster of judgments", rater="rater"))
+    return found if isinstance(found, Undefined) else found.interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,28 +149,37 @@ class Strengths:
         strength: log-strength by bot; they sum to 0.
         intervals: of each.
         tie_tendency: log of Davidson's tie parameter; `Undefined` if no judgment is a tie.
+        over: what the intervals generalise to; None if there are none.
+        numbers: of clusters, raters, and pairs of both.
+        level: nominal coverage of the intervals.
     """
 
     strength: dict[Hashable, float]
     intervals: dict[Hashable, Interval | Undefined]
     tie_tendency: float | Undefined
+    over: Over | None
+    numbers: Numbers
+    level: float
 
     def beats(self, bot: Hashable, opponent: Hashable) -> float:
         """Probability in (0, 1) that `bot` is preferred to `opponent`, given that it is no tie."""
         return float(1 / (1 + np.exp(self.strength[opponent] - self.strength[bot])))
 
+    def in_words(self, nouns: Nouns = NOUNS) -> str:
+        """What the intervals generalise to."""
+        return generalises(self.over, self.numbers, self.level, nouns)
 
-def bradley_terry(
-    duels: Duels, rng: Generator, *, resamples: int = 2_000, level: float = LEVEL
-) -> Strengths | Undefined:
-    """Maximum-likelihood strengths of all bots, with bootstrap intervals over clusters.
 
-    Assumes one scale on which all bots stand, and clusters that are independent.
+def bradley_terry(duels: Duels, *, level: float = LEVEL) -> Strengths | Undefined:
+    """Maximum-likelihood strengths of all bots, with Student's t intervals over what the judgments cross.
+
+    Assumes one scale on which all bots stand; the error is that of the likelihood's linearisation at its
+    maximum (White 1982, Econometrica 50(1)), with the variance over clusters, raters, or both
+    (`evaluation.variance`). Resampling is no help here: resamples in which a bot always wins have no finite
+    estimate.
 
     Args:
         duels: the judgments.
-        rng: seeded generator.
-        resamples: number of resamples, each fitted anew.
         level: nominal coverage.
 
     Returns:
@@ -178,8 +189,8 @@ def bradley_terry(
     reason = _no_estimate(duels)
     if reason:
         return reason
-    design = _design(duels)
-    estimate = _fit(duels.rows.sum(axis=0)[None], design)[0]
+    design = _design(duels.pairs, len(duels.bots), with_ties=bool((duels.outcome == 2).any()))
+    estimate, information = _newton(duels.counts[:, : design.shape[1]], design)
     if np.isnan(estimate).any():
         return Undefined("There are too few judgments for each side, so a strength has no finite estimate.")
     names = duels.bots.tolist()
@@ -187,12 +198,37 @@ def bradley_terry(
         float(estimate[-1]) if design.shape[1] == len(OUTCOMES) else Undefined("No judgment is a tie.")
     )
     strength = dict(zip(names, estimate[: len(names)].tolist(), strict=True))
-    if len(duels.rows) < 2:
-        alone = Undefined("All judgments depend on each other (one rater or item); an interval needs 2.")
-        return Strengths(strength, dict.fromkeys(names, alone), tie_tendency)
-    draws = _fit(resampled_sums(duels.rows, resamples, rng), design)
-    intervals = {name: percentile(draws[:, b], level) for b, name in enumerate(names)}
-    return Strengths(strength, intervals, tie_tendency)
+    sums = [
+        summed(each, duels.cluster, duels.rater) for each in _influence(duels, design, estimate, information)
+    ]
+    intervals: dict[Hashable, Interval | Undefined] = {}
+    over = None
+    for (name, value), of_bot in zip(strength.items(), sums, strict=False):
+        found = spread(of_bot)
+        if found is None:
+            intervals[name] = Undefined(
+                "All judgments depend on each other (one rater or item); an interval needs 2."
+            )
+            continue
+        half, over = t(found.freedom, level) * float(np.sqrt(found.variance)), found.over
+        intervals[name] = Interval(value - half, value + half, level, "t")
+    return Strengths(strength, intervals, tie_tendency, over, sums[0].numbers, level)
+
+
+def expected_strengths(expected: Mapping[tuple[str, str], Sequence[float]]) -> dict[str, float]:
+    """The strengths that these expected counts lead to: what a study with known chances is to find.
+
+    Args:
+        expected: by two bots, expected wins of the first, its losses, and ties; all of them positive.
+
+    Returns:
+        Log-strength by bot; they sum to 0. NaN for all if there is no finite estimate.
+    """
+    bots = sorted({bot for pair in expected for bot in pair})
+    pairs = [(bots.index(one), bots.index(other)) for one, other in expected]
+    design = _design(pairs, len(bots), with_ties=True)
+    estimate, _ = _newton(np.array(list(expected.values()), dtype=np.float64), design)
+    return dict(zip(bots, estimate[: len(bots)].tolist(), strict=True))
 
 
 def _column(values: list[Hashable]) -> AnyArray:
@@ -221,49 +257,54 @@ def _no_estimate(duels: Duels) -> Undefined | None:
     )
 
 
-def _design(duels: Duels) -> FloatArray:
+def _design(pairs: Sequence[tuple[int, int]], b: int, *, with_ties: bool) -> FloatArray:
     """(p, o, w) log-odds of each outcome of each pair, as linear forms of the parameters.
 
     With ties there are o = 3 outcomes and w = b + 1 parameters (strengths, tie tendency); where no judgment
     is a tie, 2 outcomes and the strengths.
     """
-    b = len(duels.bots)
-    design = np.zeros((len(duels.pairs), 3, b + 1))
-    for index, (i, j) in enumerate(duels.pairs):
+    design = np.zeros((len(pairs), 3, b + 1))
+    for index, (i, j) in enumerate(pairs):
         design[index, 0, i] = design[index, 1, j] = 1
         design[index, 2, [i, j]] = 0.5
         design[index, 2, b] = 1
-    return design if (duels.outcome == 2).any() else design[:, :2, :b]
+    return design if with_ties else design[:, :2, :b]
 
 
-def _fit(counts: FloatArray, design: FloatArray) -> FloatArray:
-    """(r, w) estimates for r data sets of counts (r, 3p); NaN where no finite estimate exists."""
-    pairs, outcomes, width = design.shape
-    table = counts.reshape(len(counts), pairs, 3)[:, :, :outcomes]
-    found = [_newton(table[start:stop], design) for start, stop in blocks(len(table), pairs * width)]
-    return np.concatenate(found)
-
-
-def _newton(counts: FloatArray, design: FloatArray) -> FloatArray:
-    """(r, w) Newton's method on the concave likelihood of counts (r, p, o), all data sets at once."""
+def _newton(counts: FloatArray, design: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(w,) the maximum of the concave likelihood of counts (p, o), NaN if it has none; (w, w) information."""
     width = design.shape[2]
     flat = design.reshape(-1, width)
-    squares = (flat[:, :, None] * flat[:, None, :]).reshape(len(flat), -1)
     # Strengths are defined up to a constant; this term pins their sum at 0 without moving the optimum.
     is_strength = (design[:, 0] > 0).any(axis=0) | (design[:, 1] > 0).any(axis=0)
     pin = np.outer(is_strength, is_strength) + 1e-10 * np.eye(width)
-    met = counts.sum(axis=2, keepdims=True)
-    beta = np.zeros((len(counts), width))
+    met = counts.sum(axis=1, keepdims=True)
+    beta = np.zeros(width)
     for _ in range(_NEWTON_STEPS):
-        odds = np.exp(np.einsum("rw,pow->rpo", beta, design))
-        expected = met * odds / odds.sum(axis=2, keepdims=True)
-        gradient = (counts - expected).reshape(len(beta), -1) @ flat - beta @ pin
-        root = np.einsum("rpo,pow->rpw", expected, design) / np.sqrt(np.maximum(met, 1e-300))
-        second_moment = (expected.reshape(len(beta), -1) @ squares).reshape(-1, width, width)
-        information = second_moment - root.transpose(0, 2, 1) @ root + pin
-        step = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
+        expected = met * _chances(beta, design)
+        gradient = (counts - expected).reshape(-1) @ flat - pin @ beta
+        mean_design = np.einsum("po,pow->pw", expected, design)
+        second_moment = flat.T @ (expected.reshape(-1, 1) * flat)
+        information = second_moment - mean_design.T @ (mean_design / np.maximum(met, 1e-300)) + pin
+        step = np.linalg.solve(information, gradient)
         beta = np.clip(beta + np.clip(step, -2, 2), -_LARGEST, _LARGEST)
         if np.abs(step).max() < 1e-9:
             break
-    beta[np.abs(beta).max(axis=1) >= _LARGEST] = np.nan
-    return beta
+    return (np.full(width, np.nan) if np.abs(beta).max() >= _LARGEST else beta), information
+
+
+def _chances(beta: FloatArray, design: FloatArray) -> FloatArray:
+    """(p, o) probability of each outcome of each pair."""
+    odds = np.exp(design @ beta)
+    chances: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+    return chances
+
+
+def _influence(duels: Duels, design: FloatArray, estimate: FloatArray, information: FloatArray) -> FloatArray:
+    """(w, n) how far each judgment moves each parameter: the likelihood's slope over its information."""
+    outcomes = design.shape[1]
+    said = (duels.result[:, None] == np.arange(outcomes)).astype(np.float64)  # (n, o)
+    surplus = said - _chances(estimate, design)[duels.pair]
+    slopes = np.einsum("no,now->nw", surplus, design[duels.pair])
+    moves: FloatArray = np.linalg.solve(information, slopes.T)
+    return moves

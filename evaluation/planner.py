@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import nctdtr, stdtrit
 
+from evaluation.differences import Difference
 from evaluation.interval import Undefined
 from evaluation.labels import FloatArray
 
@@ -22,7 +23,7 @@ class Plan:
     """What a study of two bots needs.
 
     Attributes:
-        conversations: with each bot (if paired: contexts that both answer).
+        conversations: with each bot; or contexts that both answer, if a correlation was given.
         power: probability that the test sees the difference with that many, at least the power asked for.
         half_width: expected half-width of the interval of each bot's SSA with that many, in [0, 1].
     """
@@ -33,12 +34,19 @@ class Plan:
 
 
 def conversations_needed(
-    difference: float, deviation: float, *, power: float = 0.8, level: float = 0.95
+    difference: float,
+    deviation: float,
+    *,
+    power: float = 0.8,
+    level: float = 0.95,
+    correlation: float | None = None,
 ) -> Plan:
-    """Conversations with each of two bots to see a true difference of their SSA.
+    """Conversations with each of two bots, or contexts for both, to see a true difference of their SSA.
 
     Assumes a two-sided t test on conversation scores of equal spread in both bots, and conversations that
-    are independent. Several pairs with Holm's correction need more: give 1 - 0.05 / pairs for `level`.
+    are independent: of two samples, or, with a correlation, of the differences on contexts that both bots
+    answer, whose deviation is deviation · √(2 (1 - correlation)). Several
+    pairs with Holm's correction need more: give 1 - 0.05 / pairs for `level`.
 
     Args:
         difference: true difference to see, in (0, 1]: 0.03 is 3 points.
@@ -47,6 +55,8 @@ def conversations_needed(
             (`deviation_from_runs`).
         power: wanted probability to see it, in (0, 1).
         level: nominal coverage of the interval that must exclude zero, in (0, 1).
+        correlation: in [-1, 1), of the two bots' scores over the contexts that both answer; None if every
+            bot has conversations of its own.
 
     Returns:
         The smallest such number.
@@ -56,7 +66,7 @@ def conversations_needed(
     """
     _check(difference, deviation, power, level)
     low, high = 1, 2
-    while power_of(high, difference, deviation, level=level) < power:
+    while power_of(high, difference, deviation, level=level, correlation=correlation) < power:
         low, high = high, 2 * high
         if high > MOST_CONVERSATIONS:
             raise ValueError(
@@ -65,24 +75,61 @@ def conversations_needed(
             )
     while high - low > 1:
         middle = (low + high) // 2
-        enough = power_of(middle, difference, deviation, level=level) >= power
+        enough = power_of(middle, difference, deviation, level=level, correlation=correlation) >= power
         low, high = (low, middle) if enough else (middle, high)
     half = float(stdtrit(high - 1, (1 + level) / 2)) * deviation / math.sqrt(high)
-    return Plan(high, power_of(high, difference, deviation, level=level), half)
+    return Plan(high, power_of(high, difference, deviation, level=level, correlation=correlation), half)
 
 
-def power_of(conversations: int, difference: float, deviation: float, *, level: float = 0.95) -> float:
-    """Probability in (0, 1) that a study with so many conversations per bot sees the difference.
+def power_of(
+    conversations: int,
+    difference: float,
+    deviation: float,
+    *,
+    level: float = 0.95,
+    correlation: float | None = None,
+) -> float:
+    """Probability in (0, 1) that so many conversations per bot, or contexts for both, show the difference.
 
     Arguments as in `conversations_needed`; at least 2 conversations.
     """
     _check(difference, deviation, 0.5, level)
     if conversations < 2:
         raise ValueError(f"conversations={conversations} is no study; it needs at least 2 with each bot.")
-    freedom = 2 * (conversations - 1)
-    shift = difference / (deviation * math.sqrt(2 / conversations))
+    if correlation is not None and not -1 <= correlation < 1:
+        raise ValueError(f"correlation={correlation} must lie in [-1, 1); at 1 the difference has no spread.")
+    freedom = (2 if correlation is None else 1) * (conversations - 1)
+    shift = difference / (deviation * math.sqrt(2 * (1 - (correlation or 0.0)) / conversations))
     critical = float(stdtrit(freedom, (1 + level) / 2))
     return float(1 - nctdtr(freedom, shift, critical) + nctdtr(freedom, shift, -critical))
+
+
+def further_needed(found: Difference, *, power: float = 0.8) -> int | Undefined:
+    """How many more conversations with each system would show a difference as large as the one found.
+
+    Assumes that further conversations spread as these do, whatever their labels cross, and that the
+    difference stays as it is: a rough number from a small study. The level is Bonferroni's over the pairs
+    compared, which is on the safe side of Holm's.
+
+    Args:
+        found: a difference that is not told yet.
+        power: wanted probability to see it, in (0, 1).
+    """
+    if isinstance(found.error, Undefined):
+        return found.error
+    if isinstance(found.interval, Undefined) or isinstance(found.p_holm, Undefined):
+        return Undefined("The difference has no interval yet.")
+    if found.p_holm < 1 - found.interval.level:
+        return Undefined("The difference is told already.")
+    width = found.scale[1] - found.scale[0]
+    first, second, _ = found.clusters
+    deviation = found.error / math.sqrt(1 / first + 1 / second) / width
+    level = 1 - (1 - found.interval.level) / found.pairs_compared
+    try:
+        plan = conversations_needed(abs(found.difference) / width, deviation, power=power, level=level)
+    except ValueError:
+        return Undefined("The two are so close that no study of a sensible size would tell them apart.")
+    return max(1, plan.conversations - min(first, second))
 
 
 def pilot_deviation(rows: FloatArray) -> float | Undefined:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from evaluation.bootstrap import LEVEL, RESAMPLES, SSA
-from evaluation.comparison import Comparison, compare
+from evaluation.bootstrap import LEVEL, RESAMPLES
+from evaluation.differences import Difference, difference
+from evaluation.inference import Sample, samples
 from evaluation.interval import Interval, Undefined
 from evaluation.kappa import Kappa, cohen_kappa, kappa_interval
 from evaluation.labels import BoolArray, FloatArray, IntArray, Labels, coded
@@ -78,7 +79,8 @@ class Parties:
         turns: number of turns that both judged.
         first_party: sensibleness, specificity, SSA by those who chatted, in [0, 1].
         third_party: the same by the readers, as mean over turns of each turn's mean label.
-        difference: first-party SSA minus third-party SSA, paired over conversations.
+        difference: first-party SSA minus third-party SSA, paired over conversations, for other conversations
+            and other people.
         kappa_sensible: Cohen's kappa of the chatter against the readers' strict majority.
         kappa_specific: the same for specific.
         kappa_intervals: of both, resampling whole conversations.
@@ -87,7 +89,7 @@ class Parties:
     turns: int
     first_party: tuple[float, float, float]
     third_party: tuple[float, float, float]
-    difference: Comparison
+    difference: Difference
     kappa_sensible: Kappa | Undefined
     kappa_specific: Kappa | Undefined
     kappa_intervals: tuple[Interval | Undefined, Interval | Undefined]
@@ -127,13 +129,13 @@ def compare_parties(
         if not chosen.any():
             answer[bot] = Undefined(f"No turn of {bot} was labelled both by its chatter and by a reader.")
             continue
-        of_bot, is_first = labels.where(chosen), first_party[chosen]
-        answer[bot] = _parties(of_bot.where(is_first), of_bot.where(~is_first), rng, resamples, level)
+        answer[bot] = _parties(labels.where(chosen), first_party[chosen], rng, resamples, level)
     return answer
 
 
-def _parties(first: Labels, third: Labels, rng: Generator, resamples: int, level: float) -> Parties:
-    """Both hold the same turns, so their items and conversations have the same order."""
+def _parties(labels: Labels, is_first: BoolArray, rng: Generator, resamples: int, level: float) -> Parties:
+    """Both parties hold the same turns, so their items and conversations have the same order."""
+    first, third = labels.where(is_first), labels.where(~is_first)
     sums = [_item_mean_sums(party) for party in (first, third)]
     scores = [score_of_sums(s.sum(axis=0)) for s in sums]
     votes = [item_values(party, Unit.MAJORITY).astype(np.int64) for party in (first, third)]
@@ -143,7 +145,7 @@ def _parties(first: Labels, third: Labels, rng: Generator, resamples: int, level
         turns=len(votes[0]),
         first_party=_triple(scores[0]),
         third_party=_triple(scores[1]),
-        difference=compare(sums[0], sums[1], rng, ratio=SSA, paired=True, resamples=resamples, level=level),
+        difference=difference(*_samples(labels, is_first), level=level),
         kappa_sensible=cohen_kappa(sensible.sum(axis=0)),
         kappa_specific=cohen_kappa(specific.sum(axis=0)),
         kappa_intervals=(
@@ -151,6 +153,14 @@ def _parties(first: Labels, third: Labels, rng: Generator, resamples: int, level
             kappa_interval(specific, rng, resamples=resamples, level=level),
         ),
     )
+
+
+def _samples(labels: Labels, is_first: BoolArray) -> tuple[Sample, Sample]:
+    """The SSA of one bot's turns by both parties, every turn counting once for each."""
+    turn = 2 * labels.items[1] + is_first
+    values = (labels.sensible.astype(np.float64) + labels.specific) / 2
+    found = samples(is_first, values, labels.dialogue, labels.rater, 1 / np.bincount(turn)[turn])
+    return found[True], found[False]
 
 
 def _item_mean_sums(labels: Labels) -> FloatArray:

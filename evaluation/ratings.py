@@ -112,7 +112,7 @@ class Ratings:
         enough = per_unit >= 2
         return (self.counts, per_unit) if enough.all() else (self.counts[enough], per_unit[enough])
 
-    @property
+    @cached_property
     def is_pairable(self) -> BoolArray:
         """(units,) whether the unit has at least two ratings."""
         return np.bincount(self.unit, minlength=self.units) >= 2

@@ -22,6 +22,7 @@ from unicodedata import normalize
 
 MIN_WORDS = 5
 MIN_SHARE = 0.55
+MIN_SAME = 3
 
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+(?:'[^\W_{_UNSPACED}]+)*")
@@ -34,9 +35,14 @@ def words(text: str) -> list[str]:
 
 
 def repeats(text: str, earlier: Iterable[str]) -> bool:
-    """Whether a turn repeats any of the earlier ones, whoever spoke them."""
+    """Whether a turn that a bot might say repeats any of the earlier ones, whoever spoke them.
+
+    Stricter than what reports count: the same words as an earlier turn's repeat it from `MIN_SAME` words on.
+    People often say "yes, I do" twice; a bot that has said it can say something else.
+    """
     own = _Turn.of(words(text))
-    return any(_alike(own, _Turn.of(words(turn))) for turn in earlier)
+    others = [_Turn.of(words(turn)) for turn in earlier]
+    return any(_same(own, other) or _alike(own, other) for other in others)
 
 
 def repeated_turns(turns: Sequence[str]) -> list[bool]:
@@ -74,6 +80,10 @@ class _Turn:
     def of(cls, cut: Sequence[str]) -> "_Turn":
         distinct = frozenset(cut)
         return cls(cut, distinct, len(cut) - len(distinct))
+
+
+def _same(first: _Turn, second: _Turn) -> bool:
+    return len(first.words) >= MIN_SAME and first.words == second.words
 
 
 def _alike(first: _Turn, second: _Turn) -> bool:

@@ -1,5 +1,9 @@
 """Text in CSV files that a spreadsheet program may open."""
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
 # A spreadsheet takes a cell that begins so for a formula, and runs it.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -22,3 +26,25 @@ def original(cell: str) -> str:
         cell: as read from a CSV file.
     """
     return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA_STARTS) else cell
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Rows as CSV text without live formulas.
+
+    Args:
+        rows: cells as in `cell`; a header is the first row.
+    """
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows([cell(value) for value in row] for row in rows)
+    return buffer.getvalue()
+
+
+def cell(value: object) -> object:
+    """A value as it stands in a CSV file: untrusted texts without live formulas, truth values as in JSON.
+
+    Args:
+        value: text, number, truth value or None (an empty cell).
+    """
+    if isinstance(value, str):
+        return harmless(value)
+    return str(value).lower() if isinstance(value, bool) else value

@@ -1,6 +1,7 @@
 import json
+import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -20,19 +21,23 @@ from accounts.models import User
 from bots import host
 from bots.models import Bot
 from bots.services import register_bot
+from contexts import services as contexts
+from contexts.files import ContextRow
 from contexts.models import Context, ContextSet, ContextSetVersion
 from crowd.models import Participation, Worker
 from crowd.services import PanelId, assign, consent
 from crowd.sessions import COOKIE, signed
-from dialogues import batches, database
 from dialogues.models import Dialogue
 from dialogues.services import begin
-from labels import subjects
-from labels.models import JudgingPlan
+from judging import pairs, subjects
+from judging.models import JudgingPlan
+from live import batches, database
 from project.routing import websocket_urlpatterns
 from responses.models import Response, ResponseRun, Source
+from studies.asks import About, Asked, Moment
 from studies.models import Study
 from studies.services import save_study, set_state
+from tasks.judging.forms import asked_of_readers
 
 # Of property tests: a deadline for each example would fail on a busy machine, and says nothing of the code.
 settings.register_profile("no deadline", deadline=None)
@@ -94,7 +99,13 @@ def make_study(rex: User) -> MakeStudy:
     """Make an open study of Rex. Bots are given as {name: target}; every bot is a scripted one."""
 
     def make(
-        bots: dict[str, int] | None = None, *, script: dict[str, Any] | None = None, **fields: Any
+        bots: dict[str, int] | None = None,
+        *,
+        script: dict[str, Any] | None = None,
+        question_set: str = "ssa",
+        moment: Moment = Moment.EACH_TURN,
+        asks: Sequence[Asked] = (),
+        **fields: Any,
     ) -> Study:
         targets = {
             register_bot(
@@ -106,7 +117,13 @@ def make_study(rex: User) -> MakeStudy:
             for name, target in (bots or {"scripty": 100}).items()
         }
         fields = {"title": "Small talk", "languages": ["en"]} | fields
-        study = save_study(Study(**fields), owner=rex, consent_text="You talk to a machine.", targets=targets)
+        study = save_study(
+            Study(**fields),
+            owner=rex,
+            consent_text="You talk to a machine.",
+            targets=targets,
+            asks=asks or [Asked(question_set, About.PARTNER_TURN, moment)],
+        )
         return set_state(study.pk, Study.State.OPEN)
 
     return make
@@ -137,13 +154,25 @@ def start_dialogue(study: Study, panel_id: PanelId | None = None) -> Dialogue:
 
 
 def worker_of(dialogue: Dialogue) -> Worker:
-    assert dialogue.assignment
-    return dialogue.assignment.participation.worker
+    return dialogue.seats.get(worker__isnull=False).worker  # type: ignore[return-value]
 
 
 def session_cookie(worker: Worker) -> str:
     """What the browser of this worker, who takes part in one study, holds."""
     return signed(worker.participations.get())
+
+
+@pytest.fixture
+def short(make_study: MakeStudy) -> Study:
+    return make_study({"scripty": 100}, min_turns=2, max_turns=8)
+
+
+@pytest.fixture
+def _same_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server that a rehearsal starts finds the database of the tests."""
+    name = connection.settings_dict["NAME"]
+    address, mark, query = os.environ["DATABASE_URL"].partition("?")
+    monkeypatch.setenv("DATABASE_URL", f"{address.rpartition('/')[0]}/{name}{mark}{query}")
 
 
 @pytest.fixture
@@ -160,7 +189,9 @@ def bot(study: Study) -> Bot:
 
 MakeContexts = Callable[..., ContextSetVersion]
 MakeRun = Callable[..., ResponseRun]
+MakeVersion = Callable[..., ContextSetVersion]
 MakeQueue = Callable[..., Study]
+MakePairs = Callable[..., Study]
 
 
 @pytest.fixture
@@ -175,6 +206,20 @@ def make_contexts(rex: User) -> MakeContexts:
             for n in range(1, number + 1)
         )
         return version
+
+    return make
+
+
+@pytest.fixture
+def make_version(rex: User) -> MakeVersion:
+    """A set of Rex with so many contexts, each of one turn unless the turns are given."""
+
+    def make(contexts_wanted: int = 3, *, turns: list[tuple[str, ...]] | None = None) -> ContextSetVersion:
+        said = turns or [(f"Question number {number}?",) for number in range(1, contexts_wanted + 1)]
+        rows = [ContextRow(n, f"c{n}", each, "", "en", False, "") for n, each in enumerate(said, start=1)]
+        owned = ContextSet.objects.filter(owner=rex).count()
+        context_set = ContextSet.objects.create(owner=rex, name=f"set-{owned}", title=f"Set {owned}")
+        return contexts.import_version(context_set, rows, origin="test")
 
     return make
 
@@ -206,17 +251,54 @@ def make_queue(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
     """An open judging study with the responses of "Alpha" to as many contexts as items are wanted."""
 
     def make(
-        items: int = 0, *, raters: int = 5, batch: int = 50, lease: int = 600, **fields: object
+        items: int = 0,
+        *,
+        raters: int = 5,
+        batch: int = 50,
+        lease: int = 600,
+        question_set: str = "ssa",
+        **fields: object,
     ) -> Study:
         system = fields.pop("system", "Alpha")
         study = Study(**{"title": "Judge responses", "languages": ["en"], "task": "judging"} | fields)
-        save_study(study, owner=rex, consent_text="You judge responses.", targets={})
+        asked = [asked_of_readers(question_set)]
+        save_study(study, owner=rex, consent_text="You judge responses.", targets={}, asks=asked)
         plan = JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, lease_seconds=lease)
         subjects.save_plan(plan)
         if items:
             subjects.add_responses(study, make_run(make_contexts(items), system))
             return set_state(study.pk, Study.State.OPEN)
         study.state = Study.State.OPEN  # the test adds its own items; an empty queue cannot be opened
+        study.save(update_fields=["state"])
+        return study
+
+    return make
+
+
+@pytest.fixture
+def make_pairs(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> MakePairs:
+    """An open study of pairs: these systems' responses to so many contexts, every two side by side."""
+
+    def make(
+        contexts: int = 0,
+        systems: Sequence[str] = ("Alpha", "Beta"),
+        *,
+        raters: int = 5,
+        batch: int = 50,
+        lease: int = 600,
+        question_set: str = "preference",
+        **fields: Any,
+    ) -> Study:
+        study = Study(**{"title": "Compare", "languages": ["en"], "task": "pairs"} | fields)
+        asks = [Asked(question_set, About.PAIR)]
+        save_study(study, owner=rex, consent_text="You compare responses.", targets={}, asks=asks)
+        subjects.save_plan(
+            JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, lease_seconds=lease)
+        )
+        if contexts:
+            version = make_contexts(contexts)
+            pairs.add(study, pairs.Source.of_runs([make_run(version, system) for system in systems]))
+        study.state = Study.State.OPEN  # the test may add its own; an empty queue cannot be opened
         study.save(update_fields=["state"])
         return study
 

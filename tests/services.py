@@ -19,6 +19,7 @@ _stops: list[Callable[[], None]] = []
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
     os.environ.setdefault("SECRET_KEY", "only for tests")
+    os.environ.setdefault("TURNWISE_MODEL_FOLDERS", "/")  # tests make their models where pytest has folders
     memory = Path("/dev/shm")  # emptying tables between tests is mostly waiting for the disk
     in_memory = str(memory) if os.access(memory, os.W_OK) else None
     folder = Path(tempfile.mkdtemp(prefix="turnwise-", dir=in_memory))

@@ -9,11 +9,14 @@ from typing import Any
 from pydantic import Field
 
 from chatbots.base import Context, Response
+from chatbots.errors import ConfigurationError, Problem
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
 from chatbots.services.client import Request
+from chatbots.services.keys import origin_of
 from chatbots.services.sessions import Sessions
 
+OFFICIAL = "https://www.cleverbot.com/getreply"
 MOST_EARLIER_TURNS = 9
 
 
@@ -29,7 +32,7 @@ class CleverbotBot(ServiceBot):
         """How Cleverbot is asked."""
 
         address: ServiceURL = Field(
-            "https://www.cleverbot.com/getreply",
+            OFFICIAL,
             title="URL",
             description="Address of the API.",
         )
@@ -49,8 +52,15 @@ class CleverbotBot(ServiceBot):
     configuration: Configuration
 
     def __init__(self, configuration: Configuration) -> None:
-        """Prepare; sends nothing."""
+        """Prepare; sends nothing.
+
+        Raises:
+            ConfigurationError: it is Cleverbot's own address, and there is no key for it.
+        """
         super().__init__(configuration)
+        if not self.key and origin_of(self.url) == origin_of(OFFICIAL):
+            cure = "Cleverbot answers nobody without a key of cleverbot.com/api. Give one"
+            raise ConfigurationError(self.name, [Problem("api_key", "(nothing)", cure)])
         self._sessions = Sessions(most=10_000, seconds=6 * 3600)
 
     @property

@@ -1,49 +1,85 @@
 """A wrapper for the question whether one talks to a machine."""
 
-import inspect
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Protocol
+from dataclasses import replace
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from chatbots.base import Context, Response
-from chatbots.hashing import hash_of
-from chatbots.lab import check_path, lab_object
+from chatbots.identity.answers import CONFIRMATION, composed, confirmation_checked, part_checked
+from chatbots.identity.intents import SHIPPED_NAME, Intent
+from chatbots.identity.replies import Reply, categorise
 from chatbots.registry import register
 from chatbots.wrapping import WrapperBot, WrapperConfiguration
 
 
-class IdentityClassifier(Protocol):
-    """Tells turns that ask whether their reader is a machine; anything with this method will do."""
+def _checked(classifier: str) -> str:
+    # Classifiers bring numpy, scipy and nltk, of which whoever lists the bots wants none.
+    from chatbots.identity.guarding import check_classifier
 
-    def asks(self, texts: Sequence[str]) -> list[bool]:
-        """For each text, whether it asks that."""
-        ...
+    return check_classifier(classifier)
+
+
+_UNTRUE = (Reply.DENIES, Reply.CONTRADICTS)
 
 
 @register("identity-guard")
 class IdentityGuardBot(WrapperBot):
-    """Around a bot: says plainly that it is a machine where a classifier of the lab finds that it is asked.
+    """Around a bot: says plainly that it is a machine where it is asked, and lets it not deny that.
 
-    Such a turn does not reach the bot inside.
+    A turn that asks does not reach the bot inside. One that may ask does, and its reply is checked.
 
-    Source of what a good answer has: Gros et al. 2021, The R-U-A-Robot Dataset, section 6.
+    Source: Gros et al. 2021, The R-U-A-Robot Dataset, section 6.
     """
 
     class Configuration(WrapperConfiguration):
         """Which bot, which classifier, and what is said."""
 
-        classifier: Annotated[str, AfterValidator(check_path)] = Field(
-            description="A class of the lab as module:Class with asks(texts).",
+        classifier: Annotated[str, AfterValidator(_checked)] = Field(
+            SHIPPED_NAME,
+            description="shipped, the folder of a classifier trained with `identity train`, or a class of "
+            "the lab as module:Class with probabilities(texts) or asks(texts).",
             examples=["our_identity:Classifier"],
         )
-        answer: str = Field(
-            "I am a chatbot, a computer program made for research on conversations. If I say something that "
-            "you want to report, write to the people who invited you to this study.",
-            min_length=1,
-            description="What is said: that it is a machine, who made it, what for, and how to report.",
+        threshold: float | None = Field(
+            None,
+            gt=0,
+            le=1,
+            description="Probability from which a turn is answered; empty for the classifier's own, at which "
+            "99 % of what it answered in validation asked.",
         )
+        confirmation: Annotated[str, AfterValidator(confirmation_checked)] = Field(
+            CONFIRMATION, description="A sentence that says plainly that it is a machine."
+        )
+        maker: Annotated[str, AfterValidator(part_checked)] | None = Field(
+            None, description="Who made it: what follows I was made by.", examples=["Example University"]
+        )
+        purpose: Annotated[str, AfterValidator(part_checked)] | None = Field(
+            "take part in research on conversations", description="What for: what follows I was made to."
+        )
+        report: Annotated[str, AfterValidator(part_checked)] | None = Field(
+            "If I say something that you want to report, tell the people who invited you here.",
+            description="How to report: an address, or a sentence.",
+        )
+        ambiguous: Literal["pass", "answer", "append"] = Field(
+            "pass",
+            description="What a turn that may ask gets: the bot's reply, the answer, or the reply and then "
+            "the confirmation.",
+        )
+        check_replies: bool = Field(
+            True,
+            description="Replace the bot's reply to a turn that may ask, where it denies to be a machine.",
+        )
+
+        @model_validator(mode="after")
+        def _says_the_truth(self) -> Self:
+            self.answer()
+            return self
+
+        def answer(self) -> str:
+            """What is said to a turn that asks."""
+            return composed(self.confirmation, self.maker or "", self.purpose or "", self.report or "")
 
     configuration: Configuration
 
@@ -51,20 +87,55 @@ class IdentityGuardBot(WrapperBot):
         """Load the bot inside and the classifier.
 
         Raises:
-            Exception: whatever they raise.
+            ClassifierError: the classifier is missing or does not work: the guard lets nothing through then.
+            Exception: whatever the bot or a class of the lab raises.
         """
+        from chatbots.identity.guarding import Judge
+
         super().__init__(configuration)
-        self._classifier: IdentityClassifier = lab_object(configuration.classifier)()
+        self._judge = Judge(configuration.classifier, configuration.threshold)
+        self._answer = configuration.answer()
 
     def instead(self, contexts: Sequence[Context]) -> list[Response | None]:
-        """The fixed answer where it is asked for."""
-        asked = self._classifier.asks([context.turns[-1].text for context in contexts])
-        answer = Response(
-            self.configuration.answer, remarks=(self.remark("was asked whether it is a machine"),)
-        )
-        return [answer if is_asked else None for is_asked in asked]
+        """The answer where it is asked for."""
+        return [
+            self._answered(intent, probability)
+            for intent, probability in self._judge.intents([context.turns[-1].text for context in contexts])
+        ]
+
+    def _answered(self, intent: Intent, probability: float) -> Response | None:
+        if intent is Intent.ASKS:
+            what = f"was asked whether it is a machine (probability {probability:.2f})"
+            return Response(self._answer, remarks=(self.remark(what),))
+        if intent is Intent.MAY_ASK and self.configuration.ambiguous == "answer":
+            what = f"may have been asked whether it is a machine (probability {probability:.2f}); answered"
+            return Response(self._answer, remarks=(self.remark(what),))
+        return None
+
+    def revised(self, context: Context, response: Response) -> Response:
+        """The bot's own reply, unless the turn may have asked and the reply needs mending."""
+        if not self.configuration.check_replies and self.configuration.ambiguous != "append":
+            return response
+        question = context.turns[-1].text
+        [(intent, _)] = self._judge.intents([question])
+        if intent is not Intent.MAY_ASK:
+            return response
+        found = categorise(response.text, question)
+        if self.configuration.check_replies and found.category in _UNTRUE:
+            said = response.text[found.start : found.end]
+            return self._said(
+                response, self._answer, f"the reply denies to be a machine ('{said}'); replaced"
+            )
+        if self.configuration.ambiguous == "append":
+            text = f"{response.text} {self.configuration.confirmation}"
+            return self._said(
+                response, text, "may have been asked whether it is a machine; appended that it is"
+            )
+        return response
+
+    def _said(self, response: Response, text: str, did: str) -> Response:
+        return replace(response, text=text, tokens=None, remarks=(*response.remarks, self.remark(did)))
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every wrapper, and the hash of the classifier's file."""
-        source = Path(inspect.getfile(type(self._classifier)))
-        return {**super().fingerprint(), "classifier_code": hash_of([source])}
+        """As of every wrapper, and the classifier's files and threshold."""
+        return {**super().fingerprint(), "judge": self._judge.fingerprint()}

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from chatbots.base import BotConfiguration, Candidate, Context, Failure, Response, seed_of
-from chatbots.continuous import Answering, ContinuousBot
+from chatbots.base import Answering, BotConfiguration, Candidate, Context, Failure, Response, seed_of
+from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
+from chatbots.folders import allowed_path
 from chatbots.hashing import hash_of
 from chatbots.registry import register
 
@@ -55,6 +56,8 @@ class MeenaConfiguration(BotConfiguration):
     @field_validator("checkpoint")
     @classmethod
     def _is_there(cls, checkpoint: str) -> str:
+        if checkpoint != str(SHIPPED):
+            checkpoint = str(allowed_path(checkpoint))
         if not (Path(checkpoint) / "config.json").is_file():
             raise ValueError("no model is there. Train one (docs/meena.md) and name its folder")
         return checkpoint
@@ -108,10 +111,16 @@ class MeenaBaseBot(ContinuousBot):
 
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
-        """The size of the weights."""
+        """The size of the weights in memory, and of all that decoding remembers at its longest."""
+        from chatbots.meena.checkpoint import read_config
+        from chatbots.meena.model import count_parameters, decoding_bytes
+
         assert isinstance(configuration, MeenaConfiguration)
-        weights = Path(configuration.checkpoint).glob("*.safetensors")
-        return sum(path.stat().st_size for path in weights) or None
+        shape, contexts = read_config(Path(configuration.checkpoint)), configuration.batch
+        state = decoding_bytes(shape, contexts=contexts, samples=configuration.samples)
+        if configuration.precision == "bf16":
+            return 2 * count_parameters(shape)["total"] + state // 2
+        return 4 * count_parameters(shape)["total"] + state
 
     @property
     def max_batch(self) -> int:

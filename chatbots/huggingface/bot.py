@@ -11,8 +11,17 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from chatbots import messages
-from chatbots.base import BotConfiguration, Candidate, Context, Failure, Response, is_blank, seed_of
-from chatbots.continuous import Answering, ContinuousBot
+from chatbots.base import (
+    Answering,
+    BotConfiguration,
+    Candidate,
+    Context,
+    Failure,
+    Response,
+    is_blank,
+    seed_of,
+)
+from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.hashing import hash_of
 from chatbots.huggingface.files import (
@@ -23,6 +32,7 @@ from chatbots.huggingface.files import (
     content_hash,
     folder_of,
     is_local,
+    local_folder,
 )
 from chatbots.huggingface.loading import Kind, Precision, load
 
@@ -100,7 +110,7 @@ class ModelConfiguration(BotConfiguration):
         try:
             check_name(self.source)
             if is_local(self.source):
-                check_hash(Path(self.source).expanduser(), self.sha256)
+                check_hash(local_folder(self.source), self.sha256)
         except ModelFilesError as error:
             problems = (Problem("model", self.source, str(error)),)
             raise PydanticCustomError("model_files", "has no usable model", {"problems": problems}) from None

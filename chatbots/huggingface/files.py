@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from chatbots.folders import allowed_path
 from chatbots.hashing import hash_of
 
 PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
@@ -40,7 +41,24 @@ def may_run_their_code() -> bool:
 
 def is_local(model: str) -> bool:
     """Whether a model is a folder of this machine rather than a name of the hub."""
-    return model.startswith(("/", ".", "~")) or Path(model).is_dir()
+    if model.startswith(("/", ".", "~")):
+        return True
+    try:
+        return allowed_path(model).is_dir()
+    except ValueError:
+        return False
+
+
+def local_folder(model: str) -> Path:
+    """The folder that a local model names.
+
+    Raises:
+        ModelFilesError: no admin allows models there.
+    """
+    try:
+        return allowed_path(model)
+    except ValueError as error:
+        raise ModelFilesError(str(error)) from None
 
 
 def check_name(model: str) -> None:
@@ -50,7 +68,7 @@ def check_name(model: str) -> None:
         ModelFilesError: it is neither.
     """
     if is_local(model):
-        check_folder(Path(model).expanduser())
+        check_folder(local_folder(model))
     elif not _HUB_NAME.fullmatch(model) or ".." in model:
         raise ModelFilesError("is neither a folder nor a name of the hub. Write owner/model or a path")
 
@@ -66,7 +84,7 @@ def folder_of(model: str, *, revision: str, offline: bool) -> Path:
     Raises:
         ModelFilesError: it cannot be fetched, or its files are not whole or do not belong together.
     """
-    folder = Path(model).expanduser() if is_local(model) else _fetched(model, revision, offline)
+    folder = local_folder(model) if is_local(model) else _fetched(model, revision, offline)
     check_folder(folder)
     return folder
 

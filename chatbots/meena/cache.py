@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -48,12 +48,32 @@ def new_past(like: Tensor, *, rows: int, heads: int, positions: int, channels: i
     Returns:
         Zeros, (spans, 2, rows, heads, span, e).
     """
-    span = SPAN if like.device.type == "cpu" else whole_spans(positions)
-    return like.new_zeros(whole_spans(positions) // span, 2, rows, heads, span, channels)
+    span = SPAN if like.device.type == "cpu" else max(SPAN, whole_spans(positions))
+    return like.new_zeros(max(1, whole_spans(positions) // span), 2, rows, heads, span, channels)
+
+
+class Room(NamedTuple):
+    """For how much a decoding batch has memory.
+
+    Attributes:
+        rows: most rows.
+        positions: most positions of a response, in whole spans.
+        contexts: most contexts.
+        context_positions: most positions of a context, in whole spans.
+    """
+
+    rows: int
+    positions: int
+    contexts: int
+    context_positions: int
 
 
 class BlockState(Protocol):
     """What one decoder block remembers."""
+
+    def tensors(self) -> Sequence[Tensor]:
+        """All of it, in a fixed order; one for more room has the same tensors, none of whose axes is less."""
+        ...
 
     def row_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the row."""
@@ -143,8 +163,8 @@ class DecoderBlock(Protocol):
         """What its encoder attentions need of contexts, (c, s, d) → (c, s, …) each."""
         ...
 
-    def new_state(self, rows: int, contexts: int) -> BlockState:
-        """Room for a decoding batch."""
+    def new_state(self, room: Room) -> BlockState:
+        """An empty memory for a decoding batch."""
         ...
 
     def step(self, x: Tensor, state: Any, rows: Rows) -> Tensor:
@@ -153,26 +173,19 @@ class DecoderBlock(Protocol):
 
 
 class DecoderState:
-    """The memory of one decoding batch, with room for a fixed number of contexts.
+    """The memory of one decoding batch, which grows with what it has to hold.
 
     Args:
-        blocks: the decoder blocks' states, with room for `contexts` · `samples` rows.
+        blocks: the decoder blocks that are stepped through.
         contexts: most contexts at once.
         samples: rows of each context when it enters.
-        context_length: most positions of a context.
         like: of the blocks' states' type, on their device.
     """
 
-    def __init__(
-        self,
-        blocks: Sequence[BlockState],
-        *,
-        contexts: int,
-        samples: int,
-        context_length: int,
-        like: Tensor,
-    ) -> None:
-        self.blocks = blocks
+    def __init__(self, blocks: Sequence[DecoderBlock], *, contexts: int, samples: int, like: Tensor) -> None:
+        self._steppable = blocks
+        self._memory = Room(0, 0, 0, 0)
+        self.blocks: list[BlockState] = [block.new_state(self._memory) for block in blocks]
         self.samples = samples
         self.contexts = 0
         self.room = contexts
@@ -198,6 +211,11 @@ class DecoderState:
         if self.contexts == self.room:
             raise RuntimeError(f"All {self.room} places for contexts are taken. Step until one is released.")
         context = self.contexts
+        self._grow(
+            rows=len(self.positions) + self.samples,
+            contexts=context + 1,
+            context_positions=whole_spans(length),
+        )
         for block, memory in zip(self.blocks, memories, strict=True):
             for held, new in zip(block.context_tensors(), memory, strict=True):
                 held[context, :length] = new
@@ -214,6 +232,7 @@ class DecoderState:
         positions = torch.from_numpy(self.positions.copy()).to(self._device)
         common = int(self.positions[0]) if (self.positions == self.positions[0]).all() else None
         longest = whole_spans(int(self.positions.max()) + 1)
+        self._grow(positions=longest)
         longest_context = whole_spans(int(self.context_lengths[: self.contexts].max()))
         asking = positions if common is None else positions[:1]
         slots = self.context_of * self.samples + self.sample_of
@@ -230,6 +249,25 @@ class DecoderState:
             context_length=longest_context,
             context_mask=self._mask(longest_context, lengths),
         )
+
+    def _grow(self, **needed: int) -> None:
+        """Have room for at least so much; of what there is too little of, twice as much as before.
+
+        One block after another, so that only one is there twice.
+        """
+        short = {name: size for name, size in needed.items() if size > getattr(self._memory, name)}
+        if not short:
+            return
+        doubled = {name: max(size, 2 * getattr(self._memory, name)) for name, size in short.items()}
+        most = {"rows": self.room * self.samples, "contexts": self.room}
+        self._memory = self._memory._replace(
+            **{name: min(size, max(short[name], most.get(name, size))) for name, size in doubled.items()}
+        )
+        for number, block in enumerate(self._steppable):
+            larger = block.new_state(self._memory)
+            for old, new in zip(self.blocks[number].tensors(), larger.tensors(), strict=True):
+                new[tuple(map(slice, old.shape))] = old
+            self.blocks[number] = larger
 
     def _mask(self, size: int, lengths: Tensor) -> Tensor:
         """What to add to attention scores: -inf from each length on, (k,) → (k, 1, 1, size)."""

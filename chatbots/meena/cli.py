@@ -11,9 +11,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chatbots.meena.config import PRESETS, preset
+from chatbots.meena.config import PRESETS, check_range, preset
 
 if TYPE_CHECKING:
+    import torch
+
     from chatbots.meena.corpus.building import Corpus
     from chatbots.meena.training.loop import TrainingSettings
 
@@ -96,6 +98,7 @@ def build_corpus(options: argparse.Namespace) -> None:
     """Run one or all stages of a corpus."""
     from chatbots.meena.corpus.building import Corpus, CorpusSettings, over_parts
 
+    check_range("workers", options.workers, least=1)
     settings = CorpusSettings(
         vocabulary_size=options.vocabulary,
         heldout=options.heldout,
@@ -138,7 +141,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--decoder-blocks", type=int, help="instead of the preset's")
     add("--positions", type=int, default=8192, help="most positions of a batch of one process")
     add("--accumulation", type=int, default=1, help="batches per update and process")
-    add("--precision", choices=("fp32", "bf16"), default="bf16")
+    add("--precision", choices=("fp32", "bf16"), help="of products; the device's fastest if not told")
     add("--clip", type=float, default=1.0, help="most norm of the gradient; 0 for none")
     add("--seed", type=int, default=0)
     add("--validate-every", type=int, default=1000)
@@ -157,7 +160,9 @@ def train(options: argparse.Namespace) -> None:
     from chatbots.meena.training.loop import Trainer
     from chatbots.meena.training.parallel import pick_device, process_group
 
-    tokenizer, device = Tokenizer.load(options.corpus / "tokenizer.model"), pick_device(options.device)
+    device = pick_device(options.device)
+    settings = _training_settings(options, device)
+    tokenizer = Tokenizer.load(options.corpus / "tokenizer.model")
     shape = preset(options.preset)
     config = replace(
         shape,
@@ -165,14 +170,14 @@ def train(options: argparse.Namespace) -> None:
         dropout=options.dropout,
         context_length=options.context_length,
         response_length=options.response_length,
-        decoder_blocks=options.decoder_blocks or shape.decoder_blocks,
+        decoder_blocks=shape.decoder_blocks if options.decoder_blocks is None else options.decoder_blocks,
     )
     with process_group(device) as (rank, ranks):
         Trainer(
             options.output,
             config=config,
             tokenizer=tokenizer,
-            settings=_training_settings(options),
+            settings=settings,
             train=Batches(
                 open_shards(options.corpus / "train"), config, options.positions, options.seed, ranks, rank
             ),
@@ -181,12 +186,19 @@ def train(options: argparse.Namespace) -> None:
         ).train()
 
 
-def _training_settings(options: argparse.Namespace) -> TrainingSettings:
+def _training_settings(options: argparse.Namespace, device: torch.device) -> TrainingSettings:
+    """As told, in the precision that the device is fastest in unless told another; says which."""
+    from chatbots.meena.precision import training_precision
     from chatbots.meena.training.loop import TrainingSettings
 
-    return TrainingSettings(
-        **{field.name: getattr(options, field.name) for field in fields(TrainingSettings)}
-    )
+    fastest = training_precision(device)
+    told = {field.name: getattr(options, field.name) for field in fields(TrainingSettings)}
+    settings = TrainingSettings(**told | {"precision": options.precision or fastest})
+    print(f"meena: training in {settings.precision} on {device}.", file=sys.stderr)
+    if settings.precision == "bf16" != fastest:
+        slow = f"{device} does not multiply bf16 itself, which can make training 16 times as slow as in fp32"
+        print(f"meena: warning: {slow}.", file=sys.stderr)
+    return settings
 
 
 def _add_perplexity(parser: argparse.ArgumentParser) -> None:
@@ -201,16 +213,17 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
 
 def measure_perplexity(options: argparse.Namespace) -> None:
     """Print perplexity and number of tokens as JSON."""
-    import torch
-
     from chatbots.meena.checkpoint import load_checkpoint
     from chatbots.meena.perplexity import perplexity, shards_for
     from chatbots.meena.training.batching import Batches
+    from chatbots.meena.training.parallel import pick_device
 
-    model, tokenizer = load_checkpoint(options.checkpoint, device=torch.device(options.device))
+    check_range("positions", options.positions, least=1)
+    device = pick_device(options.device)
+    model, tokenizer = load_checkpoint(options.checkpoint, device=device)
     with shards_for(options.data, tokenizer) as shards:
         batches = Batches(shards, model.config, options.positions)
-        measured = perplexity(model, batches.in_order(), torch.device(options.device))
+        measured = perplexity(model, batches.in_order(), device)
     print(json.dumps({"perplexity": measured.value, "tokens": measured.tokens}))
 
 

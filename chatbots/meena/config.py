@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self
 
 Architecture = Literal["evolved", "vanilla"]
+
+
+def check_range(name: str, value: float, *, least: float, most: float = math.inf) -> None:
+    """Refuse a setting below `least` or above `most`, or that is infinite or no number.
+
+    Raises:
+        ValueError: names the setting, its value and its range.
+    """
+    if not least <= value <= most or math.isinf(value):
+        end = f" and at most {most:,}" if most < math.inf else ""
+        raise ValueError(f"{name}={value} must be at least {least:g}{end}.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from chatbots.meena.attention import EncoderAttention, SelfAttention
-from chatbots.meena.cache import Rows, new_past, whole_spans
+from chatbots.meena.cache import Room, Rows, new_past
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.convolution import DecoderBranches
 from chatbots.meena.feed_forward import SwishFeedForward
@@ -33,6 +33,10 @@ class EvolvedState:
     past_both: Tensor
     first_memory: Tensor
     second_memory: Tensor
+
+    def tensors(self) -> Sequence[Tensor]:
+        """All of it."""
+        return self.wide, self.deep, self.past, self.past_both, self.first_memory, self.second_memory
 
     def row_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the row."""
@@ -95,10 +99,10 @@ class EvolvedDecoderBlock(nn.Module):
         """Keys and values for the two encoder attentions: (c, s, d) → twice (c, s, 2d)."""
         return self.first_encoder_attention.memory(encoded), self.second_encoder_attention.memory(encoded)
 
-    def new_state(self, rows: int, contexts: int) -> EvolvedState:
-        """Room for a decoding batch of that many rows and contexts, on the block's device and of its type."""
+    def new_state(self, room: Room) -> EvolvedState:
+        """An empty memory for a decoding batch, on the block's device and of its type."""
         d, like = self.config.hidden_size, self.first_norm.weight
-        t, s = whole_spans(self.config.response_length), whole_spans(self.config.context_length)
+        rows, t, contexts, s = room
         wide, deep = (
             new_past(like, rows=rows, heads=heads, positions=t, channels=d // heads)
             for heads in (self.config.wide_heads, self.config.heads)

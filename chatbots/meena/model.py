@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
-from chatbots.meena.cache import DecoderBlock, DecoderState, whole_spans
+from chatbots.meena.cache import DecoderBlock, DecoderState, Room, whole_spans
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.decoder_block import EvolvedDecoderBlock
 from chatbots.meena.encoder_block import EvolvedEncoderBlock
@@ -124,14 +125,8 @@ class Meena(nn.Module):
         return self.embedding.scores(states)
 
     def new_state(self, *, contexts: int, samples: int) -> DecoderState:
-        """An empty decoding batch with room for `contexts` contexts of `samples` rows each."""
-        return DecoderState(
-            [block.new_state(contexts * samples, contexts) for block in self._steppable()],
-            contexts=contexts,
-            samples=samples,
-            context_length=self.config.context_length,
-            like=self.embedding.weight,
-        )
+        """An empty decoding batch for at most `contexts` contexts of `samples` rows each."""
+        return DecoderState(self._steppable(), contexts=contexts, samples=samples, like=self.embedding.weight)
 
     def admit(self, state: DecoderState, contexts: Sequence[Sequence[int]]) -> None:
         """Encode contexts and let each join the decoding batch.
@@ -207,6 +202,15 @@ def count_parameters(config: MeenaConfig) -> dict[str, int]:
     }
     blocks = {"encoder_block": _size(model.encoder[0]), "decoder_block": _size(model.decoder[0])}
     return size | blocks | {"total": sum(size.values())}
+
+
+def decoding_bytes(config: MeenaConfig, *, contexts: int, samples: int) -> int:
+    """Memory of a decoding batch in float32 when all its contexts and responses are as long as can be."""
+    positions, context_positions = whole_spans(config.response_length), whole_spans(config.context_length)
+    with torch.device("meta"):
+        block = cast("DecoderBlock", Meena(replace(config, decoder_blocks=1)).decoder[0])
+        state = block.new_state(Room(contexts * samples, positions, contexts, context_positions))
+    return config.decoder_blocks * sum(4 * held.numel() for held in state.tensors())
 
 
 def _size(module: nn.Module) -> int:

@@ -19,6 +19,9 @@ from chatbots.meena.model import PADDING
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batch
 
+MOST_NATS = 700.0
+"""Of which a float can hold the exponential."""
+
 
 class Perplexity(NamedTuple):
     """A measured perplexity.
@@ -53,7 +56,7 @@ def perplexity(model: nn.Module, batches: Iterable[Batch], device: torch.device)
         device: where the model is.
 
     Raises:
-        ValueError: there is no token to measure.
+        ValueError: there is no token to measure, or the model gives no likelihoods.
     """
     was_training = model.training
     model.eval()
@@ -62,6 +65,11 @@ def perplexity(model: nn.Module, batches: Iterable[Batch], device: torch.device)
         total += float(negative_log_likelihood(model(batch.contexts, batch.inputs), batch.targets))
         tokens += batch.tokens
     model.train(was_training)
+    if tokens and not total / tokens < MOST_NATS:
+        raise ValueError(
+            f"The mean negative log-likelihood is {total / tokens:g} nats per token: these weights have no "
+            "perplexity. Use an older checkpoint."
+        )
     if not tokens:
         raise ValueError(
             "There is no held-out pair to measure perplexity on. Build the corpus with --heldout."

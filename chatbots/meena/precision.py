@@ -6,13 +6,14 @@ into that layout at every product, which costs a third of the time for the few r
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from chatbots.meena.model import Meena, SharedEmbedding
 
+Precision = Literal["fp32", "bf16"]
 ONEDNN: Any = torch.ops.mkldnn
 ROWS = 32
 """Rows for which the layout is chosen; it serves any number."""
@@ -80,7 +81,7 @@ def pack(model: Meena) -> Meena:
         The model, for inference alone.
     """
     if model.embedding.weight.device.type == "cpu" and can_pack():
-        _pack_children(model, torch.bfloat16 if has_bf16() else torch.float32)
+        _pack_children(model, product_type())
     return model
 
 
@@ -89,9 +90,25 @@ def can_pack() -> bool:
     return torch.backends.cpu.get_cpu_capability().startswith("AVX") and bool(torch._C._has_mkldnn)
 
 
+def product_type() -> torch.dtype:
+    """The type in which this processor multiplies packed weights fastest: bf16 or float32."""
+    return torch.bfloat16 if has_bf16() else torch.float32
+
+
 def has_bf16() -> bool:
-    """Whether this processor multiplies bf16 matrices itself."""
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    """Whether this processor multiplies bf16 matrices itself and oneDNN may use that.
+
+    The environment variable ONEDNN_MAX_CPU_ISA takes instructions from oneDNN; PyTorch does not know of it.
+    """
+    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return bool(native and torch._C._has_mkldnn and ONEDNN._is_mkldnn_bf16_supported())
+
+
+def training_precision(device: torch.device) -> Precision:
+    """The precision in which a device trains fastest: bf16 where it multiplies that itself, else fp32."""
+    if device.type == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    return "bf16" if device.type != "cpu" or has_bf16() else "fp32"
 
 
 def _pack_children(module: nn.Module, dtype: torch.dtype) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count, islice
 from typing import Literal, NamedTuple
 
@@ -29,7 +30,7 @@ from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 BLOCK = 64
 """Tokens that are searched together."""
 ROWS = 40
-"""Rows whose tokens are drawn together, so that their probabilities stay in a core's cache."""
+"""Rows whose tokens are drawn together on the CPU, so that their probabilities stay in a core's cache."""
 RankBy = Literal["per_token", "total"]
 
 
@@ -106,7 +107,7 @@ def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | N
         The tokens, (n,), and the model's own log-probability of each, (n,), float32.
     """
     scores = scores.float()
-    never = torch.tensor(NEVER_WRITTEN, device=scores.device)
+    never = never_written(scores.device)
     writable = scores.index_fill(1, never, -torch.inf)
     probabilities = writable.softmax(dim=-1)
     # log Z by way of the likeliest token, whose probability does not underflow
@@ -122,6 +123,13 @@ def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | N
             probabilities = writable.div_(temperature).softmax(dim=-1)
         token = invert(probabilities, uniforms).unsqueeze(1)
     return token.squeeze(1), scores.gather(1, token).squeeze(1) - log_total
+
+
+@cache
+def never_written(device: torch.device) -> Tensor:
+    """Tokens that are not drawn, on that device: copied to it once."""
+    with torch.inference_mode(False):
+        return torch.tensor(NEVER_WRITTEN, device=device)
 
 
 def invert(weights: Tensor, uniforms: Tensor) -> Tensor:
@@ -229,12 +237,15 @@ class SampleStream:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         scores = self.model.step(torch.from_numpy(last).to(self.device), self.state)
         given = torch.from_numpy(uniforms).to(self.device)
+        together = ROWS if self.device.type == "cpu" else len(scores)
         drawn = [
             draw(some, of_them, temperature=self.settings.temperature, top_k=self.settings.top_k)
-            for some, of_them in zip(torch.split(scores, ROWS), torch.split(given, ROWS), strict=True)
+            for some, of_them in zip(torch.split(scores, together), torch.split(given, together), strict=True)
         ]
-        tokens, log_probabilities = (torch.cat(parts).cpu() for parts in zip(*drawn, strict=True))
-        return tokens.numpy(), log_probabilities.double().numpy()
+        tokens, log_probabilities = (torch.cat(parts).double() for parts in zip(*drawn, strict=True))
+        # One transfer, the only one of a step that waits for the device: tokens are exact as doubles.
+        found = torch.stack([tokens, log_probabilities]).cpu().numpy()
+        return found[0].astype(np.int64), found[1]
 
     @torch.inference_mode()
     def _leave(self, ended: NDArray[np.bool_]) -> dict[int, list[Sample]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from chatbots.meena.attention import EncoderAttention, SelfAttention
-from chatbots.meena.cache import Rows, new_past, whole_spans
+from chatbots.meena.cache import Room, Rows, new_past
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.feed_forward import FeedForward
 
@@ -48,6 +48,10 @@ class VanillaState:
 
     past: Tensor
     memory: Tensor
+
+    def tensors(self) -> Sequence[Tensor]:
+        """All of it."""
+        return self.past, self.memory
 
     def row_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the row."""
@@ -90,12 +94,11 @@ class VanillaDecoderBlock(nn.Module):
         """Keys and values for the encoder attention: (c, s, d) → (c, s, 2d)."""
         return (self.encoder_attention.memory(encoded),)
 
-    def new_state(self, rows: int, contexts: int) -> VanillaState:
-        """Room for a decoding batch of that many rows and contexts, on the block's device and of its type."""
+    def new_state(self, room: Room) -> VanillaState:
+        """An empty memory for a decoding batch, on the block's device and of its type."""
         d, h, like = self.config.hidden_size, self.config.heads, self.attention_norm.weight
-        t, s = whole_spans(self.config.response_length), whole_spans(self.config.context_length)
-        past = new_past(like, rows=rows, heads=h, positions=t, channels=d // h)
-        return VanillaState(past, like.new_zeros(contexts, s, 2 * d))
+        past = new_past(like, rows=room.rows, heads=h, positions=room.positions, channels=d // h)
+        return VanillaState(past, like.new_zeros(room.contexts, room.context_positions, 2 * d))
 
     def step(self, x: Tensor, state: VanillaState, rows: Rows) -> Tensor:
         """Transform one new position per row, (n, d) → (n, d); equal to that position of `forward`."""

@@ -17,8 +17,8 @@ class MissingKeyError(Exception):
 def key_of_environment(variable: str, url: str) -> str:
     """The key in a variable of this process's environment.
 
-    The variable holds the key, or the address that alone may get it and the key:
-    `https://api.example.org sk-123`. So nobody can have an admin's key sent to a server of their own.
+    The variable holds the address that alone may get it, and the key: `https://api.example.org sk-123`. So
+    nobody can have an admin's key sent to a server of their own.
 
     Args:
         variable: a name that begins with `TURNWISE_BOT_`.
@@ -34,7 +34,12 @@ def key_of_environment(variable: str, url: str) -> str:
         check_key(key)
     except ValueError as error:
         raise MissingKeyError(f"{variable} {error}.") from None
-    if origin and origin_of(origin[0]) != origin_of(url):
+    if not origin:
+        raise MissingKeyError(
+            f"{variable} does not say who may get the key. Write the service's address before it, as in "
+            f"{variable}='https://api.example.org the-key'."
+        )
+    if origin_of(origin[0]) != origin_of(url):
         raise MissingKeyError(
             f"{variable} is kept for {origin[0]} and is not sent to {url}. Use another variable."
         )

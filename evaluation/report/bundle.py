@@ -4,6 +4,7 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -13,26 +14,37 @@ import numpy as np
 
 from evaluation.csv_file import FileError
 from evaluation.labels import LabelsError
-from evaluation.questions import QuestionSet, UnknownQuestionSetError, question_set
+from evaluation.protocols.facts import Evaluation, Talks
+from evaluation.questions import DeclarationError, Question, QuestionSet
+from evaluation.report.analysis import Analysis, AnalysisPlan
+from evaluation.report.answers import answer_times, coded_columns, text_columns
+from evaluation.report.asked import WHOLE, AskData
 from evaluation.report.bundle_files import BundleFiles, Row
-from evaluation.report.conformance import Conduct
+from evaluation.report.checking import check_labels
 from evaluation.report.course import READ_FOR_REPETITION, Course
-from evaluation.report.figures import scored
 from evaluation.report.judged import Judged
 from evaluation.report.judging import judging_figures
 from evaluation.report.judging_rows import judged_items
+from evaluation.report.manners import manners_of
+from evaluation.report.pair_rows import judged_pairs
+from evaluation.report.pairs import pair_figures
+from evaluation.report.self_play import SelfPlayData, self_play_figures
 from evaluation.report.study import StudyData, study_result
 from evaluation.report.tables import (
     CONVERSATIONS,
     FAULTS,
     ITEMS,
+    MEASURES,
+    PAIRS,
     TURNS,
     WORKERS,
+    answered_in,
     judgments_table,
     labels_table,
+    pair_judgments_table,
 )
 
-FORMAT = 1
+FORMAT = 3
 LIBRARIES = ("numpy", "scipy")
 """Distributions whose version can change the last digits of the numbers, or the stream of a seed."""
 
@@ -157,42 +169,97 @@ class _Told:
     remarked: Mapping[str, int]  # by bot, replies of finished conversations
     fallbacks: Mapping[str, int]
     names: Mapping[str, str]  # what the report calls a bot
+    said: Mapping[str, Counter[str]]  # by conversation, the texts of its worker
+
+
+SELF_PLAY = "self_play"
+"""In place of what is evaluated, where bots talk with each other and nobody judges."""
+_ANSWERED = {
+    Evaluation.STATIC.value: "judgments",
+    Evaluation.PAIRWISE.value: "pair_judgments",
+    SELF_PLAY: MEASURES.name,
+}
 
 
 def _labels_of(bundle: BundleFiles) -> str:
-    """The table with what workers answered."""
-    judging = bundle.document("study.json")["protocol"].get("task") == "judging"
-    return "judgments" if judging else "labels"
+    """The table with what workers answered, or what was measured."""
+    return _ANSWERED.get(bundle.document("study.json").get("evaluation", ""), "labels")
 
 
 def _result(bundle: BundleFiles) -> dict[str, Any]:
     about = bundle.document("study.json")
-    questions = _questions(bundle, about)
+    if about.get("evaluation") == SELF_PLAY:
+        return self_play_figures(_self_play(bundle, about))
     if _labels_of(bundle) == "labels":
-        return study_result(_study(bundle, about, questions))
-    judgments = bundle.rows(judgments_table([questions]))
-    found = judged_items(about, questions, bundle.rows(ITEMS), judgments)
-    return judging_figures(questions, found, set_aside=_set_aside(bundle))
+        return study_result(_study(bundle, about))
+    questions = _questions(bundle, about["question_set"])
+    if _labels_of(bundle) == "pair_judgments":
+        return _pair_result(bundle, about, questions)
+    judgments = list(bundle.rows(judgments_table([questions])))
+    with _lines_named(f"{bundle.path}, data/judgments.jsonl", range(1, len(judgments) + 1)):
+        found = judged_items(about, questions, bundle.rows(ITEMS), judgments)
+        check_labels(questions, found.judged)
+    manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
+    return judging_figures(questions, found, plan=_plan(bundle, about), manners=manners)
 
 
-def _questions(bundle: BundleFiles, about: Row) -> QuestionSet:
-    try:
-        return question_set(about["question_set"])
-    except UnknownQuestionSetError as error:
-        raise FileError(f"{bundle.path}, study.json: {error}") from None
+def _pair_result(bundle: BundleFiles, about: Row, questions: QuestionSet) -> dict[str, Any]:
+    judgments = list(bundle.rows(pair_judgments_table([questions])))
+    with _lines_named(f"{bundle.path}, data/pair_judgments.jsonl", range(1, len(judgments) + 1)):
+        found = judged_pairs(about, questions, bundle.rows(PAIRS), judgments)
+        check_labels(questions, found.judged)
+    return pair_figures(questions, found, plan=_plan(bundle, about))
 
 
-def _set_aside(bundle: BundleFiles) -> dict[str, str]:
-    return {w["rater"]: w["set_aside_reason"] for w in bundle.rows(WORKERS) if w["set_aside_at"]}
+def _self_play(bundle: BundleFiles, about: Row) -> SelfPlayData:
+    conversations = {row["dialogue"]: row for row in bundle.rows(CONVERSATIONS)}
+    ended = {key: row for key, row in conversations.items() if row["ended_at"]}
+    turns: dict[str, list[tuple[str, str]]] = {key: [] for key in ended}
+    for row in bundle.rows(TURNS):
+        if row["dialogue"] in ended and row["turn"] >= ended[row["dialogue"]]["opening_turns"]:
+            turns[row["dialogue"]].append((row["bot"], row["text"]))
+    return SelfPlayData(
+        names={bot["bot"]: bot["shown_as"] for bot in about["bots"]},
+        turns=turns,
+        under_way=len(conversations) - len(ended),
+        silent=sum(row["ending"] == "bot_failed" for row in ended.values()),
+        measures=list(bundle.rows(MEASURES)),
+        encoders=about["measured_by"],
+    )
 
 
-def _study(bundle: BundleFiles, about: Row, questions: QuestionSet) -> StudyData:
+def _questions(bundle: BundleFiles, key: str) -> QuestionSet:
+    """What was asked, as the bundle declares it."""
+    for declared in bundle.listed("questions.json"):
+        if isinstance(declared, dict) and declared.get("key") == key:
+            try:
+                return QuestionSet.from_json(declared)
+            except DeclarationError as error:
+                raise FileError(f"{bundle.path}, questions.json: {error}") from None
+    raise FileError(f"{bundle.path}: questions.json does not declare the set “{key}”. Take the bundle again.")
+
+
+def _plan(bundle: BundleFiles, about: Row) -> AnalysisPlan:
+    excluded = {w["rater"]: w["excluded_reason"] for w in bundle.rows(WORKERS) if w["excluded_at"]}
+    declared = about["protocol"]
+    return AnalysisPlan(Analysis(declared["primary_analysis"]), declared["exclusion_rules"], excluded)
+
+
+def _study(bundle: BundleFiles, about: Row) -> StudyData:
     told = _told(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
-    labels = list(bundle.rows(labels_table([questions])))
-    judged = _judged(bundle, questions, told, labels)
+    asked = {ask["question_set"]: _questions(bundle, ask["question_set"]) for ask in about["asks"]}
+    labels = list(bundle.rows(labels_table(list(asked.values()))))
+    _refuse_strays(bundle, about, labels, told)
+    named = answered_in(list(asked.values()))
+    asks = [
+        _ask(bundle, ask, asked[ask["question_set"]], told, _of_set(labels, ask, named))
+        for ask in about["asks"]
+    ]
     courses = _courses(told, bundle.rows(FAULTS))
-    conduct = _conduct(about, courses, judged, _unlabelled(told, labels))
-    return StudyData(questions, judged, courses, _set_aside(bundle), conduct)
+    conduct = _conduct(about, courses, asks[0].judged, _unlabelled(told, labels))
+    workers = list(bundle.rows(WORKERS))
+    manners = None if about["rehearsal"] else manners_of(workers, told.conversations, told.said)
+    return StudyData(asks, courses, _plan(bundle, about), conduct, manners)
 
 
 def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
@@ -201,11 +268,14 @@ def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
     texts: dict[str, list[tuple[str, str]]] = {each: [] for found in read.values() for each in found}
     replies: dict[tuple[str, int], tuple[str, float]] = {}
     remarked, fallbacks = Counter[str](), Counter[str]()
+    said = {each: Counter[str]() for each in conversations}
     for row in bundle.rows(TURNS):
         dialogue, position = row["dialogue"], row["turn"]
         if row["bot_version"] is not None:
             latency = row["latency_ms"]
             replies[dialogue, position] = (row["bot"], float("nan") if latency is None else float(latency))
+        if row["speaker"] == "worker" and position >= conversations[dialogue]["opening_turns"]:
+            said[dialogue][row["text"]] += 1
         if dialogue in texts and position >= conversations[dialogue]["opening_turns"]:
             texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
         # Bundles of before filters' remarks were kept have no such column, and no such figure.
@@ -213,7 +283,7 @@ def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
             remarked[row["bot"]] += 1
             fallbacks[row["bot"]] += row["fallback"]
     apart = _apart(conversations, replies)
-    return _Told(conversations, replies, texts, read, apart, remarked, fallbacks, names)
+    return _Told(conversations, replies, texts, read, apart, remarked, fallbacks, names, said)
 
 
 def _bots_of(conversation: Row) -> list[str]:
@@ -247,59 +317,86 @@ def _apart(conversations: Mapping[str, Row], replies: Iterable[tuple[str, int]])
     }
 
 
-def _judged(bundle: BundleFiles, questions: QuestionSet, told: _Told, labels: Sequence[Row]) -> Judged:
-    lines = [n for n, row in enumerate(labels, 1) if _is_counted(bundle, row, questions, told)]
-    counted = [labels[line - 1] for line in lines]
-    places = [(row["dialogue"], row["turn"]) for row in counted]
-    of_reply = [told.replies[place] for place in places]
-    conversations = [told.conversations[dialogue] for dialogue, _ in places]
-    judged = Judged(
-        bot=np.array([told.names[bot] for bot, _ in of_reply], dtype=object),
-        dialogue=np.array([each["number"] for each in conversations], dtype=np.int64),
-        reply=np.array(
-            [
-                (position - each["opening_turns"]) // told.apart[dialogue] + 1
-                for (dialogue, position), each in zip(places, conversations, strict=True)
-            ],
-            dtype=np.int64,
-        ),
-        rater=np.array([row["rater"] for row in counted], dtype=object),
-        latency_ms=np.array([latency for _, latency in of_reply], dtype=np.float64),
-        answers={
-            question.key: np.array([_number(row[question.key]) for row in counted], dtype=np.float64)
-            for question in scored(questions)
-        },
-    )
-    if questions.key == "ssa":
-        _check(judged, lines, f"{bundle.path}, data/labels.jsonl")
-    return judged
+def _ask(
+    bundle: BundleFiles, ask: Row, questions: QuestionSet, told: _Told, labels: Sequence[Row]
+) -> AskData:
+    lines = [n for n, row in enumerate(labels, 1) if _is_counted(row, ask, told)]
+    with _lines_named(f"{bundle.path}, data/labels.jsonl", lines):
+        judged = _columns(questions, told, [labels[line - 1] for line in lines])
+        check_labels(questions, judged)
+    return AskData(ask["about"], ask["required"], questions, judged)
 
 
-def _check(judged: Judged, lines: Sequence[int], file: str) -> None:
-    """Refuse labels of SSA that cannot be true, with the lines on which they stand."""
+def _of_set(labels: Sequence[Row], ask: Row, named: Mapping[str, Mapping[str, Question]]) -> list[Row]:
+    """The labels with the answers to this set's questions under their own keys."""
+    columns = named[ask["question_set"]]
+    return [row | {question.key: row[name] for name, question in columns.items()} for row in labels]
+
+
+@contextmanager
+def _lines_named(file: str, lines: Sequence[int]) -> Iterator[None]:
+    """Labels that cannot be true are refused with the lines on which they stand."""
     try:
-        judged.labels  # noqa: B018  # checks them, and keeps what it has checked
+        yield
     except LabelsError as error:
         where = "" if error.row is None else f", line {lines[error.row]}"
         before = "" if error.earlier is None else f" See line {lines[error.earlier]}."
         raise FileError(f"{file}{where}, column {error.column}: {error.problem}{before}") from None
 
 
-def _is_counted(bundle: BundleFiles, label: Row, questions: QuestionSet, told: _Told) -> bool:
+def _columns(questions: QuestionSet, told: _Told, counted: Sequence[Row]) -> Judged:
+    of_reply = [_bot_and_latency(row, told) for row in counted]
+    return Judged(
+        bot=np.array([told.names[bot] for bot, _ in of_reply], dtype=object),
+        dialogue=np.array([told.conversations[row["dialogue"]]["number"] for row in counted], dtype=np.int64),
+        reply=np.array([_number_of_reply(row, told) for row in counted], dtype=np.int64),
+        rater=np.array([row["rater"] for row in counted], dtype=object),
+        latency_ms=np.array([latency for _, latency in of_reply], dtype=np.float64),
+        answer_ms=answer_times(counted),
+        answers=coded_columns(questions, counted),
+        texts=text_columns(questions, counted),
+    )
+
+
+def _bot_and_latency(label: Row, told: _Told) -> tuple[str, float]:
+    """Of the reply; of a person's own turn, and of a whole conversation, of whom they talked with."""
     dialogue, position = label["dialogue"], label["turn"]
-    if (dialogue, position) not in told.replies:
-        raise FileError(
-            f"{bundle.path}, data/labels.jsonl: a label of turn {position} in conversation {dialogue}, "
-            "where data/turns.jsonl has no reply of a bot."
-        )
-    finished = told.conversations[dialogue]["ending"] == "complete"
+    whom = _bots_of(told.conversations[dialogue])
+    return told.replies.get((dialogue, position)) or (whom[0], float("nan"))
+
+
+def _number_of_reply(label: Row, told: _Told) -> int:
+    if label["turn"] is None:
+        return 1
+    opening: int = told.conversations[label["dialogue"]]["opening_turns"]
+    return (int(label["turn"]) - opening) // told.apart[label["dialogue"]] + 1
+
+
+def _refuse_strays(bundle: BundleFiles, about: Row, labels: Sequence[Row], told: _Told) -> None:
+    """A label about a turn is of a bot's reply, unless people judge their own turns."""
+    if any(ask["about"] == "own_turn" for ask in about["asks"]):
+        return
+    for label in labels:
+        dialogue, position = label["dialogue"], label["turn"]
+        if position is not None and (dialogue, position) not in told.replies:
+            raise FileError(
+                f"{bundle.path}, data/labels.jsonl: a label of turn {position} in conversation {dialogue}, "
+                "where data/turns.jsonl has no reply of a bot."
+            )
+
+
+def _is_counted(label: Row, ask: Row, told: _Told) -> bool:
+    finished = told.conversations[label["dialogue"]]["ending"] == "complete"
     # Bundles of before readers' labels were told apart have no such column.
     by_reader = label.get("judged_in") is not None
-    return bool(finished and not by_reader and label["question_set"] == questions.key)
+    is_asked = label["question_set"] == ask["question_set"] and _about(label, told) == ask["about"]
+    return bool(finished and not by_reader and is_asked)
 
 
-def _number(answer: bool | int | None) -> float:
-    return float("nan") if answer is None else float(answer)
+def _about(label: Row, told: _Told) -> str:
+    if label["turn"] is None:
+        return WHOLE
+    return "partner_turn" if (label["dialogue"], label["turn"]) in told.replies else "own_turn"
 
 
 def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
@@ -328,9 +425,9 @@ def _unlabelled(told: _Told, labels: Sequence[Row]) -> int:
     return len(set(replies) - labelled)
 
 
-def _conduct(about: Row, courses: Mapping[str, Course], judged: Judged, unlabelled: int) -> Conduct:
+def _conduct(about: Row, courses: Mapping[str, Course], judged: Judged, unlabelled: int) -> Talks:
     protocol = about["protocol"]
-    return Conduct(
+    return Talks(
         bot_opens=protocol["opening_speaker"] == "bot",
         opening_text=protocol["opening_text"],
         min_turns=protocol["min_turns"],
@@ -341,4 +438,5 @@ def _conduct(about: Row, courses: Mapping[str, Course], judged: Judged, unlabell
         conversations={bot: course.finished for bot, course in courses.items()},
         unlabelled=unlabelled,
         most_raters=judged.most_raters,
+        primary=protocol["primary_analysis"],
     )

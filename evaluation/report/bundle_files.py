@@ -12,8 +12,27 @@ from evaluation.report.tables import Kind, Table
 
 Row = dict[str, Any]
 
-_LATER = {"remarks", "fallback", "judged_in"}  # columns that bundles of before do not have
-_TYPES: dict[Kind, type] = {Kind.TEXT: str, Kind.TIME: str, Kind.INTEGER: int, Kind.BOOLEAN: bool}
+# JSON Lines of short texts shrink to a tenth, of one text again and again to a fiftieth. The sizes that an
+# archive tells are believed: Python's reader gives no more of a file than the archive says it has.
+MOST_TIMES_LARGER = 100
+MOST_UNPACKED_BYTES = 64 * 1024**2
+
+_LATER = {
+    "remarks",
+    "fallback",
+    "judged_in",
+    "shown_ms",
+    "answer_ms",
+    "address",
+}
+"""Columns that bundles of before do not have."""
+_TYPES: dict[Kind, type] = {
+    Kind.TEXT: str,
+    Kind.TIME: str,
+    Kind.INTEGER: int,
+    Kind.NUMBER: float,
+    Kind.BOOLEAN: bool,
+}
 
 
 class BundleFiles:
@@ -22,6 +41,14 @@ class BundleFiles:
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self.path = path
         self._archive = archive
+        unpacked = sum(each.file_size for each in archive.infolist())
+        packed = sum(each.compress_size for each in archive.infolist())
+        if unpacked > max(MOST_UNPACKED_BYTES, MOST_TIMES_LARGER * packed):
+            raise FileError(
+                f"{path}: it is {packed / 1e6:.1f} MB, and unpacked {unpacked / 1e6:,.0f} MB. A bundle of "
+                f"ours is at most {MOST_TIMES_LARGER} times as large unpacked, so this is none. Take the "
+                "bundle again from where it was made."
+            )
 
     def document(self, name: str) -> dict[str, Any]:
         try:
@@ -32,6 +59,16 @@ class BundleFiles:
             raise FileError(f"{self.path}, {name}: {error}.") from None
         if not isinstance(found, dict):
             raise FileError(f"{self.path}, {name}: no JSON object. Take the bundle again.")
+        return found
+
+    def listed(self, name: str) -> list[Any]:
+        """A document that is a list."""
+        try:
+            found = json.loads(self._archive.read(name))
+        except (KeyError, ValueError) as error:
+            raise FileError(f"{self.path}, {name}: {error}. Take the bundle again.") from None
+        if not isinstance(found, list):
+            raise FileError(f"{self.path}, {name}: no JSON list. Take the bundle again.")
         return found
 
     def rows(self, table: Table) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from evaluation.bootstrap import LEVEL
 from evaluation.interval import Undefined
 from evaluation.repetition import MIN_SHARE, MIN_WORDS
 from evaluation.repetition_rate import Repetition, repetition
+from evaluation.report.intervals import percent
 from evaluation.report.judged import Judged
 
 # Comparing every turn with all before it takes time; the paper's number of conversations is enough.
@@ -59,9 +60,9 @@ def course_figures(courses: Mapping[str, Course], judged: Judged, seed: int) -> 
         ],
         "repetition_rule": (
             f"A reply repeats an earlier turn of its conversation if both have at least {MIN_WORDS} words "
-            f"in common, in the same order, and these are at least {MIN_SHARE:.0%} of the shorter one; "
+            f"in common, in the same order, and these are at least {percent(MIN_SHARE)} of the shorter one; "
             f"counted in the first {READ_FOR_REPETITION} finished conversations of each bot. "
-            f"{LEVEL:.0%} intervals over conversations."
+            f"{percent(LEVEL)} intervals over conversations."
         ),
     }
 

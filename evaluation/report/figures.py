@@ -1,105 +1,116 @@
-"""The numbers of a study report, from its labelled replies. Pure: no database, no clock."""
+"""The numbers of a study report, from its labels and the scores that its question set declares. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evaluation.bootstrap import LEVEL, RESAMPLES
-from evaluation.estimates import estimates
-from evaluation.interval import Interval, Method, Undefined
-from evaluation.means import means
-from evaluation.questions import Level, Question, QuestionSet
-from evaluation.report.comparisons import comparisons
+from evaluation.labels import BoolArray
+from evaluation.questions import Kind, Question, QuestionSet, Term, bounds
+from evaluation.report.analysis import AnalysisPlan
+from evaluation.report.answer import answer
 from evaluation.report.consensus import agreement
+from evaluation.report.intervals import TERMS, Terms, compared, method, score_cells
 from evaluation.report.judged import Judged
 from evaluation.report.raters import rater_figures
+from evaluation.report.signs import Manner, signs
 
-# Fixed, so that the same labels always give the same intervals.
+# Fixed, so that the same conversations always give the same intervals of repetition.
 SEED = 20_010_997
-METHOD: Method = "studentised"
-# Replies at one place of the conversation: many small samples, whose intervals need fewer resamples.
-RESAMPLES_BY_REPLY = 2_000
+MOST_TEXTS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A score of the report: a share in percent, a mean rating, or the SSA in percent."""
-
-    key: str
-    title: str
-    factor: float
-    low: float
-    high: float
-
-    def cell(self, value: float, interval: Interval | Undefined) -> dict[str, Any]:
-        """The score as stored and shown; an interval never leaves the scale."""
-        shown: dict[str, Any] = {"value": self.factor * value}
-        if isinstance(interval, Undefined):
-            return shown | {"undefined": interval.reason}
-        ends = interval.scaled(self.factor)
-        return shown | {"low": max(self.low, ends.low), "high": min(self.high, ends.high)}
+def coded_questions(questions: QuestionSet) -> list[Question]:
+    """The questions whose answers are numbers in a report: all but free text."""
+    return [question for question in questions.questions if question.kind is not Kind.TEXT]
 
 
-def columns_of(questions: QuestionSet) -> list[Column]:
-    """One score per binary, ordinal or interval question; for the SSA set also their average."""
-    columns = [_column(question) for question in scored(questions)]
-    if questions.key == "ssa":
-        columns.append(Column("ssa", "SSA", 100, 0, 100))
-    return columns
+def text_questions(questions: QuestionSet) -> list[Question]:
+    """The questions whose answers a report lists."""
+    return [question for question in questions.questions if question.kind is Kind.TEXT]
 
 
-def scored(questions: QuestionSet) -> list[Question]:
-    """The questions whose answers have a mean: yes or no, or numbers."""
-    return [question for question in questions.questions if _has_mean(question)]
+def columns_of(questions: QuestionSet) -> list[dict[str, Any]]:
+    """The declared scores, as stored: key, title, whether in percent, and the ends of the scale as shown."""
+    return [
+        {
+            "key": score.key,
+            "title": score.title,
+            "percent": score.is_percent,
+            "low": score.factor * bounds(questions, score)[0],
+            "high": score.factor * bounds(questions, score)[1],
+        }
+        for score in questions.scores
+    ]
 
 
-def _has_mean(question: Question) -> bool:
-    numbers = all(isinstance(choice.value, int) for choice in question.choices)
-    return numbers and question.level is not Level.NOMINAL
+def plane_of(questions: QuestionSet) -> dict[str, Any] | None:
+    """The two scores, by their place, of a yes-or-no question that is asked only after a yes to another.
 
-
-def _column(question: Question) -> Column:
-    titles = {"sensible": "Sensibleness", "specific": "Specificity"}
-    title = titles.get(question.key, question.wording)
-    if question.level is Level.BINARY:
-        return Column(question.key, title, 100, 0, 100)
-    ends = [float(choice.value) for choice in question.choices]
-    return Column(question.key, title, 1, min(ends), max(ends))
+    The first, `x`, is at most the second, `y`; a chart shows both as a plane.
+    """
+    shares = {score.terms: place for place, score in enumerate(questions.scores)}
+    for question in questions.questions:
+        condition = question.asked_if
+        if condition and condition.any_of == (True,) and question.otherwise is False:
+            x, y = ((Term(key, choice=True),) for key in (question.key, condition.question))
+            if x in shares and y in shares:
+                first, second = (questions.scores[shares[each]].title for each in (y, x))
+                return {"x": shares[x], "y": shares[y], "title": f"{first} and {second.lower()}"}
+    return None
 
 
 def study_figures(
-    questions: QuestionSet, judged: Judged, *, set_aside: Mapping[str, str] | None = None
+    questions: QuestionSet,
+    judged: Judged,
+    *,
+    plan: AnalysisPlan | None = None,
+    terms: Terms = TERMS,
 ) -> dict[str, Any]:
     """Everything that the labels tell, ready to be stored as JSON.
-
-    Intervals resample whole conversations (studentised cluster bootstrap), because the turns of one
-    conversation resemble each other.
 
     Args:
         questions: what was asked.
         judged: the labels of finished conversations.
-        set_aside: by worker whom an admin has set aside, the reason. Their labels are in every number;
-            the scores without them stand beside.
+        plan: which analysis every number is of, and who was excluded; everybody's if none is given. The
+            other analysis stands beside.
+        terms: level of the intervals, and words.
     """
-    columns = columns_of(questions)
+    plan, judged = plan or AnalysisPlan(), judged.in_order()
+    counted = judged.where(plan.counted(judged))
+
+    def scored(kept: BoolArray) -> dict[str, Any]:
+        return scored_figures(questions, judged.where(kept), terms)
+
     return {
-        "columns": [{"key": c.key, "title": c.title, "percent": c.factor == 100} for c in columns],
-        "bots": bot_scores(questions, judged),
-        "comparisons": comparisons(questions, judged, np.random.default_rng(SEED)),
-        "by_reply": scores_by_reply(questions, judged),
-        "agreement": agreement(scored(questions), judged, np.random.default_rng(SEED)),
-        "raters": rater_figures(questions, judged),
-        "without": scores_without(questions, judged, set_aside or {}),
-        "method": f"{LEVEL:.0%} intervals: {METHOD} bootstrap over conversations, {RESAMPLES} resamples",
+        "question_set": questions.key,
+        "columns": columns_of(questions),
+        "headline": questions.headline,
+        "plane": plane_of(questions),
+        **plan.stored(judged, scored),
+        "by_reply": scores_by_reply(questions, counted, terms),
+        "texts": texts(questions, counted),
+        "raters": rater_figures(questions, counted),
+        "method": method(terms),
+        "level": terms.level,
         "seed": SEED,
     }
 
 
-def bot_scores(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
+def scored_figures(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> dict[str, Any]:
+    """What both analyses have: the answer, scores, differences and agreement of these labels."""
+    bots, compared_bots = bot_scores(questions, judged, terms), comparisons(questions, judged, terms)
+    return {
+        "answer": answer(questions, bots, compared_bots, terms),
+        "bots": bots,
+        "comparisons": compared_bots,
+        "agreement": agreement(coded_questions(questions), judged, terms),
+    }
+
+
+def bot_scores(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
     """The scores of each bot, in the order of their names, and what they rest on."""
-    cells = _cells(questions, judged, RESAMPLES)
+    cells = _cells(questions, judged, terms)
     return [_what_it_rests_on(bot, judged.of_bot(bot)) | {"cells": cells[bot]} for bot in judged.bots]
 
 
@@ -113,55 +124,62 @@ def _what_it_rests_on(bot: str, judged: Judged) -> dict[str, Any]:
     }
 
 
-def _cells(questions: QuestionSet, judged: Judged, resamples: int) -> dict[str, list[dict[str, Any]]]:
-    """By bot, a cell for each column."""
-    if not len(judged):
-        return {}
-    columns = columns_of(questions)
-    cells: dict[str, list[dict[str, Any]]] = {bot: [] for bot in judged.bots}
-    rng = np.random.default_rng(SEED)
-    if questions.key == "ssa":
-        for bot, found in estimates(judged.labels, rng, method=METHOD, resamples=resamples).items():
-            sensible, specific, both = columns
-            cells[str(bot)] = [
-                sensible.cell(found.score.sensibleness, found.sensibleness),
-                specific.cell(found.score.specificity, found.specificity),
-                both.cell(found.score.ssa, found.ssa),
-            ]
-        return cells
-    for column in columns:
-        answered = judged.where(~np.isnan(judged.answers[column.key]))
-        values = answered.answers[column.key]
-        of_bots = means(answered.bot, answered.dialogue, values, rng, resamples=resamples, method=METHOD)
-        for bot in cells:
-            mean = of_bots.get(bot)
-            cells[bot].append(column.cell(mean.value, mean.interval) if mean else {"value": None})
-    return cells
+def _cells(questions: QuestionSet, judged: Judged, terms: Terms) -> dict[str, list[dict[str, Any]]]:
+    """By bot, a cell for each score; without a value where nobody answered."""
+    of_scores = [score_cells(questions, score, judged, terms) for score in questions.scores]
+    return {bot: [of_bots.get(bot, {"value": None}) for of_bots in of_scores] for bot in judged.bots}
 
 
-def scores_by_reply(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
+def comparisons(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
+    """Every two bots by every score: score after score, in each the widest difference first."""
+    return [each for score in questions.scores for each in compared(questions, score, judged, terms)]
+
+
+def scores_by_reply(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
     """By bot, the scores of its first reply of all conversations, of its second, and so on."""
     by_bot: dict[str, list[dict[str, Any]]] = {bot: [] for bot in judged.bots}
     for reply in np.unique(judged.reply).tolist():
         there = judged.where(judged.reply == reply)
-        for bot, cells in _cells(questions, there, RESAMPLES_BY_REPLY).items():
+        for bot, cells in _cells(questions, there, terms).items():
             labels = there.labels_of_bots[bot]
             by_bot[bot].append({"reply": reply, "labels": labels, "cells": cells})
     return [{"bot": bot, "replies": replies} for bot, replies in by_bot.items()]
 
 
-def scores_without(
-    questions: QuestionSet, judged: Judged, set_aside: Mapping[str, str]
+def texts(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
+    """Of each free-text question, how many answered it, and the first answers."""
+    return [_texts(question, judged, judged.texts[question.key]) for question in text_questions(questions)]
+
+
+def _texts(question: Question, judged: Judged, given: np.ndarray[Any, np.dtype[Any]]) -> dict[str, Any]:
+    rows = [row for row, text in enumerate(given.tolist()) if text is not None]
+    return {
+        "question": question.wording,
+        "answers": len(rows),
+        "first": [
+            {"bot": str(judged.bot[row]), "rater": str(judged.rater[row]), "text": given[row]}
+            for row in rows[:MOST_TEXTS]
+        ],
+    }
+
+
+def scores_without_flagged(
+    questions: QuestionSet, judged: Judged, manners: Mapping[str, Manner] | None, terms: Terms = TERMS
 ) -> dict[str, Any] | None:
-    """The scores without the workers who were set aside, and who that is; None if nobody was."""
-    if not set_aside:
+    """The scores without the workers who show signs of carelessness or fraud, and these signs.
+
+    None if nobody does, or where no signs are looked for: their labels are in every other number.
+    """
+    judged = judged.in_order()
+    found = {} if manners is None else signs(judged, manners)
+    if not found:
         return None
-    counts = {worker: judged.labels_of_raters.get(worker, 0) for worker in sorted(set_aside)}
-    kept = judged.where(~np.isin(judged.rater, list(set_aside)))
+    kept = judged.where(~np.isin(judged.rater, list(found)))
+    labels = judged.labels_of_raters
     return {
         "workers": [
-            {"worker": worker, "reason": set_aside[worker], "labels": labels}
-            for worker, labels in counts.items()
+            {"worker": worker, "reason": reason, "labels": labels.get(worker, 0)}
+            for worker, reason in found.items()
         ],
-        "bots": bot_scores(questions, kept),
+        "bots": bot_scores(questions, kept, terms),
     }

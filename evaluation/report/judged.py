@@ -1,12 +1,14 @@
-"""The labelled replies of a study as columns, for everything that a report computes."""
+"""The labels of a study as columns, for everything that a report computes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray, Labels, coded, narrowed
+from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray, coded, narrowed
+
+_COLUMNS = ("bot", "dialogue", "reply", "rater", "latency_ms", "answer_ms")
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,12 +16,14 @@ class Judged:
     """One row per label.
 
     Attributes:
-        bot: (n,) name of the bot.
-        dialogue: (n,) the conversation.
+        bot: (n,) name of the bot, or of the system.
+        dialogue: (n,) the conversation, or the context.
         reply: (n,) which reply of the conversation it is, counted from 1; the scripted opening is none.
         rater: (n,) pseudonym of the worker.
         latency_ms: (n,) time to reply; NaN where it was not measured.
-        answers: by question key, (n,) the answers as numbers; NaN where there is none.
+        answer_ms: (n,) from the reply being shown to the answer; NaN where the page did not say.
+        answers: by question key, (n,) the answers as numbers of `questions.coding`; NaN where there is none.
+        texts: by key of a free-text question, (n,) the answers; None where there is none.
     """
 
     bot: AnyArray
@@ -27,7 +31,9 @@ class Judged:
     reply: IntArray
     rater: AnyArray
     latency_ms: FloatArray
+    answer_ms: FloatArray
     answers: Mapping[str, FloatArray]
+    texts: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.bot)
@@ -46,6 +52,21 @@ class Judged:
         return names
 
     @property
+    def bot_code(self) -> IntArray:
+        """(n,) the place of the bot among `bots`."""
+        return self._bots[1]
+
+    @property
+    def raters(self) -> list[str]:
+        names: list[str] = self._raters[0].tolist()
+        return names
+
+    @property
+    def rater_code(self) -> IntArray:
+        """(n,) the place of the rater among `raters`."""
+        return self._raters[1]
+
+    @property
     def labels_of_bots(self) -> dict[str, int]:
         """By bot, the number of labels."""
         return dict(zip(self.bots, np.bincount(self._bots[1]).tolist(), strict=True))
@@ -53,7 +74,7 @@ class Judged:
     @property
     def labels_of_raters(self) -> dict[str, int]:
         """By pseudonym, the number of labels."""
-        return dict(zip(self._raters[0].tolist(), np.bincount(self._raters[1]).tolist(), strict=True))
+        return dict(zip(self.raters, np.bincount(self._raters[1]).tolist(), strict=True))
 
     @cached_property
     def _of_reply(self) -> tuple[IntArray, IntArray]:
@@ -86,17 +107,24 @@ class Judged:
         several: BoolArray = (labels > 1)[code]
         return several
 
+    @property
+    def order(self) -> IntArray:
+        """(n,) indices of the rows by conversation, reply, bot and rater."""
+        return np.lexsort((self.rater_code, self.bot_code, self.reply, self.dialogue))
+
+    def in_order(self) -> "Judged":
+        """The same labels in one order, so that sums do not depend on how they were read."""
+        return self.where(self.order)
+
     def where(self, keep: BoolArray | IntArray) -> "Judged":
         """The rows at which `keep` (n,) is true, or the rows at these indices."""
-        columns = ("bot", "dialogue", "reply", "rater", "latency_ms")
         chosen = replace(
             self,
-            **{name: getattr(self, name)[keep] for name in columns},
+            **{name: getattr(self, name)[keep] for name in _COLUMNS},
             answers={key: values[keep] for key, values in self.answers.items()},
+            texts={key: values[keep] for key, values in self.texts.items()},
         )
         chosen.__dict__.update({name: narrowed(getattr(self, name), keep) for name in ("_bots", "_raters")})
-        if "labels" in self.__dict__:  # labels that have been checked need it no second time
-            chosen.__dict__["labels"] = self.labels.where(keep)
         return chosen
 
     @cached_property
@@ -107,25 +135,3 @@ class Judged:
 
     def of_bot(self, bot: str) -> "Judged":
         return self.where(self._rows_of_bots.get(bot, np.empty(0, np.int64)))
-
-    @cached_property
-    def labels(self) -> Labels:
-        """The same rows as labels of sensibleness and specificity.
-
-        Raises:
-            LabelsError: labels that cannot be true; names row and column.
-            ValueError: an answer is missing.
-        """
-        sensible, specific = (self._yes_or_no(key) for key in ("sensible", "specific"))
-        return Labels(self.bot, self.dialogue, self.reply, self.rater, sensible, specific)
-
-    def _yes_or_no(self, key: str) -> BoolArray:
-        missing = np.flatnonzero(np.isnan(self.answers[key]))
-        if missing.size:
-            row = missing[0]
-            raise ValueError(
-                f"Reply {self.reply[row]} of conversation {self.dialogue[row]} has a label by "
-                f"{self.rater[row]} without an answer to '{key}'. Complete or delete that label in the admin."
-            )
-        yes: BoolArray = self.answers[key] != 0
-        return yes

@@ -1,26 +1,34 @@
 """The numbers of a judging study: systems by mean and majority of several raters per item. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from evaluation.bootstrap import LEVEL, RESAMPLES
-from evaluation.estimates import estimates
+from evaluation.inference import Nouns
 from evaluation.interval import Undefined
-from evaluation.labels import AnyArray, FloatArray, IntArray
-from evaluation.means import means
-from evaluation.questions import QuestionSet
-from evaluation.report.comparisons import comparisons
-from evaluation.report.consensus import agreement
-from evaluation.report.figures import METHOD, SEED, bot_scores, columns_of, scored, scores_without
+from evaluation.labels import BoolArray, FloatArray, IntArray
+from evaluation.protocols import protocol_for
+from evaluation.protocols.facts import Evaluation, Judging
+from evaluation.questions import Combine, QuestionSet, Score, score_values, term_values
+from evaluation.report.analysis import AnalysisPlan
+from evaluation.report.checking import check_labels
+from evaluation.report.figures import (
+    columns_of,
+    plane_of,
+    scored_figures,
+    scores_without_flagged,
+    texts,
+)
+from evaluation.report.intervals import TERMS, Terms, cells, method, of_bots
 from evaluation.report.judged import Judged
 from evaluation.report.raters import rater_figures
-from evaluation.ssa import Unit, spread
+from evaluation.report.signs import Manner
+from evaluation.ssa import spread
 
-PAPER_RATERS = 5
+NOUNS = Nouns(cluster="context")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,41 +54,63 @@ class JudgedItems:
     remarked: Mapping[str, int] = field(default_factory=dict)
     fallbacks: Mapping[str, int] = field(default_factory=dict)
 
+    def in_order(self) -> "JudgedItems":
+        """The same judgments in the order of `Judged.in_order`."""
+        return self.where(self.judged.order)
+
+    def where(self, keep: BoolArray | IntArray) -> "JudgedItems":
+        """The judgments at which `keep` (n,) is true, or those at these indices."""
+        return replace(self, judged=self.judged.where(keep), repetition=self.repetition[keep])
+
 
 def judging_figures(
-    questions: QuestionSet, found: JudgedItems, *, set_aside: Mapping[str, str] | None = None
+    questions: QuestionSet,
+    found: JudgedItems,
+    *,
+    plan: AnalysisPlan | None = None,
+    manners: Mapping[str, Manner] | None = None,
 ) -> dict[str, Any]:
     """Everything that the judgments tell, ready to be stored as JSON.
 
     Args:
         questions: what was asked.
         found: the judgments.
-        set_aside: by worker whom an admin has set aside, the reason; as in `figures.study_figures`.
+        plan: which analysis every number is of, as in `figures.study_figures`. What is said of how the study
+            was run, `raters_per_item` and `deviations`, counts all judgments.
+        manners: by worker, how they went about it; None: no signs of fraud are looked for.
 
     Returns:
         The keys of `figures.study_figures` that make sense here, and `majority`, `repetitions`,
-        `raters_per_item`, `deviations`, and `remarks` if there are any. Intervals resample contexts, or
-        conversations, as a whole.
+        `raters_per_item`, `deviations`, and `remarks` if there are any.
     """
-    judged = found.judged
-    columns = columns_of(questions)
+    protocol = protocol_for(Evaluation.STATIC, questions.key)
+    terms = Terms(protocol.level, NOUNS)
+    check_labels(questions, found.judged)
+    plan, ordered = plan or AnalysisPlan(), found.in_order()
+    judged = ordered.judged
+    counted = ordered.where(plan.counted(judged))
+
+    def scored(kept: BoolArray) -> dict[str, Any]:
+        of = judged.where(kept)
+        return scored_figures(questions, of, terms) | {"majority": majority_scores(questions, of, terms)}
+
     return {
-        "task": "judging",
-        "columns": [{"key": c.key, "title": c.title, "percent": c.factor == 100} for c in columns],
-        "bots": bot_scores(questions, judged),
-        "majority": majority_scores(questions, judged),
-        "repetitions": repetitions(questions, found),
-        "comparisons": comparisons(
-            questions, judged, np.random.default_rng(SEED), paired=_same_contexts(judged)
-        ),
+        "evaluation": Evaluation.STATIC.value,
+        "question_set": questions.key,
+        "columns": columns_of(questions),
+        "headline": questions.headline,
+        "plane": plane_of(questions),
+        **plan.stored(judged, scored),
+        "repetitions": repetitions(questions, counted),
         "by_reply": [],
-        "agreement": agreement(scored(questions), judged, np.random.default_rng(SEED)),
-        "raters": rater_figures(questions, judged),
+        "texts": texts(questions, counted.judged),
+        "raters": rater_figures(questions, counted.judged),
         "raters_per_item": raters_per_item(judged),
-        "without": scores_without(questions, judged, set_aside or {}),
-        "deviations": list(_deviations(questions, found)),
-        "method": f"{LEVEL:.0%} intervals: {METHOD} bootstrap over contexts, {RESAMPLES} resamples",
-        "seed": SEED,
+        "flagged": scores_without_flagged(questions, judged, manners, terms),
+        "protocol": protocol.title,
+        "deviations": protocol.deviations(_conduct(questions, found, plan)),
+        "method": method(terms),
+        "level": terms.level,
         **_remarks(found),
     }
 
@@ -94,48 +124,39 @@ def _remarks(found: JudgedItems) -> dict[str, Any]:
     return {"remarks": rows} if rows else {}
 
 
-def _same_contexts(judged: Judged) -> bool:
-    """Whether every system was judged in the same contexts, so that these can be compared one by one."""
-    contexts = [set(judged.dialogue[judged.bot == bot].tolist()) for bot in judged.bots]
-    return all(each == contexts[0] for each in contexts)
+def majority_scores(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
+    """By system, the share of items of which more than half of the raters say so, in percent.
 
-
-def majority_scores(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
-    """By system, the share of items of which more than half of the raters say yes, in percent.
-
-    None where a question is not answered by yes or no: there is no majority between yes and no then.
+    None where a score is a mean of numbers: there is no majority between yes and no then.
     """
-    columns = columns_of(questions)
-    if not len(judged) or any(column.factor != 100 for column in columns):
+    if not all(score.is_percent for score in questions.scores):
         return []
-    rng = np.random.default_rng(SEED)
-    if questions.key == "ssa":
-        found = estimates(judged.labels, rng, unit=Unit.MAJORITY, method=METHOD)
-        rows = {
-            str(bot): [
-                columns[0].cell(each.score.sensibleness, each.sensibleness),
-                columns[1].cell(each.score.specificity, each.specificity),
-                columns[2].cell(each.score.ssa, each.ssa),
-            ]
-            for bot, each in found.items()
-        }
-    else:
-        rows = {bot: [] for bot in judged.bots}
-        for column in columns:
-            bots, contexts, votes = _of_items(judged, column.key)
-            of_bots = means(bots, contexts, votes > 0.5, rng, method=METHOD)
-            for bot, cells in rows.items():
-                mean = of_bots.get(bot)
-                cells.append(column.cell(mean.value, mean.interval) if mean else {"value": None})
-    return [{"bot": bot, "cells": cells} for bot, cells in rows.items()]
+    columns = [_majority_cells(questions, score, judged, terms) for score in questions.scores]
+    return [
+        {"bot": bot, "cells": [of_bots.get(bot, {"value": None}) for of_bots in columns]}
+        for bot in judged.bots
+    ]
 
 
-def _of_items(judged: Judged, key: str) -> tuple[AnyArray, IntArray, FloatArray]:
-    """Of each item with an answer: its system, its context, and the mean of the answers."""
-    answered = judged.where(~np.isnan(judged.answers[key]))
-    _, first, item = np.unique(answered.reply_code, return_index=True, return_inverse=True)
-    votes = np.bincount(item, answered.answers[key]) / np.maximum(np.bincount(item), 1)
-    return answered.bot[first], answered.dialogue[first], votes
+def _majority_cells(
+    questions: QuestionSet, score: Score, judged: Judged, terms: Terms
+) -> dict[str, dict[str, Any]]:
+    """By system, the score where each item counts once, with what most of its raters say."""
+    _, first, item = np.unique(judged.reply_code, return_index=True, return_inverse=True)
+    votes = [_votes(values, item, len(first)) for values in term_values(questions, score, judged.answers)]
+    total: FloatArray = np.sum([np.where(np.isnan(share), np.nan, share > 0.5) for share in votes], axis=0)
+    values = total / len(votes) if score.combine is Combine.MEAN else total
+    items = judged.where(first)
+    return cells(questions, score, of_bots(items, values, single_raters=False), terms)
+
+
+def _votes(values: FloatArray, item: IntArray, items: int) -> FloatArray:
+    """(items,) share of yes among the answers to each; NaN without any."""
+    answered = ~np.isnan(values)
+    counts = np.bincount(item[answered], minlength=items)
+    yes = np.bincount(item[answered], values[answered], items)
+    shares: FloatArray = np.divide(yes, counts, out=np.full(items, np.nan), where=counts > 0)
+    return shares
 
 
 def repetitions(questions: QuestionSet, found: JudgedItems) -> list[dict[str, Any]]:
@@ -149,20 +170,19 @@ def repetitions(questions: QuestionSet, found: JudgedItems) -> list[dict[str, An
         runs = [
             _scores(questions, found.judged.where(mine & (found.repetition == number))) for number in numbers
         ]
-        cells = [_spread([run[index] for run in runs]) for index in range(len(runs[0]))]
-        several.append({"bot": bot, "runs": len(numbers), "cells": cells})
+        spreads = [_spread([run[index] for run in runs]) for index in range(len(questions.scores))]
+        several.append({"bot": bot, "runs": len(numbers), "cells": spreads})
     return several
 
 
 def _scores(questions: QuestionSet, judged: Judged) -> list[float]:
-    """The value of each column over these judgments of one system; NaN where nothing was answered."""
-    columns = columns_of(questions)
-    values = [
-        float(column.factor * judged.answers[column.key][~np.isnan(judged.answers[column.key])].mean())
-        for column in columns
-        if column.key in judged.answers
+    """Each score over these judgments of one system, as shown; NaN where nothing was answered."""
+    of_labels = [score_values(questions, score, judged.answers) for score in questions.scores]
+    known = [values[~np.isnan(values)] for values in of_labels]
+    return [
+        score.factor * float(values.mean()) if len(values) else float("nan")
+        for score, values in zip(questions.scores, known, strict=True)
     ]
-    return [*values, float(np.mean(values))] if len(columns) > len(values) else values
 
 
 def _spread(values: Sequence[float]) -> dict[str, float | None]:
@@ -181,19 +201,14 @@ def raters_per_item(judged: Judged) -> list[dict[str, int]]:
     return [{"raters": number, "items": counts[number]} for number in sorted(counts, reverse=True)]
 
 
-def _deviations(questions: QuestionSet, found: JudgedItems) -> Iterator[str]:
-    """Each departure from the paper's judging of responses by independent workers, in a sentence."""
-    if found.raters_wanted != PAPER_RATERS:
-        judge = "1 worker judges" if found.raters_wanted == 1 else f"{found.raters_wanted} workers judge"
-        yield f"{judge} each item; in the paper {PAPER_RATERS}."
+def _conduct(questions: QuestionSet, found: JudgedItems, plan: AnalysisPlan) -> Judging:
     full = sum(r["items"] for r in raters_per_item(found.judged) if r["raters"] >= found.raters_wanted)
-    if full < found.items:
-        yield (
-            f"{found.items - full} of {found.items} items have fewer than the {found.raters_wanted} raters "
-            f"that are wanted; in the paper every item has all of them."
-        )
-    if questions.key not in ("ssa", "human-likeness"):
-        yield f"Workers answer the questions “{questions.title}”; in the paper sensibleness and specificity."
-    if len(found.languages) != 1:
-        listed = ", ".join(found.languages) or "none"
-        yield f"The languages of the study are {listed}; in the paper each evaluation is in one language."
+    return Judging(
+        question_set=questions.key,
+        question_set_title=questions.title,
+        raters_wanted=found.raters_wanted,
+        items=found.items,
+        items_lacking_raters=found.items - full,
+        languages=found.languages,
+        primary=plan.primary.value,
+    )

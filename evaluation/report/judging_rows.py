@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.questions import QuestionSet
-from evaluation.report.figures import scored
+from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems
 
@@ -30,21 +30,17 @@ def judged_items(
     """
     by_key = {row["item"]: row for row in items}
     given = list(judgments)
-    unknown = next((row["item"] for row in given if row["item"] not in by_key), None)
-    if unknown is not None:
-        raise ValueError(f"a judgment of item {unknown}, which data/items.jsonl does not have.")
-    places = _places(by_key.values())
-    of = [by_key[row["item"]] for row in given]
+    places = places_of(by_key.values())
+    of = items_of(given, by_key, "data/items.jsonl")
     judged = Judged(
         bot=np.array([item["system"] for item in of], dtype=object),
         dialogue=np.array([item["context"] for item in of], dtype=np.int64),
         reply=np.array([places[item["item"]] for item in of], dtype=np.int64),
         rater=np.array([row["rater"] for row in given], dtype=object),
         latency_ms=np.array([_number(item["latency_ms"]) for item in of], dtype=np.float64),
-        answers={
-            question.key: np.array([_number(row[question.key]) for row in given], dtype=np.float64)
-            for question in scored(questions)
-        },
+        answer_ms=answer_times(given),
+        answers=coded_columns(questions, given),
+        texts=text_columns(questions, given),
     )
     # Bundles of before these were kept have no such columns, and no such figure.
     judged_once = {item["item"]: item for item in of if item.get("remarks") is not None}.values()
@@ -59,7 +55,17 @@ def judged_items(
     )
 
 
-def _places(items: Iterable[Row]) -> dict[str, int]:
+def items_of(judgments: Iterable[Row], by_key: Mapping[str, Row], file: str) -> list[Row]:
+    """The item of each judgment; raises `ValueError` of one that the file does not have."""
+    found = []
+    for row in judgments:
+        if row["item"] not in by_key:
+            raise ValueError(f"a judgment of item {row['item']}, which {file} does not have.")
+        found.append(by_key[row["item"]])
+    return found
+
+
+def places_of(items: Iterable[Row]) -> dict[str, int]:
     """By item, its place among the items of its context, from 1."""
     places: dict[str, int] = {}
     seen: dict[int, int] = {}

@@ -1,14 +1,19 @@
 """A study as its report reads it, and all numbers of that report."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.questions import QuestionSet
-from evaluation.report.conformance import Conduct, deviations
+from evaluation.protocols import protocol_for
+from evaluation.protocols.facts import Evaluation, Talks
+from evaluation.report.analysis import AnalysisPlan
+from evaluation.report.asked import AskData, ask_figures
 from evaluation.report.course import Course, course_figures
-from evaluation.report.figures import SEED, study_figures
+from evaluation.report.figures import SEED, scores_without_flagged
+from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
+from evaluation.report.signs import Manner
+from evaluation.report.watched import always_valid
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,28 +21,41 @@ class StudyData:
     """Everything that the numbers of a study's report depend on.
 
     Attributes:
-        questions: what was asked.
-        judged: the labels of finished conversations.
+        asks: everything that was asked, what the report begins with first.
         courses: by bot, how its conversations went, in the order of the bots' names.
-        set_aside: by worker whom an admin has set aside, the reason.
+        plan: which analysis the numbers are of, and who was excluded.
         conduct: how the study was run.
+        manners: by worker, how they went about it; None: no signs of fraud are looked for.
     """
 
-    questions: QuestionSet
-    judged: Judged
+    asks: Sequence[AskData]
     courses: Mapping[str, Course]
-    set_aside: Mapping[str, str]
-    conduct: Conduct
+    plan: AnalysisPlan
+    conduct: Talks
+    manners: Mapping[str, Manner] | None = None
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
     """Every number and sentence of the report, ready to be stored as JSON; the same data, the same result.
 
     Raises:
-        LabelsError: labels that cannot be true; names row and column.
-        ValueError: a label without an answer.
+        LabelsError: labels that cannot be; names the row and the column.
     """
-    result = study_figures(study.questions, study.judged, set_aside=study.set_aside)
-    result["course"] = course_figures(study.courses, study.judged, SEED)
-    result["deviations"] = deviations(study.conduct)
+    first, *others = study.asks
+    protocol = protocol_for(Evaluation.INTERACTIVE, first.questions.key)
+    result = ask_figures(first, study.plan)
+    counted = first.judged.where(study.plan.counted(first.judged))
+    result["always_valid"] = always_valid(first.questions, counted, result["answer"], Terms(protocol.level))
+    result["flagged"] = scores_without_flagged(
+        first.questions, first.judged, study.manners, Terms(protocol.level)
+    )
+    result["beside"] = [ask_figures(each, study.plan) for each in others]
+    result["course"] = course_figures(study.courses, _timed(study.asks), SEED)
+    result["protocol"] = protocol.title
+    result["deviations"] = protocol.deviations(study.conduct)
     return result
+
+
+def _timed(asks: Sequence[AskData]) -> Judged:
+    """The labels that know how long replies took: those about single ones, if there are any."""
+    return next((ask.judged for ask in asks if ask.about == "partner_turn"), asks[0].judged)

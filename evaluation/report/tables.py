@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evaluation.questions import Question, QuestionSet
+from evaluation import questions
+from evaluation.questions import Choice, Level, Question, QuestionSet, Scalar
 
 
 class Kind(StrEnum):
@@ -12,6 +13,7 @@ class Kind(StrEnum):
 
     TEXT = "string"
     INTEGER = "integer"
+    NUMBER = "number"
     BOOLEAN = "boolean"
     TIME = "datetime"
 
@@ -48,6 +50,11 @@ class Table:
 
 _DIALOGUE = Column("dialogue", Kind.TEXT, "public id of the conversation")
 _TURN = Column("turn", Kind.INTEGER, "position in the conversation from 0 up, the opening included")
+_JUDGED_TURN = Column(
+    "turn",
+    Kind.INTEGER,
+    "position of the turn that it is about, from 0 up, the opening included; empty: the whole conversation",
+)
 _ITEM = Column("item", Kind.TEXT, "name of the item, a random one")
 _REMARKS = Column(
     "remarks", Kind.TEXT, "what the bot's filters or service remarked on it, as a JSON list of texts"
@@ -127,11 +134,17 @@ WORKERS = Table(
         Column("consent", Kind.INTEGER, "number of the consent text that they agreed to, as in consent/"),
         Column("consented_at", Kind.TIME, "when they agreed, UTC"),
         Column("outcome", Kind.TEXT, "`complete` or `bot_failed`; empty if they have not finished"),
-        Column("set_aside_at", Kind.TIME, "when they were set aside in this study, UTC; empty: they are not"),
+        Column("excluded_at", Kind.TIME, "when they were excluded in this study, UTC; empty: they are not"),
         Column(
-            "set_aside_reason",
+            "excluded_reason",
             Kind.TEXT,
-            "why the report shows its scores without them, too; their labels are in every other figure",
+            "why their labels count in the analysis of all workers only",
+        ),
+        Column(
+            "address",
+            Kind.INTEGER,
+            "the same number for those who agreed from the same network address; the address itself is not "
+            "stored. Empty: not known",
         ),
     ),
 )
@@ -166,11 +179,94 @@ ITEMS = Table(
     ),
 )
 
+_SIDES = ("first", "second")
+PAIRS = Table(
+    "pairs",
+    "One row per pair that workers judge side by side, judged or not, in the order in which they came in.",
+    (
+        _ITEM,
+        *(
+            Column(f"{side}_system", Kind.TEXT, f"what the report calls the system of the {side} side")
+            for side in _SIDES
+        ),
+        Column(
+            "context",
+            Kind.INTEGER,
+            "number of the context, the same for all pairs from it; of two conversations, of the first one",
+        ),
+        Column("name", Kind.TEXT, "key of the context; of two conversations, the public id of the first"),
+        Column("language", Kind.TEXT, "code of the language"),
+        Column(
+            "said_before",
+            Kind.TEXT,
+            "what was said before, oldest first, as a JSON list of texts; empty list: whole conversations",
+        ),
+        *(
+            Column(f"{side}_said", Kind.TEXT, f"the {side} side as a JSON list of texts, oldest first")
+            for side in _SIDES
+        ),
+        *(
+            Column(
+                f"{side}_bot_version",
+                Kind.TEXT,
+                "fingerprint of the bot version of that response, if it is one",
+            )
+            for side in _SIDES
+        ),
+    ),
+)
+
+_SHOWN_OTHERWISE = Column(
+    "sides_swapped",
+    Kind.BOOLEAN,
+    "`true` if this worker saw the second side of the pair first; answers are "
+    "about the sides as the worker saw them",
+)
+
+_ENCODED = "; which encoder, study.json says"
+MEASURES = Table(
+    "measures",
+    "One row per turn that answers another, of conversations of bots that have ended, in the order of the "
+    "conversations and of their turns; docs/neural-chat.md defines each figure. Empty: there is none.",
+    (
+        _DIALOGUE,
+        _TURN,
+        Column("bot", Kind.TEXT, "name of the bot that said it"),
+        Column("sentiment", Kind.NUMBER, f"its sentiment{_ENCODED}"),
+        Column("transition", Kind.NUMBER, f"by how much that is above the turn before{_ENCODED}"),
+        Column(
+            "min_max",
+            Kind.NUMBER,
+            "slope of sentiment from the lowest to the highest turn of the conversation, on its first row; "
+            f"only of a bot with itself{_ENCODED}",
+        ),
+        Column("laughter", Kind.NUMBER, "how often it laughs, 0 to 4"),
+        Column("sentiment_coherence", Kind.NUMBER, f"cosine of its emotions and those before{_ENCODED}"),
+        Column("sentiment_closeness", Kind.NUMBER, f"1 minus half the distance of both sentiments{_ENCODED}"),
+        Column("semantic_similarity", Kind.NUMBER, f"cosine of its meaning and the one before{_ENCODED}"),
+        Column("average_coherence", Kind.NUMBER, f"AVG, cosine of the words of both{_ENCODED}"),
+        Column("extrema_coherence", Kind.NUMBER, f"EXT, cosine of the words of both{_ENCODED}"),
+        Column("greedy_coherence", Kind.NUMBER, f"GRD, cosine of the words of both{_ENCODED}"),
+        Column("question", Kind.NUMBER, "whether it asks: 0, half or 1"),
+        Column("words", Kind.NUMBER, "words, 0 to 30"),
+    ),
+)
+
 _LABEL = (
     Column("rater", Kind.TEXT, _RATER),
     Column("question_set", Kind.TEXT, "key of the questions that were answered"),
     Column("labelled_at", Kind.TIME, "when the label was last changed, UTC"),
     Column("label_changes", Kind.INTEGER, "how often the worker changed the label"),
+    Column(
+        "shown_ms",
+        Kind.INTEGER,
+        "how long the question was on screen before it was answered, in milliseconds, by the page's clock",
+    ),
+    Column(
+        "answer_ms",
+        Kind.INTEGER,
+        "time from what is judged being shown to the answer, in milliseconds, likewise",
+    ),
 )
 
 _JUDGED_IN = Column(
@@ -185,8 +281,8 @@ def labels_table(sets: Sequence[QuestionSet]) -> Table:
     """The table of labels, with a column for each question of these sets."""
     return Table(
         "labels",
-        "One row per label: a worker's answers about one turn, in the order of the turns.",
-        (_DIALOGUE, _TURN, *_LABEL, _JUDGED_IN, *_asked(sets)),
+        "One row per label: a worker's answers about one turn or a whole conversation, in their order.",
+        (_DIALOGUE, _JUDGED_TURN, *_LABEL, _JUDGED_IN, *_asked(sets)),
     )
 
 
@@ -199,6 +295,20 @@ def judgments_table(sets: Sequence[QuestionSet]) -> Table:
     )
 
 
+def pair_judgments_table(sets: Sequence[QuestionSet]) -> Table:
+    """The table of judgments of pairs, with a column for each question of these sets."""
+    return Table(
+        "pair_judgments",
+        "One row per judgment: a worker's answers about one pair, in the order of their first answers.",
+        (_ITEM, _SHOWN_OTHERWISE, *_LABEL, *_asked(sets)),
+    )
+
+
+def pair_tables(sets: Sequence[QuestionSet]) -> tuple[Table, ...]:
+    """All tables of a study in which these question sets were answered about pairs."""
+    return PAIRS, pair_judgments_table(sets), WORKERS
+
+
 def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table, ...]:
     """All tables of a study in which these question sets were answered, by judging or by talking."""
     if judging:
@@ -206,29 +316,64 @@ def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table
     return CONVERSATIONS, TURNS, labels_table(sets), FAULTS, WORKERS
 
 
+def answered_in(sets: Sequence[QuestionSet]) -> dict[str, dict[str, Question]]:
+    """By key of a set, by name of a column, the question of the set whose answers stand there.
+
+    A column has the question's key. Sets share one only if they ask the very same question; where another
+    has the same key, its column begins with the key of its set.
+    """
+    taken: dict[str, Question] = {}
+    found: dict[str, dict[str, Question]] = {}
+    for each in sets:
+        columns = found.setdefault(each.key, {})
+        for question in each.questions:
+            is_free = taken.setdefault(question.key, question) == question
+            columns[question.key if is_free else f"{each.key}.{question.key}"] = question
+    return found
+
+
 def _asked(sets: Sequence[QuestionSet]) -> Sequence[Column]:
-    asked = {question.key: _column(question) for each in sets for question in each.questions}
-    return tuple(asked.values())
+    asked = {name: question for columns in answered_in(sets).values() for name, question in columns.items()}
+    return tuple(_column(name, question) for name, question in asked.items())
 
 
-def _column(question: Question) -> Column:
-    values = [choice.value for choice in question.choices]
-    kind = Kind.TEXT
-    if all(isinstance(value, bool) for value in values):
-        kind = Kind.BOOLEAN
-    elif all(isinstance(value, int) for value in values):
-        kind = Kind.INTEGER
-    return Column(question.key, kind, f"{question.wording} {_answers(question)}")
+def _column(name: str, question: Question) -> Column:
+    return Column(name, _kind(question), f"{question.wording} {_answers(question)}")
+
+
+def _kind(question: Question) -> Kind:
+    if question.level is Level.BINARY:
+        return Kind.BOOLEAN
+    return Kind.INTEGER if question.has_mean else Kind.TEXT
 
 
 def _answers(question: Question) -> str:
-    if question.level == "binary":
+    if question.kind is questions.Kind.TEXT:
+        answers = f"free text of at most {question.longest} characters"
+    elif question.level is Level.BINARY:
         answers = "`true` or `false`"
     else:
-        answers = ", ".join(f"`{choice.value}` {choice.label}" for choice in question.choices)
+        answers = ", ".join(f"`{choice.value}` {choice.label}{_hint(choice)}" for choice in question.choices)
+    about = [question.level.value] if question.level else []
+    if question.kind is questions.Kind.SEVERAL:
+        about = ["any of them, as a JSON list"]
+    if not question.required:
+        about.append("may be left out")
+    return f"{answers} ({'; '.join([*about, *_condition(question)])})"
+
+
+def _hint(choice: Choice) -> str:
+    return f" ({choice.hint})" if choice.hint else ""
+
+
+def _condition(question: Question) -> list[str]:
     condition = question.asked_if
     if condition is None:
-        return f"{answers} ({question.level})"
-    instead = "left empty" if question.otherwise is None else f"`{question.otherwise}` then".lower()
-    equals = str(condition.equals).lower()
-    return f"{answers} ({question.level}; asked if `{condition.question}` is `{equals}`, otherwise {instead})"
+        return []
+    values = " or ".join(f"`{_as_json(value)}`" for value in condition.any_of)
+    instead = "left empty" if question.otherwise is None else f"`{_as_json(question.otherwise)}` then"
+    return [f"asked if `{condition.question}` is {values}, otherwise {instead}"]
+
+
+def _as_json(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

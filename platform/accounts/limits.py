@@ -1,6 +1,10 @@
 """Bounds on attempts: sign-in, entry, resume codes. Redis counts them."""
 
 import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,7 +14,18 @@ from redis.exceptions import RedisError
 log = logging.getLogger(__name__)
 
 
-def too_often(request: HttpRequest, what: str, *, rate: str, key: str = "ip") -> bool:
+class TooManyAtOnceError(Exception):
+    """This person waits for as many such answers as they may at once; nothing was begun."""
+
+
+_under_way: Counter[tuple[str, int]] = Counter()
+_counting = threading.Lock()
+
+
+Key = str | Callable[[str, HttpRequest], str]
+
+
+def too_often(request: HttpRequest, what: str, *, rate: str, key: Key = "ip") -> bool:
     """Count this attempt; whether there were more than `rate` (such as 10/m) for the same `key`.
 
     While Redis does not answer, nothing is too often: nobody's work stops for want of a count.
@@ -22,7 +37,7 @@ def too_often(request: HttpRequest, what: str, *, rate: str, key: str = "ip") ->
         return False
 
 
-def guessed_too_often(request: HttpRequest, what: str, *, rate: str, key: str = "ip") -> bool:
+def guessed_too_often(request: HttpRequest, what: str, *, rate: str, key: Key = "ip") -> bool:
     """The same for a secret, of which none may be tried uncounted: else it could be guessed without a bound.
 
     Raises:
@@ -38,3 +53,26 @@ def too_many(request: HttpRequest) -> HttpResponse:
         "cure": "Wait a minute and try again.",
     }
     return render(request, "crowd/message.html", context, status=429)
+
+
+@contextmanager
+def one_at_once_of(most: int, what: str, person: int) -> Iterator[None]:
+    """Hold one of the `most` places that a person has in this process for what takes long.
+
+    So nobody holds all threads of a page server, whose answers others wait for.
+
+    Raises:
+        TooManyAtOnceError: they hold all of them.
+    """
+    key = (what, person)
+    with _counting:
+        if _under_way[key] >= most:
+            raise TooManyAtOnceError
+        _under_way[key] += 1
+    try:
+        yield
+    finally:
+        with _counting:
+            _under_way[key] -= 1
+            if not _under_way[key]:
+                del _under_way[key]

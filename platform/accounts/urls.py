@@ -1,12 +1,13 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from accounts.views import SignIn, take_back_token, tokens
+from accounts.views import ChangePassword, SignIn, take_back_token, tokens
 
 app_name = "accounts"
 urlpatterns = [
     path("sign-in/", SignIn.as_view(), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
+    path("password/", ChangePassword.as_view(), name="password"),
     path("tokens/", tokens, name="tokens"),
     path("tokens/<int:pk>/take-back/", take_back_token, name="take_back_token"),
 ]

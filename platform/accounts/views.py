@@ -2,14 +2,17 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts import devices
 from accounts import tokens as api_tokens
 from accounts.limits import guessed_too_often, too_many, too_often
 from accounts.models import ApiToken, User
@@ -22,9 +25,32 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        name = request.POST.get("username", "")
+        known = devices.device_of(request, name)
         from_here = guessed_too_often(request, "sign-in", rate="20/m")
-        with_this_name = guessed_too_often(request, "sign-in-name", rate="10/m", key="post:username")
+        # Whoever guesses from many addresses would else lock the person out of their own browser, too.
+        with_this_name = guessed_too_often(
+            request, "sign-in-name", rate="10/m", key=lambda *_: f"{known} {devices.canonical(name)}"
+        )
         if from_here or with_this_name:
+            return too_many(request)
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        devices.remember(response, form.get_user().get_username())
+        return response
+
+
+class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView):
+    """One's own password: the first one of an admin stands in the log of the first start."""
+
+    template_name = "accounts/password.html"
+    success_url = reverse_lazy("accounts:password")
+    success_message = "Your password is changed. Other browsers in which you were signed in are signed out."
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if guessed_too_often(request, "password", rate="10/m", key="user"):
             return too_many(request)
         return super().post(request, *args, **kwargs)
 

@@ -10,7 +10,8 @@ class BotAdmin(admin.ModelAdmin[Bot]):
     """Bots are made and changed on their own pages, where the adapter checks them and secrets stay hidden."""
 
     list_display = ("name", "title", "adapter", "owner", "active")
-    fields = ("name", "title", "owner", "adapter", "active")
+    fields = ("name", "title", "owner", "open_to_all", "shared_with", "adapter", "active")
+    filter_horizontal = ("shared_with",)
     readonly_fields = ("name", "adapter")
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Annotated, Any, cast
 
-from asgiref.sync import async_to_sync
+from django.db import transaction
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import ConfigDict, StringConstraints
 
-from accounts.limits import too_often
+from accounts.limits import TooManyAtOnceError, too_often
 from accounts.models import User
 from bots import queries, services, trial
 from bots.models import Bot
@@ -41,6 +41,8 @@ class BotIn(Sent):
     title: Title
     adapter: str
     configuration: dict[str, Any] = {}
+    open_to_all: bool = Field(False, description="Whether all who sign in may see and use it.")
+    shared_with: list[str] = Field([], description="Names of those who may besides you and admins.")
 
 
 class BotChange(Sent):
@@ -49,6 +51,8 @@ class BotChange(Sent):
         None, description="Replaces the whole configuration; a change is a new revision."
     )
     active: bool | None = None
+    open_to_all: bool | None = None
+    shared_with: list[str] | None = Field(None, description="Replaces all names.")
 
 
 class BotOut(Schema):
@@ -56,6 +60,9 @@ class BotOut(Schema):
     title: str
     adapter: str
     active: bool
+    owner: str | None = Field(description="Whose it is; null: nobody's but the admins'.")
+    open_to_all: bool
+    shared_with: list[str]
     state: str = Field(description="ready, loading, failing, stuck, failed, not hosted, or off")
     configuration: dict[str, Any] = Field(description="With defaults; secrets masked.")
 
@@ -107,6 +114,9 @@ def _shown(standing: queries.Standing) -> dict[str, Any]:
         "title": bot.title,
         "adapter": bot.adapter,
         "active": bot.active,
+        "owner": bot.owner.username if bot.owner else None,
+        "open_to_all": bot.open_to_all,
+        "shared_with": sorted(person.username for person in bot.shared_with.all()),
         "state": standing.state,
         "configuration": queries.shown_settings(bot),
     }
@@ -123,26 +133,37 @@ def adapters(request: HttpRequest) -> list[dict[str, Any]]:
 
 @router.get("/bots", response=list[BotOut])
 def bots(request: HttpRequest) -> list[dict[str, Any]]:
-    """Every bot, with its state."""
-    return [_shown(standing) for standing in queries.standings()]
+    """Every bot that you may see, with its state: your own, those shared with you, and those open to all."""
+    return [_shown(standing) for standing in queries.standings(person(request))]
 
 
 @router.post("/bots", response={201: BotOut})
 def register(request: HttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
-    """Register a bot. Safe to repeat with the same values."""
-    bot = services.register_bot(**sent.model_dump(), owner=person(request))
+    """Register a bot, which is yours alone unless you share it. Safe to repeat with the same values."""
+    settings = sent.model_dump(exclude={"open_to_all", "shared_with"})
+    with transaction.atomic():
+        bot = services.register_bot(**settings, owner=person(request))
+        services.share(bot, named=_people(sent.shared_with), open_to_all=sent.open_to_all)
     return Status(201, _shown(queries.standing(bot)))
 
 
 @router.get("/bots/{slug:name}", response=BotOut)
 def bot(request: HttpRequest, name: str) -> dict[str, Any]:
     """One bot."""
-    return _shown(queries.standing(get_object_or_404(Bot, name=name)))
+    return _shown(queries.standing(get_object_or_404(queries.visible_bots(person(request)), name=name)))
+
+
+def _people(names: list[str]) -> list[User]:
+    try:
+        return services.people_named(names)
+    except services.UnknownPersonError as error:
+        raise HttpError(422, str(error)) from None
 
 
 @router.patch("/bots/{slug:name}", response=BotOut)
+@transaction.atomic
 def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
-    """Change a bot of one's own: its title, its configuration (a new revision), or switch it on or off."""
+    """Change a bot of your own: title, configuration (a new revision), on or off, who else may use it."""
     found = get_object_or_404(queries.changeable_by(person(request)), name=name)
     if sent.title is not None or sent.configuration is not None:
         services.change_bot(
@@ -153,13 +174,23 @@ def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
         )
     if sent.active is not None:
         services.set_active(found.pk, sent.active)
+    if sent.open_to_all is not None or sent.shared_with is not None:
+        services.share(
+            found,
+            named=found.shared_with.all() if sent.shared_with is None else _people(sent.shared_with),
+            open_to_all=found.open_to_all if sent.open_to_all is None else sent.open_to_all,
+        )
     return _shown(queries.standing(Bot.objects.get(pk=found.pk)))
 
 
 @router.get("/bots/{slug:name}/versions", response=list[VersionOut])
 def versions(request: HttpRequest, name: str) -> list[Any]:
     """What exactly answered: one entry for each fingerprint that ever did, newest first."""
-    return list(get_object_or_404(Bot, name=name).versions.order_by("-first_seen_at"))
+    return list(
+        get_object_or_404(queries.visible_bots(person(request)), name=name).versions.order_by(
+            "-first_seen_at"
+        )
+    )
 
 
 @router.get("/bots/{slug:name}/health", response=list[CopyOut])
@@ -167,18 +198,23 @@ def health(request: HttpRequest, name: str) -> list[dict[str, Any]]:
     """The processes that have the bot loaded, and how it is in each."""
     return [
         {"host": copy.host, "state": copy.words, "seen_at": copy.seen_at, "health": copy.health}
-        for copy in queries.copies(get_object_or_404(Bot, name=name))
+        for copy in queries.copies(
+            get_object_or_404(queries.visible_bots(person(request)), name=name), to=person(request)
+        )
     ]
 
 
 @router.post("/bots/{slug:name}/reply", response=ReplyOut)
 def reply(request: HttpRequest, name: str, sent: ReplyIn) -> dict[str, Any]:
     """Ask the bot. Nothing is stored."""
-    found = get_object_or_404(Bot, name=name)
+    found = get_object_or_404(queries.visible_bots(person(request)), name=name)
     if too_often(request, "api-reply", rate="600/m", key="user"):
         raise HttpError(429, "More than 600 replies in a minute. Wait a little.")
     try:
         context = trial.context_of(sent.model_dump())
     except trial.UnusableError as error:
         raise HttpError(422, str(error)) from error
-    return trial.shown(async_to_sync(trial.reply)(found, context))
+    try:
+        return trial.shown(trial.reply(found, context, to=person(request)))
+    except TooManyAtOnceError:
+        raise HttpError(429, trial.TOO_MANY) from None

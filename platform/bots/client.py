@@ -60,6 +60,8 @@ async def reply(
     hosted = host.hosted_here(bot_id)
     if copies := DIRECTORY.answering(bot_id):
         sender = await courier()
+        if not await sender.is_connected():
+            return await _reply_from_here(hosted or _unreachable(copies[0]), context, party, seconds)
         copy = min(copies, key=sender.under_way)
         if hosted is None or hosted.resident.waiting > sender.under_way(copy):
             return await _reply_from_elsewhere(sender, copy, context, party, seconds)
@@ -104,6 +106,13 @@ async def _reply_from_elsewhere(
         DIRECTORY.forget(copy)
         return await reply(copy.bot_id, context, party=party, deadline=deadline)
     return Reply(unpacked_response(answer), answer["version"], answer["latency_ms"], context.seed)
+
+
+def _unreachable(copy: Copy) -> HostedBot:
+    raise BotFailedError(
+        f"The chatbot runs in another process ({copy.host}), and Redis, over which it is asked, "
+        "does not answer. Try again in a minute."
+    )
 
 
 def _refresh_directory() -> None:

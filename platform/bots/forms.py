@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 
+from accounts.models import User
 from bots.models import Bot
 from bots.queries import shown_settings
-from bots.services import newest_revision
+from bots.services import UnknownPersonError, newest_revision, people_named
 from chatbots.errors import ConfigurationError
 from chatbots.registry import REGISTRY
 
@@ -47,6 +49,17 @@ class BotForm(forms.Form):
         max_length=120, help_text="Shown to researchers, and to workers if a study is open."
     )
 
+    open_to_all = forms.BooleanField(
+        required=False,
+        label="Everybody who signs in may see its settings and figures, and use it",
+    )
+    shared_with = forms.CharField(
+        required=False,
+        label="These people may, too",
+        help_text="The names by which they sign in, separated by commas. Nobody else sees it but you and "
+        "admins; who reads a study in which it takes part sees its title.",
+    )
+
     def __init__(self, adapter: str, *args: Any, bot: Bot | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.adapter, self.bot = adapter, bot
@@ -59,6 +72,10 @@ class BotForm(forms.Form):
         if bot:
             del self.fields["name"]
             self.initial["title"] = bot.title
+            self.initial["open_to_all"] = bot.open_to_all
+            self.initial["shared_with"] = ", ".join(
+                bot.shared_with.order_by("username").values_list("username", flat=True)
+            )
             self.fields["revision"] = forms.IntegerField(widget=forms.HiddenInput(), required=False)
             self.initial["revision"] = newest_revision(bot)
 
@@ -89,6 +106,16 @@ class BotForm(forms.Form):
             else:
                 found[key] = value
         return found
+
+    def clean_shared_with(self) -> list[User]:
+        try:
+            return people_named(self.cleaned_data["shared_with"].split(","))
+        except UnknownPersonError as error:
+            raise ValidationError(str(error)) from None
+
+    def sharing(self) -> dict[str, Any]:
+        """What the form says of who may use the bot, as `services.share` takes it."""
+        return {"named": self.cleaned_data["shared_with"], "open_to_all": self.cleaned_data["open_to_all"]}
 
     def clean(self) -> dict[str, Any]:
         """Ask the adapter; its words stand at the settings that they are about."""

@@ -26,7 +26,18 @@ class Bot(models.Model):
         null=True,
         blank=True,
         related_name="bots",
-        help_text="May change it, as admins may. Empty: it came with Turnwise.",
+        help_text="May change and share it, as admins may. Empty: nobody but admins may.",
+    )
+    open_to_all = models.BooleanField(
+        "everybody may use it",
+        default=False,
+        help_text="All who sign in see its settings and figures, talk with it and use it in their studies.",
+    )
+    shared_with = models.ManyToManyField(
+        settings.AUTH_USER_MODEL,
+        blank=True,
+        related_name="shared_bots",
+        help_text="Who may do so besides the owner and admins.",
     )
     adapter = models.CharField(max_length=60, help_text="Name in the registry of chatbots/.")
     configuration = models.JSONField(default=dict, blank=True)

@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from accounts.access import visible_to
+from accounts.access import shared_with, visible_to
 from accounts.models import User
-from bots import presence
-from bots.models import OUTSIDE, Bot
+from bots import host, presence
+from bots.models import OUTSIDE, Bot, BotCopy
 from chatbots.errors import ChatbotError
 from chatbots.health import LATENCY_BOUNDS
 from chatbots.registry import REGISTRY
@@ -79,10 +79,26 @@ def _bars(labels: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int, 
     return [(label, n, round(100 * n / highest)) for label, n in zip(labels, counts, strict=False)]
 
 
-def standings() -> list[Standing]:
-    """Every bot of the installation. All who sign in may use all of them in their studies."""
+def visible_bots(user: User | AnonymousUser) -> QuerySet[Bot]:
+    """The bots that this person may see with settings and figures, talk with and choose for studies.
+
+    Of any other in one of their studies they see the title. A system elsewhere has no settings; whoever has
+    conversations of it sees it.
+    """
+    talked_here = Q(adapter=OUTSIDE, study_bots__study__owner=user.pk)
+    return shared_with(
+        user,
+        Bot.objects.all(),
+        owner="owner",
+        named="shared_with",
+        everybody=Q(open_to_all=True) | talked_here,
+    )
+
+
+def standings(user: User | AnonymousUser) -> list[Standing]:
+    """The bots that this person may see."""
     states = presence.states()
-    return [_standing(bot, states) for bot in Bot.objects.select_related("owner")]
+    return [_standing(bot, states) for bot in visible_bots(user).select_related("owner")]
 
 
 def standing(bot: Bot) -> Standing:
@@ -93,11 +109,31 @@ def _standing(bot: Bot, states: Mapping[str, str]) -> Standing:
     return Standing(bot, "elsewhere" if bot.is_outside else states.get(bot.name, "off"))
 
 
-def copies(bot: Bot) -> list[CopyHealth]:
+def copies(bot: Bot, *, to: User | AnonymousUser) -> list[CopyHealth]:
+    """How the bot is wherever it is loaded. Where in its code it failed is for who may change it."""
+    sees_all = changeable_by(to).filter(pk=bot.pk).exists()
     fresh = bot.copies.filter(seen_at__gt=Now() - presence.SILENT_AFTER).order_by("host")
     return [
-        CopyHealth(copy.host, WORDS.get(copy.state, copy.state), copy.seen_at, copy.health) for copy in fresh
+        CopyHealth(
+            copy.host,
+            WORDS.get(copy.state, copy.state),
+            copy.seen_at,
+            copy.health if sees_all else _in_one_line(copy.health),
+        )
+        for copy in fresh
     ]
+
+
+def coming(bot: Bot) -> str:
+    """What happens next to a bot that was just registered or switched on."""
+    any_host = BotCopy.objects.filter(seen_at__gt=Now() - presence.SILENT_AFTER)
+    if host.is_named_here(bot.name) or any_host.exists():
+        return "Within seconds it is loaded where it is to be hosted; its state is below."
+    return f"No process hosts bots at the moment. Start one: manage.py hostbots {bot.name}"
+
+
+def _in_one_line(health: dict[str, Any]) -> dict[str, Any]:
+    return health | {"last_error": health.get("last_error", "").rpartition("\n")[2]}
 
 
 def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:

@@ -24,6 +24,7 @@ from chatbots.errors import (
     BotLateError,
     BotNotHostedError,
     BotRestingError,
+    BotSilentError,
     HostingError,
 )
 
@@ -34,7 +35,14 @@ Item = dict[str, Any]
 TRAVEL_SECONDS = 1.0
 _ERRORS: dict[str, type[HostingError]] = {
     error.__name__: error
-    for error in (BotBusyError, BotRestingError, BotLateError, BotFailedError, BotNotHostedError)
+    for error in (
+        BotBusyError,
+        BotRestingError,
+        BotLateError,
+        BotFailedError,
+        BotSilentError,
+        BotNotHostedError,
+    )
 }
 
 
@@ -80,6 +88,10 @@ class Courier:
         self._asked: dict[int, asyncio.Future[Item]] = {}
         self._under_way: dict[str, int] = {}
         self._listening = asyncio.create_task(self._listen())
+
+    async def is_connected(self) -> bool:
+        """Whether other processes can be asked at all: the layer drops what it cannot send."""
+        return bool(await get_channel_layer().is_connected())  # type: ignore[union-attr]  # live.layer's own
 
     def under_way(self, copy: Copy) -> int:
         """How many requests this process waits for there."""

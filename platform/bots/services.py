@@ -2,7 +2,7 @@ import hashlib
 import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -32,6 +32,8 @@ def register_bot(
 ) -> Bot:
     """Store a bot once its configuration is known to be right. Safe to repeat with the same values.
 
+    It is its owner's alone until it is shared; what comes with Turnwise has no owner and is everybody's.
+
     Raises:
         chatbots.errors.ChatbotError: no such adapter, a configuration it refuses, or the name belongs to
             another bot or page; nothing is stored.
@@ -41,13 +43,49 @@ def register_bot(
         raise DuplicateBotError(f"'{name}' is the address of another page. Choose another name.")
     REGISTRY.configuration(adapter, settings)  # loading it is the host's, and may take minutes
     bot, is_new = Bot.objects.get_or_create(
-        name=name, defaults={"title": title, "adapter": adapter, "configuration": settings, "owner": owner}
+        name=name,
+        defaults={
+            "title": title,
+            "adapter": adapter,
+            "configuration": settings,
+            "owner": owner,
+            "open_to_all": owner is None,
+        },
     )
     if is_new:
         BotRevision.objects.create(bot=bot, number=1, configuration=settings, made_by=owner)
-    elif (bot.adapter, bot.configuration, bot.owner) != (adapter, settings, owner):
+    elif (bot.title, bot.adapter, bot.configuration, bot.owner) != (title, adapter, settings, owner):
         raise DuplicateBotError(f"A bot is called '{name}' already. Choose another name, or change that bot.")
     return bot
+
+
+@transaction.atomic
+def share(bot: Bot, *, named: Iterable[User], open_to_all: bool) -> None:
+    """Have these people, or all who sign in, see and use the bot, and nobody else but its owner and admins.
+
+    Studies that have it already keep it.
+    """
+    Bot.objects.filter(pk=bot.pk).update(open_to_all=open_to_all)
+    bot.open_to_all = open_to_all
+    bot.shared_with.set(named)
+
+
+def people_named(names: Iterable[str]) -> list[User]:
+    """Who signs in by these names.
+
+    Raises:
+        UnknownPersonError: nobody does by one of them; says by which.
+    """
+    wanted = [name.strip() for name in names if name.strip()]
+    found = {user.username: user for user in User.objects.filter(username__in=wanted, is_active=True)}
+    for name in wanted:
+        if name not in found:
+            raise UnknownPersonError(f"Nobody signs in here as “{name}”. Check how they write their name.")
+    return [found[name] for name in dict.fromkeys(wanted)]
+
+
+class UnknownPersonError(ValueError):
+    """A bot was to be shared with somebody who is not here; nothing was changed."""
 
 
 @transaction.atomic
@@ -193,19 +231,28 @@ def record_perplexity(
     """Note the perplexity that was measured of a version; None takes the note back.
 
     Raises:
-        ValidationError: a value that no perplexity has, no word on the data, or a version whose bot reports
-            its perplexity itself.
+        ValidationError: a value that no perplexity has, no word on the data, a version whose bot reports its
+            perplexity itself, or a note that is somebody else's to change.
     """
     if reports_perplexity(version):
         raise ValidationError(
             "The bot reports the perplexity of this version itself, with its fingerprint. To change it, "
             "correct what the bot reports; that makes a new version."
         )
+    if version.perplexity is not None and not _may_overwrite(version, by):
+        who = version.perplexity_entered_by or "Somebody"
+        raise ValidationError(
+            f"{who} entered this perplexity. They, the owner of the bot or an admin may change it."
+        )
     fields = {"perplexity": None, "perplexity_data": "", "perplexity_tokenizer": ""}
     entered_by = None
     if perplexity is not None:
         fields, entered_by = _perplexity_fields(perplexity, data, tokenizer), by
     BotVersion.objects.filter(pk=version.pk).update(**fields, perplexity_entered_by=entered_by)
+
+
+def _may_overwrite(version: BotVersion, by: User) -> bool:
+    return by.is_superuser or by.pk in (version.perplexity_entered_by_id, version.bot.owner_id)
 
 
 def _perplexity_fields(perplexity: float, data: str, tokenizer: str) -> dict[str, Any]:

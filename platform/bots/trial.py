@@ -2,6 +2,10 @@
 
 from typing import Any
 
+from asgiref.sync import async_to_sync
+
+from accounts.limits import one_at_once_of
+from accounts.models import User
 from bots import client
 from bots.models import Bot
 from chatbots.base import Context, is_blank
@@ -9,6 +13,10 @@ from chatbots.base import Context, is_blank
 MOST_TURNS = 200
 MOST_CHARS = 4_000
 SEEDS = range(2**53)  # what JavaScript can count
+# A slow bot takes half a minute. Behind nginx these requests go to the server of the sockets, which has no
+# fixed number of threads; everywhere a person holds this many of a process at most.
+MOST_AT_ONCE = 4
+TOO_MANY = f"You wait for {MOST_AT_ONCE} replies already. Send the next once one of them is there."
 
 
 class UnusableError(ValueError):
@@ -41,13 +49,15 @@ def _storable(text: str) -> str:
     return text.encode(errors="ignore").decode().replace("\x00", "")
 
 
-async def reply(bot: Bot, context: Context) -> client.Reply:
+def reply(bot: Bot, context: Context, *, to: User) -> client.Reply:
     """What the bot says.
 
     Raises:
         chatbots.errors.ChatbotError: it does not answer.
+        accounts.limits.TooManyAtOnceError: this person waits for enough replies already.
     """
-    return await client.reply(bot.pk, context, party="trial")
+    with one_at_once_of(MOST_AT_ONCE, "trial", to.pk):
+        return async_to_sync(client.reply)(bot.pk, context, party="trial")
 
 
 def shown(reply: client.Reply) -> dict[str, Any]:

@@ -1,15 +1,16 @@
 import json
 from typing import Any, cast
 
-from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.request import RawPostDataException
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import visible_to
-from accounts.limits import too_often
+from accounts.limits import TooManyAtOnceError, too_often
 from accounts.models import User
 from bots import drift, queries, services, tasks, trial
 from bots.forms import BotForm
@@ -21,18 +22,19 @@ from chatbots.registry import REGISTRY
 @login_required
 @require_safe
 def bots(request: HttpRequest) -> HttpResponse:
-    alarms = drift.alarms(Bot.objects.filter(active=True))
-    return render(request, "bots/bots.html", {"standings": queries.standings(), "alarms": alarms})
+    standings = queries.standings(request.user)
+    alarms = drift.alarms(Bot.objects.filter(active=True, pk__in=[each.bot.pk for each in standings]))
+    return render(request, "bots/bots.html", {"standings": standings, "alarms": alarms})
 
 
 @login_required
 @require_safe
 def bot(request: HttpRequest, name: str) -> HttpResponse:
-    found = get_object_or_404(Bot, name=name)
+    found = get_object_or_404(queries.visible_bots(request.user), name=name)
     context = {
         "bot": found,
         "standing": queries.standing(found),
-        "copies": queries.copies(found),
+        "copies": queries.copies(found, to=request.user),
         "settings": queries.readable(queries.shown_settings(found)),
         "revisions": found.revisions.select_related("made_by"),
         "versions": found.versions.order_by("-first_seen_at")[:20],
@@ -42,6 +44,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         .exists(),
         "drift": found.canary_runs.first(),
         "alarm": drift.alarms(Bot.objects.filter(pk=found.pk)).first(),
+        "shared_with": found.shared_with.order_by("username"),
         "may_change": queries.changeable_by(request.user).filter(pk=found.pk).exists(),
     }
     return render(request, "bots/bot.html", context)
@@ -65,17 +68,19 @@ def new(request: HttpRequest, adapter: str) -> HttpResponse:
         return redirect("bots:choose")
     if request.method == "POST" and form.is_valid():
         try:
-            saved = services.register_bot(
-                name=form.cleaned_data["name"],
-                title=form.cleaned_data["title"],
-                adapter=adapter,
-                configuration=form.settings(),
-                owner=cast(User, request.user),
-            )
+            with transaction.atomic():
+                saved = services.register_bot(
+                    name=form.cleaned_data["name"],
+                    title=form.cleaned_data["title"],
+                    adapter=adapter,
+                    configuration=form.settings(),
+                    owner=cast(User, request.user),
+                )
+                services.share(saved, **form.sharing())
         except ChatbotError as error:
             form.add_error("name", str(error))
         else:
-            messages.success(request, f"“{saved.title}” is registered. It is being loaded now.")
+            messages.success(request, f"“{saved.title}” is registered. {queries.coming(saved)}")
             return redirect(saved)
     return _form(request, form)
 
@@ -87,13 +92,15 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     form = BotForm(found.adapter, request.POST or None, bot=found)
     if request.method == "POST" and form.is_valid():
         try:
-            services.change_bot(
-                found.pk,
-                title=form.cleaned_data["title"],
-                configuration=form.settings(),
-                by=cast(User, request.user),
-                seen_revision=form.cleaned_data["revision"],
-            )
+            with transaction.atomic():
+                services.change_bot(
+                    found.pk,
+                    title=form.cleaned_data["title"],
+                    configuration=form.settings(),
+                    by=cast(User, request.user),
+                    seen_revision=form.cleaned_data["revision"],
+                )
+                services.share(found, **form.sharing())
         except ChatbotError as error:
             form.add_error(None, str(error))
         else:
@@ -115,7 +122,7 @@ def set_active(request: HttpRequest, name: str) -> HttpResponse:
     services.set_active(found.pk, active)
     messages.success(
         request,
-        f"“{found.title}” is switched on and being loaded."
+        f"“{found.title}” is switched on. {queries.coming(found)}"
         if active
         else f"“{found.title}” is switched off. Conversations with it cannot go on until it is on again.",
     )
@@ -140,7 +147,7 @@ def watch(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_safe
 def try_out(request: HttpRequest, name: str) -> HttpResponse:
-    found = get_object_or_404(Bot, name=name)
+    found = get_object_or_404(queries.visible_bots(request.user), name=name)
     return render(request, "bots/try.html", {"bot": found, "standing": queries.standing(found)})
 
 
@@ -148,12 +155,14 @@ def try_out(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def try_reply(request: HttpRequest, name: str) -> JsonResponse:
     """One reply of a private chat: the page holds the turns, nothing is stored."""
-    found = get_object_or_404(Bot, name=name)
+    found = get_object_or_404(queries.visible_bots(request.user), name=name)
     if too_often(request, "try-bot", rate="120/m", key="user"):
         return JsonResponse({"error": "More than 120 messages in a minute. Wait a little."}, status=429)
     try:
         context = trial.context_of(_json(request))
-        return JsonResponse(trial.shown(async_to_sync(trial.reply)(found, context)))
+        return JsonResponse(trial.shown(trial.reply(found, context, to=cast(User, request.user))))
+    except TooManyAtOnceError:
+        return JsonResponse({"error": trial.TOO_MANY}, status=429)
     except trial.UnusableError as error:
         return JsonResponse({"error": str(error)}, status=422)
     except ChatbotError as error:
@@ -163,5 +172,5 @@ def try_reply(request: HttpRequest, name: str) -> JsonResponse:
 def _json(request: HttpRequest) -> Any:
     try:
         return json.loads(request.body)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, RawPostDataException):  # the last one: a form was sent
         raise trial.UnusableError("The request is not JSON.") from None

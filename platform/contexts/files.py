@@ -144,8 +144,8 @@ def _value_problems(context: ContextRow, consistency: object) -> list[str]:
         problems.append(
             f"id “{context.key[:40]}” cannot be used. Take up to 100 letters, digits and . _ - : / @ +"
         )
-    if len(context.category) > 60:
-        problems.append(f"category “{context.category[:40]}…” has more than 60 characters.")
+    if context.category and (problem := text_problem(context.category, limit=60, what="category")):
+        problems.append(problem)
     if not _LANGUAGE.fullmatch(context.language) or len(context.language) > 10:
         problems.append(f"language “{context.language[:20]}” is not a code such as en, zh or pt-BR.")
     if _consistency(consistency) is None:

@@ -13,6 +13,7 @@ MAX_BYTES = 5_000_000
 MAX_ROWS = 20_000
 
 # What no database can store or no page can show: controls but tab and newline, lone surrogates.
+_HALVES = re.compile("[\ud800-\udfff]")
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -83,6 +84,8 @@ def _json_row(line: int, content: str) -> Row | Finding:
         return Finding(line, f"This is not JSON: {json_fault(error)}. Write one object on each line.")
     if not isinstance(fields, dict):
         return Finding(line, "This is not a JSON object. Write one object on each line, such as {…}.")
+    if _HALVES.search(json.dumps(fields, ensure_ascii=False)):
+        return Finding(line, "A text has half of a character (\\ud800 to \\udfff without its other half).")
     return Row(line, fields)
 
 

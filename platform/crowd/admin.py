@@ -28,23 +28,23 @@ class WorkerAdmin(admin.ModelAdmin[Worker]):
 
 @admin.register(Participation)
 class ParticipationAdmin(admin.ModelAdmin[Participation]):
-    list_display = ("worker", "study", "consented_at", "set_aside_reason")
+    list_display = ("worker", "study", "consented_at", "excluded_reason")
     list_filter = ("study",)
     search_fields = ("worker__pseudonym",)
     readonly_fields = (
-        "worker", "study", "consent", "resume_code", "completion_code", "set_aside_at", "set_aside_by",
+        "worker", "study", "consent", "resume_code", "completion_code", "excluded_at", "excluded_by",
     )  # fmt: skip
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False  # nobody agrees for somebody else
 
     def save_model(self, request: HttpRequest, obj: Participation, form: Any, change: bool) -> None:
-        reason = obj.set_aside_reason
-        obj.set_aside_reason = form.initial.get("set_aside_reason", "")
+        reason = obj.excluded_reason
+        obj.excluded_reason = form.initial.get("excluded_reason", "")
         super().save_model(request, obj, form, change)
-        if "set_aside_reason" in form.changed_data:
+        if "excluded_reason" in form.changed_data:
             assert request.user.is_authenticated
-            services.set_aside(obj.pk, reason=reason, by=request.user)
+            services.exclude(obj.pk, reason=reason, by=request.user)
 
 
 @admin.register(Assignment)

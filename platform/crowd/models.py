@@ -54,14 +54,27 @@ class Participation(models.Model):
     resume_code = models.CharField(max_length=20, unique=True, default=resume_code, editable=False)
     completion_code = models.CharField(max_length=20, unique=True, default=completion_code, editable=False)
 
-    # The worker is paid, the labels stay in every figure; the report shows beside them what it is without.
-    set_aside_reason = models.CharField(
+    address = models.CharField(
+        max_length=32,
+        blank=True,
+        editable=False,
+        help_text="Keyed hash of the network address from which they agreed, another in every study: it "
+        "tells who came from the same one, and nothing else. Empty: not known.",
+    )
+    signs = models.TextField(
+        blank=True,
+        editable=False,
+        help_text="Of carelessness or fraud, as the newest report found them; for people to judge.",
+    )
+
+    # The worker is paid, and the labels stay; the study declared which analysis is the primary one.
+    excluded_reason = models.CharField(
         max_length=500,
         blank=True,
-        help_text="Why the report is to show its scores without this worker, too. Empty: not set aside.",
+        help_text="Why the worker is excluded from one of the report's two analyses. Empty: they are not.",
     )
-    set_aside_at = models.DateTimeField(null=True, blank=True)
-    set_aside_by = models.ForeignKey(
+    excluded_at = models.DateTimeField(null=True, blank=True)
+    excluded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
 
@@ -69,9 +82,9 @@ class Participation(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
             models.CheckConstraint(
-                name="set_aside_for_a_reason",
-                condition=Q(set_aside_at=None, set_aside_reason="")
-                | (Q(set_aside_at__isnull=False) & ~Q(set_aside_reason="")),
+                name="excluded_for_a_reason",
+                condition=Q(excluded_at=None, excluded_reason="")
+                | (Q(excluded_at__isnull=False) & ~Q(excluded_reason="")),
             ),
         )
 
@@ -83,7 +96,8 @@ class Assignment(models.Model):
     """A worker's place in the study, with one of its bots if they are to talk. Open until it has an outcome.
 
     While it is open and the worker was active lately it holds one of the bot's wanted
-    conversations; when they go silent the place returns to the pool, yet they may still finish.
+    conversations, for a few minutes only until they send something; when they go silent the place returns to
+    the pool, yet they may still finish.
     """
 
     class Outcome(models.TextChoices):

@@ -6,7 +6,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
 from crowd.models import Assignment, Participation
-from crowd.services import HOLD
+from crowd.services import holding
 from crowd.sessions import Session
 from studies.models import Study, StudyBot
 
@@ -40,7 +40,7 @@ def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
 
 
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
-    live = Q(assignments__outcome="", assignments__active_at__gt=(now or timezone.now()) - HOLD)
+    live = holding(now or timezone.now(), "assignments__")
     rows = study.study_bots.select_related("bot").annotate(
         finished=Count("assignments", filter=Q(assignments__outcome=Assignment.Outcome.COMPLETE)),
         open=Count("assignments", filter=live),

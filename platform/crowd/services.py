@@ -1,14 +1,16 @@
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.utils import timezone
 
 from accounts.models import User
 from bots import presence
 from crowd import refusals
+from crowd.addresses import hashed
 from crowd.models import Assignment, Participation, Worker
 from crowd.sessions import Session
 from studies.models import ConsentVersion, Study, StudyBot
@@ -16,6 +18,12 @@ from studies.services import results_changed
 
 # A worker who is silent for this long gives their place back to the pool (they may still finish).
 HOLD = timedelta(hours=1)
+# Before they have sent anything: else a few clicks on Start would empty a study's places for an hour.
+RESERVED = timedelta(minutes=3)
+# And of one network address no more than so many of these: else one person without cookies could press Start
+# for all places again and again. Behind one address sits a class, too, so nobody is turned away for it: at
+# worst a few of them carry a bot above its target.
+MOST_RESERVED_FROM_AN_ADDRESS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +36,26 @@ class PanelId:
 
 @transaction.atomic
 def consent(
-    study: Study, version: ConsentVersion, *, known: Session | None, panel_id: PanelId | None
+    study: Study,
+    version: ConsentVersion,
+    *,
+    known: Session | None,
+    panel_id: PanelId | None,
+    address: str = "",
 ) -> Participation:
     """Record that someone agreed to take part, creating the worker at their first study.
 
     Safe to repeat: the second call returns the first participation. So is it for somebody whom a panel
-    names and who has only agreed so far, yet whose browser never got the answer (a second click on the
-    button, a broken line): they begin anew, and the browser of the first time is no longer known.
+    names and who has sent nothing so far, yet whose browser never got the answer (a second click on the
+    button, a broken line), or whose id somebody else used before: they begin anew, and the browser of the
+    first time is no longer known.
 
     Args:
         study: what they take part in.
         version: the consent text that they were shown.
         known: the session of their browser, if it has one.
         panel_id: how the panel names them in the link, if it does.
+        address: of the network that they came from.
 
     Raises:
         EntryRefusedError: the study is not open, or this worker began the work in another browser.
@@ -48,19 +63,31 @@ def consent(
     if study.state != Study.State.OPEN:
         raise refusals.not_open()
     worker = _worker(known, panel_id)
+    agreed = {"consent": version, "address": hashed(address, study)}
     # Who agrees twice at once agrees one after the other.
     Worker.objects.select_for_update(no_key=True).get(pk=worker.pk)
-    participation, is_new = Participation.objects.get_or_create(
-        worker=worker, study=study, defaults={"consent": version}
-    )
+    participation, is_new = Participation.objects.get_or_create(worker=worker, study=study, defaults=agreed)
     if is_new or (known and participation.pk in known.participations):
         return participation
     # The id in the link is no secret: whoever knows it must not get into the work of its owner.
     Participation.objects.select_for_update().get(pk=participation.pk)
-    if Assignment.objects.filter(participation=participation).exists():
+    if _has_begun(participation):
         raise refusals.started_elsewhere()
     participation.delete()
-    return Participation.objects.create(worker=worker, study=study, consent=version)
+    return Participation.objects.create(worker=worker, study=study, **agreed)
+
+
+def _has_begun(participation: Participation) -> bool:
+    """Whether anything would be lost with this participation.
+
+    Of a conversation between two people that is also what the other one said, who would lose it with them.
+    """
+    own = Assignment.objects.filter(participation=participation)
+    said = own.filter(
+        seat__dialogue__turn_set__bot_version=None,
+        seat__dialogue__turn_set__position__gte=F("seat__dialogue__opening_turns"),
+    )
+    return own.exclude(UNTOUCHED).exists() or said.exists()
 
 
 def _worker(known: Session | None, panel_id: PanelId | None) -> Worker:
@@ -76,7 +103,8 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
 
     The rows of the study's bots are locked, so that counting and taking a place are one step:
     a bot never has more finished and live conversations together than its target. Only workers
-    who return after their place went back to the pool can carry it above.
+    who return after their place went back to the pool can carry it above, and those of whom many press
+    Start at one network address.
 
     Raises:
         EntryRefusedError: the study is not open, every place is taken, or no bot that has one is running.
@@ -130,26 +158,49 @@ def _lock_bots(study_id: int) -> list[StudyBot]:
 
 def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     taken = places_taken([bot.pk for bot in bots], now)
-    wanting = [bot for bot in bots if taken.get(bot.pk, 0) < bot.target]
+    wanting = [bot for bot in bots if taken[bot.pk] < bot.target]
     if not wanting:
         later = places_taken([bot.pk for bot in bots], now + HOLD)
-        raise refusals.full(may_become_free=any(later.get(bot.pk, 0) < bot.target for bot in bots))
+        raise refusals.full(may_become_free=any(later[bot.pk] < bot.target for bot in bots))
     available = presence.available([bot.bot for bot in wanting])
     free = [bot for bot in wanting if bot.bot_id in available]
     if not free:
         raise refusals.no_bot()
-    return min(free, key=lambda bot: (taken.get(bot.pk, 0) / bot.target, bot.pk))
-
-
-def places_taken(study_bot_ids: Iterable[int], now: datetime) -> dict[int, int]:
-    """Finished and live conversations of each bot of a study."""
-    holds = Q(outcome=Assignment.Outcome.COMPLETE) | Q(outcome="", active_at__gt=now - HOLD)
-    counted = (
-        Assignment.objects.filter(holds, study_bot__in=study_bot_ids)
-        .values_list("study_bot")
-        .annotate(n=Count("pk"))
+    # Evenly, so whoever only pressed Start counts here, from wherever they came.
+    live = Counter(
+        Assignment.objects.filter(
+            Q(outcome=Assignment.Outcome.COMPLETE) | holding(now), study_bot__in=free
+        ).values_list("study_bot", flat=True)
     )
-    return dict(counted)
+    return min(free, key=lambda bot: (live[bot.pk] / bot.target, bot.pk))
+
+
+def places_taken(study_bot_ids: Collection[int], now: datetime) -> Counter[int]:
+    """Finished and live conversations of each bot of a study."""
+    of_bots = Assignment.objects.filter(study_bot__in=study_bot_ids)
+    settled = of_bots.filter(Q(outcome=Assignment.Outcome.COMPLETE) | _at_work(now))
+    taken = Counter(dict(settled.values_list("study_bot").annotate(n=Count("pk"))))
+    reserved = of_bots.filter(UNTOUCHED, active_at__gt=now - RESERVED).order_by("pk")
+    from_address = Counter[str]()
+    for study_bot, address in reserved.values_list("study_bot", "participation__address"):
+        from_address[address] += 1
+        taken[study_bot] += not address or from_address[address] <= MOST_RESERVED_FROM_AN_ADDRESS
+    return taken
+
+
+UNTOUCHED = Q(outcome="", active_at=F("assigned_at"))
+"""Assignments in which nothing was sent yet."""
+
+
+def holding(now: datetime, prefix: str = "") -> Q:
+    """Assignments under way whose worker was seen lately; `prefix` is the path to them."""
+    return _at_work(now, prefix) | Q(**{f"{prefix}outcome": "", f"{prefix}active_at__gt": now - RESERVED})
+
+
+def _at_work(now: datetime, prefix: str = "") -> Q:
+    """Those of them who have sent something."""
+    seen_lately = Q(**{f"{prefix}outcome": "", f"{prefix}active_at__gt": now - HOLD})
+    return seen_lately & Q(**{f"{prefix}active_at__gt": F(f"{prefix}assigned_at")})
 
 
 def keep_place(assignment_id: int, *, now: datetime | None = None) -> None:
@@ -167,19 +218,29 @@ def complete(assignment_id: int, outcome: Assignment.Outcome, *, now: datetime) 
 
 
 @transaction.atomic
-def set_aside(participation_id: int, *, reason: str, by: User, now: datetime | None = None) -> Participation:
-    """Have the study's report show its scores without this worker, too; an empty reason takes that back.
+def exclude(participation_id: int, *, reason: str, by: User, now: datetime | None = None) -> Participation:
+    """Exclude a worker from the study's analysis without them; an empty reason takes that back.
 
-    The worker's labels stay in every other figure, and their pay is untouched.
+    The labels stay, and count in the analysis of all workers; the pay is untouched.
     """
     participation = Participation.objects.select_for_update().get(pk=participation_id)
-    participation.set_aside_reason = reason.strip()[:500]
-    is_aside = bool(participation.set_aside_reason)
-    participation.set_aside_at = (now or timezone.now()) if is_aside else None
-    participation.set_aside_by = by if is_aside else None
-    participation.save(update_fields=["set_aside_reason", "set_aside_at", "set_aside_by"])
+    participation.excluded_reason = reason.strip()[:500]
+    is_excluded = bool(participation.excluded_reason)
+    participation.excluded_at = (now or timezone.now()) if is_excluded else None
+    participation.excluded_by = by if is_excluded else None
+    participation.save(update_fields=["excluded_reason", "excluded_at", "excluded_by"])
     results_changed(participation.study_id)
     return participation
+
+
+def note_signs(study_id: int, signs: Mapping[str, str]) -> None:
+    """Keep with each participation what a report found, by pseudonym; in the caller's transaction."""
+    here = Participation.objects.filter(study_id=study_id)
+    here.exclude(signs="").exclude(worker__pseudonym__in=signs).update(signs="")
+    found = list(here.filter(worker__pseudonym__in=signs).select_related("worker"))
+    for participation in found:
+        participation.signs = signs[participation.worker.pseudonym]
+    Participation.objects.bulk_update(found, ["signs"], batch_size=500)
 
 
 @transaction.atomic

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from crowd import views
+from crowd import participant_views, preview_views, views
 
 app_name = "crowd"
 urlpatterns = [
@@ -9,4 +9,7 @@ urlpatterns = [
     path("s/<slug:code>/resume/", views.resume, name="resume"),
     path("s/<slug:code>/instructions/", views.instructions, name="instructions"),
     path("s/<slug:code>/thanks/", views.thanks, name="thanks"),
+    path("studies/<int:pk>/preview/", preview_views.preview, name="preview"),
+    path("studies/<int:pk>/participants/", participant_views.participants, name="participants"),
+    path("studies/<int:pk>/participants.csv", participant_views.participants_csv, name="participants_csv"),
 ]

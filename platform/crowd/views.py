@@ -6,20 +6,22 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.limits import guessed_too_often, too_many, too_often
 from crowd import refusals, services
-from crowd.examples import EXAMPLES
 from crowd.models import Assignment, Participation
-from crowd.places import is_full, may_become_free
 from crowd.queries import participation_by_resume_code, participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.services import PanelId
 from crowd.sessions import remember, session_of
-from evaluation.questions import question_set
-from studies.models import Study, Task
+from crowd.work import is_full, may_become_free, work_of
+from evaluation.questions import Answer, Question
+from questions.resolving import question_set
+from studies.asks import About
+from studies.models import Ask, Study
 
 # Parameters in which panels name their worker: Prolific, MTurk, and two generic ones.
 PANEL_PARAMETERS = ("PROLIFIC_PID", "workerId", "participant", "pid")
@@ -28,24 +30,6 @@ _PANEL_ID = re.compile(r"[\w.@-]{1,120}")
 WRONG_RESUME_CODE = (
     "Nobody in this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
 )
-
-# Where the workers of each task begin (by POST), and where they go on.
-BEGIN = {
-    Task.CONVERSATION: "dialogues:start",
-    Task.JUDGING: "labels:start",
-    Task.WRITING: "responses:start",
-}
-GO_ON = {
-    Task.CONVERSATION: "dialogues:chat",
-    Task.JUDGING: "labels:judge",
-    Task.WRITING: "responses:write",
-}
-
-INSTRUCTIONS = {
-    Task.CONVERSATION: "dialogues/instructions.html",
-    Task.JUDGING: "labels/instructions.html",
-    Task.WRITING: "responses/instructions.html",
-}
 
 WorkerView = Callable[[HttpRequest, Study], HttpResponse]
 
@@ -60,6 +44,7 @@ def worker_page(view: WorkerView) -> Callable[[HttpRequest, str], HttpResponse]:
             study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
             if study is None:
                 raise refusals.unknown_study()
+            work_of(study)
             return view(request, study)
         except EntryRefusedError as refusal:
             return refused(request, refusal)
@@ -79,12 +64,12 @@ def current_participation(request: HttpRequest, study: Study) -> Participation:
     return participation
 
 
-def place_of(participation: Participation) -> str:
+def page_of(participation: Participation) -> str:
     """The page where this worker goes on."""
     assignment: Assignment | None = getattr(participation, "assignment", None)
     if assignment is None:
         return "crowd:instructions"
-    return "crowd:thanks" if assignment.outcome else GO_ON[Task(participation.study.task)]
+    return "crowd:thanks" if assignment.outcome else work_of(participation.study).go_on
 
 
 @require_safe
@@ -92,7 +77,7 @@ def place_of(participation: Participation) -> str:
 def enter(request: HttpRequest, study: Study) -> HttpResponse:
     participation = participation_of(session_of(request.COOKIES), study)
     if participation and not _is_another(participation, _panel_id(request)):
-        return redirect(place_of(participation), code=study.code)
+        return redirect(page_of(participation), code=study.code)
     if study.state != Study.State.OPEN:
         return _welcome(request, study, closed=refusals.not_open().say)
     if is_full(study):
@@ -120,6 +105,7 @@ def _welcome(
     panel_id = _panel_id(request)
     context = {
         "study": study,
+        "task": work_of(study),
         "consent": study.consent_versions.last(),
         "closed": closed,
         "panel": f"{panel_id.parameter}={panel_id.value}" if panel_id else "",
@@ -156,8 +142,10 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
             request, study, error="The text has changed since you opened it. Please read it again."
         )
     known = session_of(request.COOKIES)
-    participation = services.consent(study, version, known=known, panel_id=_panel_id(request))
-    response = redirect(place_of(participation), code=study.code)
+    participation = services.consent(
+        study, version, known=known, panel_id=_panel_id(request), address=request.META.get("REMOTE_ADDR", "")
+    )
+    response = redirect(page_of(participation), code=study.code)
     remember(response, participation, known=known)
     return response
 
@@ -171,7 +159,7 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
     participation = participation_by_resume_code(typed, study)
     if participation is None:
         return _welcome(request, study, resume_error=WRONG_RESUME_CODE, typed=typed)
-    response = redirect(place_of(participation), code=study.code)
+    response = redirect(page_of(participation), code=study.code)
     remember(response, participation, known=session_of(request.COOKIES))
     return response
 
@@ -179,23 +167,47 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @worker_page
 def instructions(request: HttpRequest, study: Study) -> HttpResponse:
-    participation = current_participation(request, study)
+    participation, task = current_participation(request, study), work_of(study)
     context = instructions_shown(study) | {
         "resume_code": participation.resume_code,
         "started": hasattr(participation, "assignment"),
-        "begin": reverse(BEGIN[Task(study.task)], args=[study.code]),
-        "go_on": reverse(GO_ON[Task(study.task)], args=[study.code]),
+        "begin": reverse(task.begin, args=[study.code]),
+        "go_on": reverse(task.go_on, args=[study.code]),
     }
-    return render(request, INSTRUCTIONS[Task(study.task)], context)
+    return render(request, task.instructions, context)
 
 
 def instructions_shown(study: Study) -> dict[str, Any]:
     """What every worker of the study is told before the work begins."""
+    return {"study": study, "asks": [_explained(ask, study.only_language) for ask in study.asked]}
+
+
+# Over the questions of an ask, where a study asks more than once.
+_WHEN = {
+    About.OWN_TURN: _("About each of your messages"),
+    About.PARTNER_TURN: _("Under each reply"),
+    About.DIALOGUE: _("At the end, about the whole conversation"),
+}
+
+
+def _explained(ask: Ask, language: str) -> dict[str, Any]:
+    asked = question_set(ask.question_set).in_language(language)
+    verdicts = [[*asked.asked(asked.check(example.answers))] for example in asked.examples]
     return {
-        "study": study,
-        "examples": EXAMPLES.get(study.question_set, []),
-        "questions": question_set(study.question_set).questions,
+        "about": ask.about,
+        "when": _WHEN.get(About(ask.about), ""),
+        "required": ask.required,
+        "questions": asked.questions,
+        "examples": list(zip(asked.examples, map(_in_words, verdicts), strict=True)),
     }
+
+
+def _in_words(verdicts: list[tuple[Question, Answer | None]]) -> list[tuple[str, str]]:
+    """Each question and its answer as workers read them."""
+    return [
+        (question.wording, "not asked" if answer is None else question.caption_of(answer))
+        for question, answer in verdicts
+    ]
 
 
 @require_safe
@@ -204,9 +216,10 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)
     assignment: Assignment | None = getattr(participation, "assignment", None)
     if assignment is None or not assignment.outcome:
-        return redirect(place_of(participation), code=study.code)
+        return redirect(page_of(participation), code=study.code)
     context = {
         "study": study,
+        "task": work_of(study),
         "completion_code": participation.completion_code,
         "outcome": assignment.outcome,
     }

@@ -1,21 +1,21 @@
 from django.contrib import admin
 
 from accounts.view_only import ViewOnly
-from dialogues.models import Dialogue, Fault, Participant, TranscriptImport, Turn
+from dialogues.models import Dialogue, Fault, Seat, TranscriptImport, Turn
 
 
-class ParticipantInline(ViewOnly, admin.TabularInline[Participant, Dialogue]):
-    model = Participant
+class SeatInline(ViewOnly, admin.TabularInline[Seat, Dialogue]):
+    model = Seat
     extra = 0
-    raw_id_fields = ("worker",)
+    raw_id_fields = ("worker", "assignment")
 
 
 @admin.register(Dialogue)
 class DialogueAdmin(ViewOnly, admin.ModelAdmin[Dialogue]):
     list_display = ("public_id", "study", "origin", "started_at", "ending", "turns")
     list_filter = ("study", "origin", "ending")
-    raw_id_fields = ("assignment", "imported_in")
-    inlines = (ParticipantInline,)
+    raw_id_fields = ("imported_in",)
+    inlines = (SeatInline,)
 
 
 @admin.register(Turn)
@@ -30,11 +30,11 @@ class FaultAdmin(ViewOnly, admin.ModelAdmin[Fault]):
     raw_id_fields = ("dialogue",)
 
 
-@admin.register(Participant)
-class ParticipantAdmin(ViewOnly, admin.ModelAdmin[Participant]):
-    list_display = ("dialogue", "seat", "worker", "bot", "name")
+@admin.register(Seat)
+class SeatAdmin(ViewOnly, admin.ModelAdmin[Seat]):
+    list_display = ("dialogue", "number", "worker", "bot", "name")
     list_select_related = ("dialogue", "worker", "bot")
-    raw_id_fields = ("dialogue", "worker")
+    raw_id_fields = ("dialogue", "worker", "assignment")
 
 
 @admin.register(TranscriptImport)

@@ -1,15 +1,17 @@
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
 
 from bots.models import Bot, BotVersion
-from crowd.models import Assignment, Worker
+from crowd.models import Assignment, Participation, Worker
+from live.text import MAX_TEXT
 from studies.models import Study
-
-MAX_TEXT = 4000
 
 
 class TranscriptImport(models.Model):
@@ -22,7 +24,9 @@ class TranscriptImport(models.Model):
     file_name = models.CharField(max_length=200)
     sha256 = models.CharField(max_length=64)
     format = models.CharField(
-        max_length=40, blank=True, help_text="A key of dialogues.importers.FORMATS; empty: none was guessed."
+        max_length=40,
+        blank=True,
+        help_text="A key of transcripts.importers.FORMATS; empty: none fits.",
     )
     uploaded_at = models.DateTimeField()
     content = models.BinaryField(null=True, blank=True, help_text="The file, until it is imported.")
@@ -50,7 +54,7 @@ class TranscriptImport(models.Model):
 
 
 class Dialogue(models.Model):
-    """A conversation of two participants, who speak by turns: seat 0 has the even positions.
+    """A conversation of two, who speak by turns: seat 0 has the even positions.
 
     It carries the protocol it began with, so that a study edited later changes no running
     conversation and the database can hold the rules by itself.
@@ -67,7 +71,6 @@ class Dialogue(models.Model):
 
     public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="dialogues")
-    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, null=True, blank=True)
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
     ending = models.CharField(max_length=20, choices=Ending, blank=True)
@@ -83,25 +86,26 @@ class Dialogue(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
 
+    language = models.CharField(
+        max_length=10, blank=True, default="", db_default="", help_text="Code; empty where nobody said which."
+    )
+
     # The protocol as it was when the conversation began.
-    question_set = models.CharField(max_length=60)
     opening_turns = models.PositiveSmallIntegerField(
         help_text="1 if position 0 is a scripted opening, else 0."
     )
     min_turns = models.PositiveSmallIntegerField()
     max_turns = models.PositiveSmallIntegerField()
-    label_each_turn = models.BooleanField()
 
     # How far it is. Kept in step with the turns and labels by the statements that write those.
     turns = models.PositiveSmallIntegerField(default=0, help_text="All turns, the opening included.")
-    bot_turns = models.PositiveSmallIntegerField(
-        default=0, help_text="The bot's turns that are to be labelled."
-    )
-    unlabelled = ArrayField(
-        models.PositiveSmallIntegerField(),
-        default=list,
-        blank=True,
-        help_text="Positions still to be labelled.",
+    bot_turns = models.PositiveSmallIntegerField(default=0, help_text="Counted turns of bots.")
+    # What each seat still has to annotate, as numbers (dialogues/asks.py). In this row and not in the seats':
+    # the statement that saves a turn or a label locks and writes one row.
+    due_0 = ArrayField(models.IntegerField(), default=list, blank=True)
+    due_1 = ArrayField(models.IntegerField(), default=list, blank=True)
+    closing = models.BooleanField(
+        default=False, help_text="One of two people has finished: no more turns, but the other's annotations."
     )
 
     class Meta:
@@ -116,19 +120,16 @@ class Dialogue(models.Model):
                 condition=Q(ending="", ended_at=None) | (~Q(ending="") & Q(ended_at__isnull=False)),
             ),
             models.CheckConstraint(
-                name="dialogue_complete_has_enough_labels",
+                name="dialogue_complete_is_whole",
                 condition=~Q(ending="complete")
                 | Q(origin="imported")
-                | Q(unlabelled=[], bot_turns__gte=(F("min_turns") + 1) / 2),
+                | Q(due_0=[], due_1=[], bot_turns__gte=(F("min_turns") + 1) / 2)
+                | Q(due_0=[], due_1=[], turns__gte=F("min_turns") + F("opening_turns")),
             ),
             models.CheckConstraint(
                 name="dialogue_is_imported_in_an_import",
                 condition=Q(origin="imported", imported_in__isnull=False)
                 | (~Q(origin="imported") & Q(imported_in=None)),
-            ),
-            models.CheckConstraint(
-                name="dialogue_from_elsewhere_is_nobodys_assignment",
-                condition=Q(origin="live") | Q(assignment=None),
             ),
         )
 
@@ -138,33 +139,63 @@ class Dialogue(models.Model):
     @property
     def bot_titles(self) -> str:
         """Who is judged in it."""
-        return ", ".join(dict.fromkeys(str(each.bot) for each in self.participants.all() if each.bot))
+        return ", ".join(dict.fromkeys(str(each.bot) for each in self.seats.all() if each.bot))
+
+    @property
+    def participation(self) -> Participation | None:
+        """Of the worker who talks with a bot here; of the first, if two people talk; None of nobody here."""
+        seats = sorted(self.seats.all(), key=lambda seat: seat.number)
+        return next((seat.assignment.participation for seat in seats if seat.assignment), None)
 
 
-class Participant(models.Model):
-    """One of the two who talk: a worker, a bot, or somebody elsewhere who is known by a name only.
+@receiver(pre_delete, sender=Assignment)
+def _delete_conversation(instance: Assignment, **_: Any) -> None:
+    """A conversation goes with the assignment of somebody who talks in it: half of one says nothing."""
+    Dialogue.objects.filter(seats__assignment=instance).delete()
+
+
+class Seat(models.Model):
+    """One of the two who talk: a worker, a bot, a member of the team, or somebody elsewhere known by a name.
 
     A system of an imported or relayed conversation is a bot, too: an inactive one (`bots.Bot.is_outside`).
-    Both seats can be such systems, as when people who talk to each other are judged by the same rule.
+    Both seats can be bots, as in self-play, or workers.
     """
 
-    dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="participants")
-    seat = models.PositiveSmallIntegerField(help_text="0 speaks first.")
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="seats")
+    number = models.PositiveSmallIntegerField(help_text="0 speaks first.")
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, null=True, blank=True, related_name="seats")
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, null=True, blank=True, related_name="seats")
+    operator = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Who of the team speaks in a bot's place.",
+    )
     name = models.CharField(
         max_length=120, blank=True, default="", db_default="", help_text="Of a person elsewhere."
+    )
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.CASCADE, null=True, blank=True, related_name="seat"
+    )
+    asks = models.JSONField(
+        default=list, blank=True, help_text="What this person is asked, as when the conversation began."
     )
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=("dialogue", "seat"), name="participant_once_per_seat"),
-            models.CheckConstraint(name="participant_seat_is_0_or_1", condition=Q(seat__in=(0, 1))),
+            models.UniqueConstraint(fields=("dialogue", "number"), name="seat_once_per_number"),
+            models.CheckConstraint(name="seat_is_0_or_1", condition=Q(number__in=(0, 1))),
             models.CheckConstraint(
-                name="participant_is_worker_bot_or_named",
+                name="seat_is_taken_by_one",
                 condition=Q(worker=None, bot__isnull=False, name="")
                 | Q(worker__isnull=False, bot=None, name="")
                 | (Q(worker=None, bot=None) & ~Q(name="")),
+            ),
+            models.CheckConstraint(
+                name="seat_of_worker_has_the_assignment",
+                condition=Q(assignment=None) | Q(worker__isnull=False),
             ),
         )
 

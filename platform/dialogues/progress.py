@@ -1,88 +1,130 @@
-"""How far a dialogue is and what may happen next: the protocol's rules, read off one row."""
+"""How far a conversation is for one who talks, and what they may do next: the rules, read off one row."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from dialogues.asks import WHOLE, position_and_ask
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Progress:
-    """The state of a dialogue with one worker and one bot.
+    """The state of a conversation as one of its two seats has it.
 
     Attributes:
         turns: all turns so far, the opening included.
+        due: what this seat still has to annotate, as in `dialogues.asks`.
         opening_turns: 1 if position 0 is a scripted opening, which is neither counted nor labelled.
-        bot_turns: the bot's counted turns.
-        unlabelled: positions of counted bot turns that the worker has not labelled, ascending.
-        human_seat: 0 if the worker speaks first.
+        seat: 0 if this person speaks first.
+        room: turns that must fit for a message to be sent: 2 if a bot replies, 1 if a person does.
         ended: no more turns or labels.
+        closing: the person opposite has finished; no more turns, but labels.
     """
 
     turns: int
-    bot_turns: int
-    unlabelled: tuple[int, ...]
+    due: tuple[int, ...]
     opening_turns: int
     min_turns: int
     max_turns: int
-    label_each_turn: bool
-    human_seat: int
+    seat: int
+    room: int
     ended: bool
+    closing: bool = False
 
     @property
     def counted(self) -> int:
         return self.turns - min(self.turns, self.opening_turns)
 
+    @cached_property
+    def due_annotations(self) -> list[tuple[int, int]]:
+        """(position or WHOLE, number of the ask) of everything that is due, in the order of the turns."""
+        return sorted(map(position_and_ask, self.due))
+
+    @cached_property
+    def unlabelled(self) -> tuple[int, ...]:
+        """Positions of turns with something due, ascending."""
+        positions = (position for position, _ in self.due_annotations if position != WHOLE)
+        return tuple(dict.fromkeys(positions))  # they ascend already
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether something has to be answered before the next message."""
+        return any(code >= 0 for code in self.due)
+
+    @property
+    def with_bot(self) -> bool:
+        return self.room == 2
+
     @property
     def labels_needed(self) -> int:
+        """Replies that the conversation needs."""
         return (self.min_turns + 1) // 2
 
     @property
+    def replies(self) -> int:
+        """Counted turns of the partner."""
+        return (self.turns + self.seat) // 2 - (min(self.turns, self.opening_turns) + self.seat) // 2
+
+    @property
     def labelled(self) -> int:
-        return self.bot_turns - len(self.unlabelled)
+        return self.replies - len(self.unlabelled)
+
+    @property
+    def is_long_enough(self) -> bool:
+        return self.replies >= self.labels_needed or self.counted >= self.min_turns
 
     @property
     def reply_due(self) -> bool:
-        return not self.ended and self.turns > 0 and self.turns % 2 != self.human_seat
+        return not self.ended and self.turns > 0 and self.turns % 2 != self.seat
 
-    def is_labelled_turn(self, position: int) -> bool:
-        """Whether this position is a turn of the bot that the worker has to label."""
-        return self.opening_turns <= position < self.turns and position % 2 != self.human_seat
+    def is_partners_turn(self, position: int) -> bool:
+        """Whether this position is a counted turn of the partner."""
+        return self.opening_turns <= position < self.turns and position % 2 != self.seat
 
     def why_not_send(self) -> str:
-        """Reason for which the worker may not send a message now; empty if they may."""
+        """Reason for which this person may not send a message now; empty if they may."""
         if self.ended:
             return "ended"
-        if self.turns % 2 != self.human_seat:
+        if self.closing:
+            return "partner_finished"
+        if self.turns % 2 != self.seat:
             return "not_your_turn"
-        if self.counted + 2 > self.max_turns:  # a message and its reply must both fit
+        if self.counted + self.room > self.max_turns:
             return "turn_limit"
-        if self.label_each_turn and self.unlabelled:
+        if self.is_blocked:
             return "label_first"
         return ""
 
     def why_not_finish(self) -> str:
-        """Reason for which the conversation may not be finished now; empty if it may."""
+        """Reason for which this person may not finish now; empty if they may."""
         if self.ended:
             return "ended"
-        if self.reply_due:
+        if self.reply_due and self.with_bot:
             return "reply_due"
         if self.unlabelled:
             return "unanswered"
-        if self.bot_turns < self.labels_needed:
+        if self.due:
+            return "rate_first"
+        if not self.is_long_enough and not self.closing:
             return "too_early"
         return ""
 
     def hint(self) -> str:
-        """What the worker should do next, in one sentence."""
+        """What this person should do next, in one sentence."""
         obstacle = self.why_not_send()
         if obstacle == "ended":
             return "This conversation has ended. Everything is saved."
         if obstacle == "not_your_turn":
-            return "The chatbot is writing…"
-        if self.unlabelled and (self.label_each_turn or obstacle == "turn_limit"):
+            return "The chatbot is writing…" if self.with_bot else "Your partner is writing…"
+        if self.unlabelled and (self.is_blocked or obstacle in ("turn_limit", "partner_finished")):
             return "Answer the question under the last reply, then go on."
+        if self.due and self.is_long_enough and obstacle:
+            return "Answer the questions about the whole conversation, then finish."
         if obstacle == "turn_limit":
             return "That was the last turn. You can finish now."
-        if not self.why_not_finish():
+        if obstacle == "partner_finished":
+            return "Your partner has finished. You can finish now."
+        if self.is_long_enough and not self.unlabelled:
             return "You can finish now, or go on talking."
         left = self.labels_needed - self.labelled
         return f"Write your next message. {left} more {'reply' if left == 1 else 'replies'} to go."
@@ -96,8 +138,17 @@ class Progress:
             "labelled": self.labelled,
             "labels_needed": self.labels_needed,
             "unlabelled": list(self.unlabelled),
+            "due": self._beyond_first_ask(),
             "thinking": self.reply_due,
             "may_send": not self.why_not_send(),
             "may_finish": not self.why_not_finish(),
             "hint": self.hint(),
         }
+
+    def _beyond_first_ask(self) -> list[dict[str, int | None]]:
+        """What is due beside the first ask about turns, of which `unlabelled` tells."""
+        return [
+            {"position": None if position == WHOLE else position, "ask": ask}
+            for position, ask in self.due_annotations
+            if ask or position == WHOLE
+        ]

@@ -1,6 +1,6 @@
 """Every write to a conversation. One exchange is two steps: open it, close it; or one if the bot is quick.
 
-Each step is a function of the database (migrations/0004_exchange.py). It moves the dialogue's own row on
+Each step is a function of the database (sql/). It moves the dialogue's own row on
 only if the protocol allows it, and inserts the turn. PostgreSQL evaluates the condition again once it
 holds the row, so of two frames that race for the same position one wins and the other is told why
 (`_explain`). Times are PostgreSQL's, taken once the row is held, so that they stand in the order of what
@@ -20,15 +20,18 @@ from bots.models import Bot
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
-from dialogues.batches import BatchedStep, Values
-from dialogues.database import in_database
-from dialogues.models import MAX_TEXT, Dialogue, Fault, Participant, Turn
-from dialogues.place import Place, SavedTurn
+from dialogues.asks import SeatAsk, due_at_the_end
+from dialogues.models import Dialogue, Fault, Seat, Turn
 from dialogues.progress import Progress
 from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
-from dialogues.refusals import RefusedError
-from studies.models import LabellingMoment
+from dialogues.seated import SavedTurn, Seated
+from live.batches import BatchedStep, Values
+from live.database import in_database
+from live.refusals import RefusedError
+from live.text import MAX_TEXT, cleaned
+from studies.asks import About, By, Moment
 from studies.models import Speaker as Opener
+from studies.models import Study
 
 # After this many failed replies in a row the worker may end the conversation and is paid in full.
 FAULTS_BEFORE_GIVING_UP = 3
@@ -46,46 +49,76 @@ class Exchange:
 
 @transaction.atomic
 def begin(assignment: Assignment, *, now: datetime | None = None) -> Dialogue:
-    """Start the assignment's conversation, with its scripted opening. Safe to repeat."""
+    """Start the assignment's conversation with its bot, with its scripted opening. Safe to repeat."""
     Assignment.objects.select_for_update().get(pk=assignment.pk)
-    existing = Dialogue.objects.filter(assignment=assignment).first()
+    existing = Dialogue.objects.filter(seats__assignment=assignment).first()
     if existing:
         return existing
-    now = now or timezone.now()
     study = assignment.participation.study
+    worker_seat = 1 if study.opening_speaker == Opener.BOT else 0
+    taken = {worker_seat: Taken(assignment=assignment), 1 - worker_seat: Taken(bot=bot_of(assignment))}
+    return seat_two(study, taken[0], taken[1], now=now or timezone.now())
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Who takes a seat: the worker of an assignment, or a bot."""
+
+    assignment: Assignment | None = None
+    bot: Bot | None = None
+
+
+@transaction.atomic
+def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dialogue:
+    """Begin a conversation of these two by the study's protocol; the first speaks first."""
+    opening = study.opening_text
+    asks = [asks_of_study(study, of_worker=bool(taken.assignment)) for taken in (first, second)]
     dialogue = Dialogue.objects.create(
         study=study,
-        assignment=assignment,
         started_at=now,
-        question_set=study.question_set,
-        opening_turns=1 if study.opening_text else 0,
-        turns=1 if study.opening_text else 0,
+        language=study.only_language,
+        opening_turns=1 if opening else 0,
+        turns=1 if opening else 0,
         min_turns=study.min_turns,
         max_turns=study.max_turns,
-        label_each_turn=study.labelling_moment == LabellingMoment.EACH_TURN,
+        due_0=due_at_the_end(asks[0]),
+        due_1=due_at_the_end(asks[1]),
     )
-    _seat(dialogue, assignment, worker_seat=1 if study.opening_speaker == Opener.BOT else 0)
-    if study.opening_text:
-        Turn.objects.create(dialogue=dialogue, position=0, text=study.opening_text, created_at=now)
+    Seat.objects.bulk_create(
+        Seat(
+            dialogue=dialogue,
+            number=number,
+            assignment=taken.assignment,
+            worker_id=taken.assignment.participation.worker_id if taken.assignment else None,
+            bot=taken.bot,
+            asks=[ask.as_json() for ask in asks[number]],
+        )
+        for number, taken in enumerate((first, second))
+    )
+    if opening:
+        Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue
 
 
-def _seat(dialogue: Dialogue, assignment: Assignment, *, worker_seat: int) -> None:
-    worker = Participant(dialogue=dialogue, seat=worker_seat, worker_id=assignment.participation.worker_id)
-    bot = Participant(dialogue=dialogue, seat=1 - worker_seat, bot=bot_of(assignment))
-    Participant.objects.bulk_create([worker, bot])
+def asks_of_study(study: Study, *, of_worker: bool) -> list[SeatAsk]:
+    """What a worker who talks in this study is asked; a bot is asked nothing."""
+    if not of_worker:
+        return []
+    talkers = [ask for ask in study.asked if ask.by == By.TALKERS]
+    return [
+        SeatAsk(ask.number, ask.question_set, About(ask.about), Moment(ask.moment), ask.required)
+        for ask in talkers
+    ]
 
 
 def bot_of(assignment: Assignment) -> Bot:
     """The bot that the worker is to talk with."""
     if assignment.study_bot is None:
-        raise ValueError(f"Assignment {assignment.pk} is no conversation: it has no bot.")
+        raise ValueError(f"Assignment {assignment.pk} is no conversation with a bot: it has none.")
     return assignment.study_bot.bot
 
 
-OPEN_EXCHANGE = BatchedStep(
-    "dialogues_open_exchange", {"dialogue": "bigint", "seat": "integer", "text": "text", "key": "uuid"}
-)
+_DUE = {"due_0": "integer[]", "due_1": "integer[]"}
 # What is stored of a reply beside its text; the last parameters of both steps that save one.
 _REPLY = {
     "version": "bigint",
@@ -94,47 +127,66 @@ _REPLY = {
     "candidates": "jsonb",
     "remarks": "jsonb",
 }
-CLOSE_EXCHANGE = BatchedStep(
-    "dialogues_close_exchange", {"dialogue": "bigint", "position": "integer", "text": "text", **_REPLY}
+SAY = BatchedStep(
+    "dialogues_say",
+    {"dialogue": "bigint", "seat": "integer", "room": "integer", "text": "text", "key": "uuid", **_DUE},
 )
-TAKE_EXCHANGE = BatchedStep(
-    "dialogues_take_exchange",
-    {"dialogue": "bigint", "position": "integer", "text": "text", "key": "uuid", "reply": "text", **_REPLY},
+REPLY = BatchedStep(
+    "dialogues_reply", {"dialogue": "bigint", "position": "integer", "text": "text", **_DUE, **_REPLY}
 )
+SAY_AND_REPLY = BatchedStep(
+    "dialogues_say_and_reply",
+    {
+        "dialogue": "bigint", "position": "integer", "text": "text", "key": "uuid", "reply": "text",
+        **_DUE, **_REPLY,
+    },
+)  # fmt: skip
 
 
-async def take_exchange(place: Place, context: Context, *, key: UUID, reply: Reply) -> Exchange | None:
+async def take_exchange(seat: Seated, context: Context, *, key: UUID, reply: Reply) -> Exchange | None:
     """Save what the worker wrote and the bot's reply to it, both or neither.
 
     The message is the last turn of `context`, and `key` is that of none before it. Returns None, with
     nothing saved, if the protocol does not allow a message now or those turns are not all that was said.
     """
     position, text = len(context.turns) - 1, context.turns[-1].text
-    row = await TAKE_EXCHANGE.row(
-        dialogue=place.dialogue_id, position=position, text=text, key=str(key), **_stored(reply, "reply")
+    row = await SAY_AND_REPLY.row(
+        dialogue=seat.dialogue_id,
+        position=position,
+        text=text,
+        key=str(key),
+        **seat.due_with_exchange(position),
+        **_stored(reply, "reply"),
     )
     if row is None:
         return None
-    at, turns, bot_turns, unlabelled = row
-    progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
-    human_turn = _human_turn(place, position, text, key, at)
+    at, turns, due_0, due_1 = row
+    progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
+    human_turn = _human_turn(seat, position, text, key, at)
     return Exchange(human_turn, context, progress, _bot_turn(position + 1, reply, at))
 
 
-async def open_exchange(place: Place, *, text: str, key: UUID) -> Exchange:
+async def open_exchange(seat: Seated, *, text: str, key: UUID) -> Exchange:
     """Save what the worker wrote, once per key, and say what the bot is to answer.
 
     Raises:
         RefusedError: the protocol does not allow a message now, or the key was used with another text.
     """
-    row = await OPEN_EXCHANGE.row(dialogue=place.dialogue_id, seat=place.seat, text=text, key=str(key))
+    row = await SAY.row(
+        dialogue=seat.dialogue_id,
+        seat=seat.number,
+        room=seat.room,
+        text=text,
+        key=str(key),
+        **seat.due_with_own,
+    )
     if row is None:
-        return await in_database(_explain, place, text=text, key=key)
-    at, turns, bot_turns, unlabelled, earlier = row
+        return await in_database(_explain, seat, text=text, key=key)
+    at, turns, due_0, due_1, earlier = row
     position = turns - 1
-    progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
-    human_turn = _human_turn(place, position, text, key, at)
-    return Exchange(human_turn, context_of(place, [*earlier, text]), progress)
+    progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
+    human_turn = _human_turn(seat, position, text, key, at)
+    return Exchange(human_turn, context_of(seat, [*earlier, text]), progress)
 
 
 def checked_text(text: str) -> str:
@@ -143,8 +195,7 @@ def checked_text(text: str) -> str:
     Raises:
         RefusedError: nothing is left of it, or it is too long.
     """
-    # JSON can carry what no database can hold: null characters and halves of surrogate pairs.
-    text = text.encode(errors="ignore").decode().replace("\x00", "").strip()
+    text = cleaned(text)
     if not text:
         raise RefusedError("empty")
     if len(text) > MAX_TEXT:
@@ -152,31 +203,36 @@ def checked_text(text: str) -> str:
     return text
 
 
-def _explain(place: Place, *, text: str, key: UUID) -> Exchange:
+def _explain(seat: Seated, *, text: str, key: UUID) -> Exchange:
     """The message was not saved: because it already is, or because the protocol forbids it now."""
-    stored = Turn.objects.filter(dialogue_id=place.dialogue_id, key=key).first()
-    progress = progress_of(place)
+    stored = Turn.objects.filter(dialogue_id=seat.dialogue_id, key=key).first()
+    progress = progress_of(seat)
     if stored is None:
         raise RefusedError(progress.why_not_send() or "not_your_turn")
     if stored.text != text:
         raise RefusedError("key_reused")
-    turns = list(Turn.objects.filter(dialogue_id=place.dialogue_id, position__lte=stored.position + 1))
+    turns = list(Turn.objects.filter(dialogue_id=seat.dialogue_id, position__lte=stored.position + 1))
     reply = turns[-1] if turns[-1].position > stored.position else None
-    context = context_of(place, [turn.text for turn in turns if turn.position <= stored.position])
-    return Exchange(saved_turn(place, stored), context, progress, saved_turn(place, reply) if reply else None)
+    context = context_of(seat, [turn.text for turn in turns if turn.position <= stored.position])
+    return Exchange(saved_turn(seat, stored), context, progress, saved_turn(seat, reply) if reply else None)
 
 
-async def close_exchange(place: Place, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
+async def close_exchange(seat: Seated, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
     """Save the bot's reply at `position`. If one is there already, that first reply stays.
 
     Raises:
         RefusedError: the conversation ended meanwhile; the reply is dropped.
     """
-    row = await CLOSE_EXCHANGE.row(dialogue=place.dialogue_id, position=position, **_stored(reply, "text"))
+    row = await REPLY.row(
+        dialogue=seat.dialogue_id,
+        position=position,
+        **seat.due_with_reply(position),
+        **_stored(reply, "text"),
+    )
     if row is None:
-        return await in_database(_first_reply, place, position)
-    at, turns, bot_turns, unlabelled = row
-    progress = place.progress(turns=turns, bot_turns=bot_turns, unlabelled=unlabelled, ended=False)
+        return await in_database(_first_reply, seat, position)
+    at, turns, due_0, due_1 = row
+    progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
     return _bot_turn(position, reply, at), progress
 
 
@@ -192,63 +248,73 @@ def _stored(reply: Reply, text: str) -> Values:
     }
 
 
-def _human_turn(place: Place, position: int, text: str, key: UUID, at: datetime) -> SavedTurn:
-    return SavedTurn(position, "human", text, position >= place.opening_turns, str(key), at.isoformat())
+def _human_turn(seat: Seated, position: int, text: str, key: UUID, at: datetime) -> SavedTurn:
+    return SavedTurn(position, "human", text, position >= seat.opening_turns, str(key), at.isoformat())
 
 
 def _bot_turn(position: int, reply: Reply, at: datetime) -> SavedTurn:
     return SavedTurn(position, "bot", reply.response.text, True, None, at.isoformat())
 
 
-def _first_reply(place: Place, position: int) -> tuple[SavedTurn, Progress]:
-    stored = Turn.objects.filter(dialogue_id=place.dialogue_id, position=position).first()
+def _first_reply(seat: Seated, position: int) -> tuple[SavedTurn, Progress]:
+    stored = Turn.objects.filter(dialogue_id=seat.dialogue_id, position=position).first()
     if stored is None:
         raise RefusedError("ended")
-    return saved_turn(place, stored), progress_of(place)
+    return saved_turn(seat, stored), progress_of(seat)
 
 
-def record_fault(place: Place, *, position: int, kind: str, detail: str, now: datetime | None = None) -> int:
+def record_fault(seat: Seated, *, position: int, kind: str, detail: str, now: datetime | None = None) -> int:
     """Note that the bot failed to reply at `position`; returns how often it has failed there."""
     Fault.objects.create(
-        dialogue_id=place.dialogue_id,
+        dialogue_id=seat.dialogue_id,
         position=position,
         kind=kind,
         detail=detail[:2000],
         at=now or timezone.now(),
     )
-    return faults_at(place, position)
+    return faults_at(seat, position)
 
 
 @transaction.atomic
-def finish(place: Place, *, now: datetime | None = None) -> None:
-    """End the conversation as complete. Safe to repeat.
+def finish(seat: Seated, *, now: datetime | None = None) -> None:
+    """End the conversation for this seat. Of two people, the other may still annotate. Safe to repeat.
 
     Raises:
-        RefusedError: too early, a reply is due, or a bot turn is not labelled.
+        RefusedError: too early, a reply is due, or something is not annotated.
     """
-    dialogue = Dialogue.objects.select_for_update().get(pk=place.dialogue_id)
-    if dialogue.ending == Dialogue.Ending.COMPLETE:
+    dialogue = Dialogue.objects.select_for_update().get(pk=seat.dialogue_id)
+    if dialogue.ending == Dialogue.Ending.COMPLETE or _has_finished(seat):
         return
-    obstacle = progress_of_row(place, dialogue).why_not_finish()
+    obstacle = progress_of_row(seat, dialogue).why_not_finish()
     if obstacle:
         raise RefusedError(obstacle)
-    _end(dialogue, Dialogue.Ending.COMPLETE, Assignment.Outcome.COMPLETE, now or timezone.now())
+    now = now or timezone.now()
+    if seat.bot_id is None and not dialogue.closing:
+        dialogue.closing = True
+        dialogue.save(update_fields=["closing"])
+        complete(seat.assignment_id, Assignment.Outcome.COMPLETE, now=now)
+        return
+    _end(dialogue, Dialogue.Ending.COMPLETE, Assignment.Outcome.COMPLETE, now)
+
+
+def _has_finished(seat: Seated) -> bool:
+    return Assignment.objects.filter(pk=seat.assignment_id).exclude(outcome="").exists()
 
 
 @transaction.atomic
-def give_up(place: Place, *, now: datetime | None = None) -> None:
+def give_up(seat: Seated, *, now: datetime | None = None) -> None:
     """End the conversation because its bot cannot answer; the worker is paid in full. Safe to repeat.
 
     Raises:
         RefusedError: no reply is due, or the bot has not failed often enough.
     """
-    dialogue = Dialogue.objects.select_for_update().get(pk=place.dialogue_id)
+    dialogue = Dialogue.objects.select_for_update().get(pk=seat.dialogue_id)
     if dialogue.ending == Dialogue.Ending.BOT_FAILED:
         return
-    progress = progress_of_row(place, dialogue)
+    progress = progress_of_row(seat, dialogue)
     if progress.ended:
         raise RefusedError("ended")
-    if not progress.reply_due or faults_at(place, progress.turns) < FAULTS_BEFORE_GIVING_UP:
+    if not progress.reply_due or faults_at(seat, progress.turns) < FAULTS_BEFORE_GIVING_UP:
         raise RefusedError("may_not_give_up")
     _end(dialogue, Dialogue.Ending.BOT_FAILED, Assignment.Outcome.BOT_FAILED, now or timezone.now())
 
@@ -257,5 +323,5 @@ def _end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Assignment.Outcom
     dialogue.ending = ending
     dialogue.ended_at = now
     dialogue.save(update_fields=["ending", "ended_at"])
-    if dialogue.assignment_id:
-        complete(dialogue.assignment_id, outcome, now=now)
+    for assignment in dialogue.seats.exclude(assignment=None).values_list("assignment", flat=True):
+        complete(assignment, outcome, now=now)

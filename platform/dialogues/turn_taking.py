@@ -2,21 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 from uuid import UUID
 
 from bots import client
 from chatbots.base import Context
 from chatbots.errors import ChatbotError
 from dialogues import queries, services
-from dialogues.database import in_database
-from dialogues.place import Place, SavedTurn
 from dialogues.progress import Progress
-from dialogues.refusals import RefusedError
-
-Frame = dict[str, Any]
-Tell = Callable[[Frame], Awaitable[None]]
+from dialogues.seated import SavedTurn, Seated
+from live.database import in_database
+from live.frames import Frame, Tell
+from live.refusals import RefusedError
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +25,7 @@ _answering: set[tuple[int, int]] = set()
 _tasks: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks only weakly
 
 
-async def take_turn(place: Place, *, text: str, key: UUID, shown: Sequence[Frame], tell: Tell) -> None:
+async def take_turn(seat: Seated, *, text: str, key: UUID, shown: Sequence[Frame], tell: Tell) -> None:
     """Carry one exchange. Safe to repeat with the same key. `shown` are the turns that the page shows.
 
     Returns once the worker's turn is committed and told. The reply of a bot that answers at once is then
@@ -38,92 +35,93 @@ async def take_turn(place: Place, *, text: str, key: UUID, shown: Sequence[Frame
         RefusedError: the protocol does not allow a message now; nothing was saved.
     """
     text = services.checked_text(text)
-    exchange = await _take_at_once(place, text, key, shown)
+    exchange = await _take_at_once(seat, text, key, shown)
     if exchange is None:
-        exchange = await services.open_exchange(place, text=text, key=key)
+        exchange = await services.open_exchange(seat, text=text, key=key)
     await tell(turn_frame("turn_saved", exchange.human_turn, exchange.progress))
     if exchange.reply:
         await tell(turn_frame("bot_turn", exchange.reply, exchange.progress))
     else:
-        _answer_soon(place, exchange.context, exchange.progress, tell)
+        _answer_soon(seat, exchange.context, exchange.progress, tell)
 
 
 async def _take_at_once(
-    place: Place, text: str, key: UUID, shown: Sequence[Frame]
+    seat: Seated, text: str, key: UUID, shown: Sequence[Frame]
 ) -> services.Exchange | None:
     """Save message and reply in one step; None, and nothing saved, unless all is as it mostly is.
 
     Half of what an exchange costs is its second commit. A quick bot is asked before the message is saved,
     on the strength of what the page shows; the step checks that this is still all that was said.
     """
-    if len(shown) % 2 != place.seat or str(key) in {turn["key"] for turn in shown}:
+    if seat.bot_id is None or len(shown) % 2 != seat.number or str(key) in {turn["key"] for turn in shown}:
         return None
-    context = queries.context_of(place, [*(turn["text"] for turn in shown), text])
-    reply = await client.reply_at_once(place.bot_id, context, party=place.study_code)
-    return await services.take_exchange(place, context, key=key, reply=reply) if reply else None
+    context = queries.context_of(seat, [*(turn["text"] for turn in shown), text])
+    reply = await client.reply_at_once(seat.bot_id, context, party=seat.study_code)
+    return await services.take_exchange(seat, context, key=key, reply=reply) if reply else None
 
 
-async def retry(place: Place, *, tell: Tell) -> None:
+async def retry(seat: Seated, *, tell: Tell) -> None:
     """Ask the bot again for the reply that is due.
 
     Raises:
         RefusedError: no reply is due.
     """
-    turns, progress, _ = await in_database(queries.snapshot, place)
+    turns, progress, _ = await in_database(queries.snapshot, seat)
     if not progress.reply_due:
         raise RefusedError("nothing_to_retry")
-    resume(place, turns, progress, tell=tell)
+    resume(seat, turns, progress, tell=tell)
 
 
-def resume(place: Place, turns: list[SavedTurn], progress: Progress, *, tell: Tell) -> None:
+def resume(seat: Seated, turns: list[SavedTurn], progress: Progress, *, tell: Tell) -> None:
     """Ask the bot for the reply that these turns wait for, as after a crash in the middle of an exchange."""
-    _answer_soon(place, queries.context_of(place, [turn.text for turn in turns]), progress, tell)
+    _answer_soon(seat, queries.context_of(seat, [turn.text for turn in turns]), progress, tell)
 
 
-def is_answering(place: Place, position: int) -> bool:
+def is_answering(seat: Seated, position: int) -> bool:
     """Whether the reply at this position is being waited for in this process."""
-    return (place.dialogue_id, position) in _answering
+    return (seat.dialogue_id, position) in _answering
 
 
-def _answer_soon(place: Place, context: Context, progress: Progress, tell: Tell) -> None:
+def _answer_soon(seat: Seated, context: Context, progress: Progress, tell: Tell) -> None:
     # Of a position, not of the dialogue: a tab that opens in the moment in which a reply is saved may ask
     # for it once more, and must not keep the next message waiting meanwhile.
-    if is_answering(place, progress.turns):
+    if seat.bot_id is None or is_answering(seat, progress.turns):
         return
-    _answering.add((place.dialogue_id, progress.turns))
-    task = asyncio.create_task(_answer(place, context, progress, tell))
+    _answering.add((seat.dialogue_id, progress.turns))
+    task = asyncio.create_task(_answer(seat, context, progress, tell))
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
 
 
-async def _answer(place: Place, context: Context, progress: Progress, tell: Tell) -> None:
+async def _answer(seat: Seated, context: Context, progress: Progress, tell: Tell) -> None:
     try:
-        frame = await _outcome(place, context, progress)
+        frame = await _outcome(seat, context, progress)
     finally:
         # Before it is told: the next message may follow at once.
-        _answering.discard((place.dialogue_id, progress.turns))
+        _answering.discard((seat.dialogue_id, progress.turns))
     if frame:
         await tell(frame)
 
 
-async def _outcome(place: Place, context: Context, progress: Progress) -> Frame | None:
+async def _outcome(seat: Seated, context: Context, progress: Progress) -> Frame | None:
     """Ask the bot and save what comes of it; the frame that tells it, or None if nobody needs to know."""
     position = progress.turns
     try:
-        reply = await client.reply(place.bot_id, context, party=place.study_code)
-        turn, progress = await services.close_exchange(place, position=position, reply=reply)
+        assert seat.bot_id is not None
+        reply = await client.reply(seat.bot_id, context, party=seat.study_code)
+        turn, progress = await services.close_exchange(seat, position=position, reply=reply)
         return turn_frame("bot_turn", turn, progress)
     except ChatbotError as error:
         kind = type(error).__name__.removesuffix("Error")
         times = await in_database(
-            services.record_fault, place, position=position, kind=kind, detail=str(error)
+            services.record_fault, seat, position=position, kind=kind, detail=str(error)
         )
         return {"type": "bot_failed", "fault": fault_frame(times), "progress": idle(progress)}
     except RefusedError:
-        log.info("Dialogue %s ended while its bot was thinking.", place.public_id)
+        log.info("Dialogue %s ended while its bot was thinking.", seat.public_id)
         return None
     except Exception:
-        log.exception("The reply at %s of dialogue %s was lost.", position, place.public_id)
+        log.exception("The reply at %s of dialogue %s was lost.", position, seat.public_id)
         return {"type": "bot_failed", "fault": fault_frame(1), "progress": idle(progress)}
 
 

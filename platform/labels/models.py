@@ -1,36 +1,101 @@
-import uuid
+from functools import reduce
+from operator import or_
 
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
-from crowd.models import Assignment, Worker
+from crowd.models import Worker
 from dialogues.models import Dialogue, Turn
 from responses.models import Response
+from studies.asks import Party
 from studies.models import Study
 
-ONE_SUBJECT = (
-    Q(turn__isnull=False, response=None, dialogue=None)
-    | Q(turn=None, response__isnull=False, dialogue=None)
-    | Q(turn=None, response=None, dialogue__isnull=False)
-)
+
+def one_of(*fields: str) -> Q:
+    """Exactly one of these references is set."""
+    cases = [Q(**{f"{each}__isnull": each != field for each in fields}) for field in fields]
+    return reduce(or_, cases)
+
+
+ONE_SUBJECT = one_of("turn", "response", "dialogue", "pair")
+
+
+class Pair(models.Model):
+    """Two responses to one context, or two conversations, of different systems: judged side by side.
+
+    The first is the one that is older here, and no more; raters see the two in an order of chance.
+    """
+
+    first_response = models.ForeignKey(
+        Response, on_delete=models.CASCADE, null=True, blank=True, related_name="+", db_index=False
+    )
+    second_response = models.ForeignKey(
+        Response, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    first_dialogue = models.ForeignKey(
+        Dialogue, on_delete=models.CASCADE, null=True, blank=True, related_name="+", db_index=False
+    )
+    second_dialogue = models.ForeignKey(
+        Dialogue, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                name="pair_is_of_two_alike",
+                condition=Q(
+                    first_response__lt=F("second_response"), first_dialogue=None, second_dialogue=None
+                )
+                | Q(first_dialogue__lt=F("second_dialogue"), first_response=None, second_response=None),
+            ),
+            models.UniqueConstraint(
+                fields=("first_response", "second_response"), name="pair_of_responses_once"
+            ),
+            models.UniqueConstraint(
+                fields=("first_dialogue", "second_dialogue"), name="pair_of_dialogues_once"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.first_response_id or self.first_dialogue_id} beside " + str(
+            self.second_response_id or self.second_dialogue_id
+        )
 
 
 class Label(models.Model):
-    """One rater's answers to a question set about one turn, one response or one whole dialogue."""
+    """One rater's answers to a question set about one turn, response, whole dialogue, or pair of these."""
 
-    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="labels")
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="labels", help_text="In which it was given."
+    )
     # No indexes of their own: those of the unique constraints begin with them.
+    turn = models.ForeignKey(
+        Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
+    )
     response = models.ForeignKey(
         Response, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
     )
     dialogue = models.ForeignKey(
         Dialogue, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
     )
+    pair = models.ForeignKey(
+        Pair, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
+    )
     rater = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="labels")
+    party = models.CharField(max_length=10, choices=Party, help_text="Who the rater is to what is judged.")
+    occasion = models.PositiveSmallIntegerField(
+        default=1, help_text="2 if the same rater judges the same thing a second time, and so on."
+    )
     question_set = models.CharField(max_length=60)
     answers = models.JSONField(
-        help_text="By question key, as evaluation.questions.QuestionSet.check returns them."
+        help_text="By question key, as evaluation.questions.QuestionSet.check returns them; of a pair, first "
+        "and second as the rater saw them."
+    )
+    shown_ms = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How long the question was on screen before it was answered."
+    )
+    answer_ms = models.PositiveIntegerField(
+        null=True, blank=True, help_text="From what is judged being shown to the answer."
     )
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
@@ -38,138 +103,24 @@ class Label(models.Model):
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=("turn", "rater", "question_set"), name="label_once_per_rater"),
             models.UniqueConstraint(
-                fields=("response", "rater", "question_set"), name="label_of_response_once_per_rater"
+                fields=("turn", "rater", "question_set", "occasion"), name="label_of_turn_once_per_rater"
             ),
             models.UniqueConstraint(
-                fields=("dialogue", "rater", "question_set"), name="label_of_dialogue_once_per_rater"
+                fields=("response", "rater", "question_set", "occasion"),
+                name="label_of_response_once_per_rater",
+            ),
+            models.UniqueConstraint(
+                fields=("dialogue", "rater", "question_set", "occasion"),
+                name="label_of_dialogue_once_per_rater",
+            ),
+            models.UniqueConstraint(
+                fields=("pair", "rater", "question_set", "occasion"), name="label_of_pair_once_per_rater"
             ),
             models.CheckConstraint(name="label_has_one_subject", condition=ONE_SUBJECT),
-            models.CheckConstraint(
-                name="label_specific_needs_sensible",
-                condition=Q(answers__specific__isnull=True)
-                | Q(answers__specific=False)
-                | Q(answers__sensible=True),
-                violation_error_message="A reply that makes no sense cannot be specific.",
-            ),
+            models.CheckConstraint(name="label_occasions_count_from_1", condition=Q(occasion__gte=1)),
+            models.CheckConstraint(name="label_is_of_a_known_party", condition=Q(party__in=Party.values)),
         )
 
     def __str__(self) -> str:
         return f"{self.answers} by {self.rater_id}"
-
-
-class JudgingPlan(models.Model):
-    """Of a study whose workers judge: how many judge each item, and how many items each worker."""
-
-    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="judging")
-    raters_per_item = models.PositiveSmallIntegerField(
-        default=5,
-        validators=[MinValueValidator(1), MaxValueValidator(25)],
-        help_text="Different workers who judge each item: 5 in the paper.",
-    )
-    batch_size = models.PositiveSmallIntegerField(
-        default=50,
-        validators=[MinValueValidator(1), MaxValueValidator(500)],
-        verbose_name="items per worker",
-        help_text="After so many the worker is done and gets the completion code.",
-    )
-    lease_seconds = models.PositiveIntegerField(
-        default=600,
-        validators=[MinValueValidator(30), MaxValueValidator(86_400)],
-        verbose_name="seconds for an item",
-        help_text="A worker who is silent for so long loses the item that they have before them to another.",
-    )
-
-    def __str__(self) -> str:
-        return f"{self.raters_per_item} raters per item of {self.study_id}"
-
-
-class Item(models.Model):
-    """Something that a study wants judged, by as many workers as it has slots."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="items")
-    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="items")
-    response = models.ForeignKey(
-        Response, on_delete=models.CASCADE, null=True, blank=True, related_name="items"
-    )
-    dialogue = models.ForeignKey(
-        Dialogue, on_delete=models.CASCADE, null=True, blank=True, related_name="items"
-    )
-    key = models.UUIDField(
-        unique=True,
-        default=uuid.uuid4,
-        editable=False,
-        help_text="Random: the order in which items are judged, and their name on the page. So neither "
-        "tells which system an item is from.",
-    )
-    language = models.CharField(max_length=10)
-
-    class Meta:
-        constraints = (
-            models.CheckConstraint(name="item_has_one_subject", condition=ONE_SUBJECT),
-            models.UniqueConstraint(fields=("study", "turn"), name="item_once_per_turn"),
-            models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
-            models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),
-        )
-
-    def __str__(self) -> str:
-        return str(self.key)
-
-
-class Batch(models.Model):
-    """The items of one worker in a judging study, as many as the plan said when they began."""
-
-    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="batch")
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="batches")
-    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="batches")
-    public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
-    language = models.CharField(max_length=10)
-    size = models.PositiveSmallIntegerField()
-    done = models.PositiveSmallIntegerField(default=0, help_text="Items judged.")
-    cursor = models.UUIDField(
-        default=uuid.UUID(int=0), help_text="Key of the item leased last; the next is looked for after it."
-    )
-
-    class Meta:
-        verbose_name_plural = "batches"
-        constraints = (
-            models.CheckConstraint(name="batch_within_size", condition=Q(done__lte=models.F("size"))),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.done} of {self.size} by {self.worker_id}"
-
-
-class Slot(models.Model):
-    """One of the judgments that an item wants: free, leased to a batch for a while, or filled by a label.
-
-    As many rows as wanted raters, so that no race can give an item a label more or less. `study`, `key`
-    and `language` repeat the item's, for the index in which the next free one is found.
-    """
-
-    # No index of its own: those of the unique constraints begin with the item.
-    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="slots", db_index=False)
-    number = models.PositiveSmallIntegerField(help_text="From 1.")
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+", db_index=False)
-    key = models.UUIDField()
-    language = models.CharField(max_length=10)
-    batch = models.ForeignKey(
-        Batch, on_delete=models.SET_NULL, null=True, blank=True, related_name="slots", db_index=False
-    )
-    leased_until = models.DateTimeField(null=True, blank=True)
-    label = models.OneToOneField(Label, on_delete=models.SET_NULL, null=True, blank=True, related_name="slot")
-
-    class Meta:
-        indexes = (
-            models.Index(fields=("study", "language", "key"), condition=Q(label=None), name="slot_open"),
-            # Without it the few slots that a batch holds would be looked for among all open ones.
-            models.Index(fields=("batch",), condition=Q(label=None, batch__isnull=False), name="slot_held"),
-        )
-        constraints = (
-            models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),
-            models.UniqueConstraint(fields=("batch", "key"), name="slot_once_per_batch"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.number} of {self.item_id}"

@@ -1,24 +1,40 @@
+from typing import Any
+
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, Exists, OuterRef, Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 
 from accounts.access import visible_to
 from accounts.models import User
 from dialogues.models import Dialogue, Turn
-from dialogues.place import Place
-from evaluation.questions import Answer
-from labels.models import Label, Slot
-from studies.models import Study
+from dialogues.seated import Seated
+from labels.models import Label
+from studies.asks import About
 
 # Of labels: those that people gave. Simulated workers judge the same turns in rehearsals of judging studies.
-OF_PEOPLE = ~Exists(Slot.objects.filter(label=OuterRef("pk"), study__rehearsal_of__isnull=False))
+OF_PEOPLE = Q(study__rehearsal_of=None)
 
 
-def own_labels(place: Place) -> dict[str, dict[str, Answer]]:
-    """The worker's own labels in this dialogue, by position."""
-    labels = Label.objects.filter(
-        turn__dialogue_id=place.dialogue_id, rater_id=place.worker_id, question_set=place.question_set
+def own_labels(seat: Seated) -> list[dict[str, Any]]:
+    """What this person has answered in their conversation, as their page keeps it.
+
+    Each with its `ask`, its `position` (None: the whole conversation) and its `answers`.
+    """
+    given = Label.objects.filter(rater_id=seat.worker_id, study_id=seat.study_id).filter(
+        Q(turn__dialogue_id=seat.dialogue_id) | Q(dialogue_id=seat.dialogue_id)
     )
-    return {str(position): answers for position, answers in labels.values_list("turn__position", "answers")}
+    numbers = {(ask.question_set, ask.about): ask.number for ask in seat.asks}
+    return [
+        {"position": position, "ask": numbers[asked], "answers": answers}
+        for questions, position, answers in given.values_list("question_set", "turn__position", "answers")
+        if (asked := (questions, _about(seat, position))) in numbers
+    ]
+
+
+def _about(seat: Seated, position: int | None) -> About:
+    """What somebody who talks judged at this position."""
+    if position is None:
+        return About.DIALOGUE
+    return About.OWN_TURN if position % 2 == seat.number else About.PARTNER_TURN
 
 
 def dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
@@ -26,13 +42,6 @@ def dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
     return visible_to(user, Dialogue.objects.all(), owner="study__owner")
 
 
-def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
-    """Of each judging study, by its key: judgments given, and how many all its items want."""
-    counts = Slot.objects.filter(study__in=studies).values_list("study").order_by()
-    found = counts.annotate(judged=Count("label"), wanted=Count("pk"))
-    return {study: (judged, wanted) for study, judged, wanted in found}
-
-
 def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:
-    labels = Label.objects.filter(OF_PEOPLE).select_related("rater", "slot").order_by("pk")
+    labels = Label.objects.filter(OF_PEOPLE).select_related("rater").order_by("pk")
     return dialogue.turn_set.order_by("position").prefetch_related(Prefetch("labels", queryset=labels))

@@ -1,90 +1,96 @@
-"""Every write of a label. One step saves it and takes its turn off the list of unlabelled ones.
+"""Every write of a label. One step saves it and takes what it answers off the list of what is due.
 
-The step is a function of the database (migrations/0002_record_label.py).
+The step is a function of the database (sql/record_label.sql).
 """
 
 from collections.abc import Mapping
 
 from django.db import transaction
-from django.db.models import F, QuerySet
-from django.utils import timezone
+from django.db.models import QuerySet
 
-from dialogues.batches import BatchedStep
-from dialogues.database import in_database
 from dialogues.models import Dialogue
-from dialogues.place import Place
 from dialogues.progress import Progress
 from dialogues.queries import progress_of
-from dialogues.refusals import RefusedError
-from evaluation.questions import Answer, AnswersError, question_set
+from dialogues.seated import Seated, asks_of
+from evaluation.questions import Answer, AnswersError, QuestionSet
 from labels.models import Label
+from labels.timing import Timing
+from live.batches import BatchedStep
+from live.database import in_database
+from live.refusals import RefusedError
+from questions.resolving import question_set_soon
+from studies.asks import About, Party
 from studies.services import results_changed
+
+NO_TIMING = Timing()
 
 RECORD = BatchedStep(
     "labels_record_label",
     {
-        "dialogue": "bigint", "seat": "integer", "position": "integer", "rater": "bigint",
-        "question_set": "text", "answers": "jsonb",
+        "dialogue": "bigint", "seat": "integer", "position": "integer", "ask": "integer", "is_own": "boolean",
+        "rater": "bigint", "party": "text", "question_set": "text", "answers": "jsonb", "shown_ms": "integer",
+        "answer_ms": "integer",
     },
 )  # fmt: skip
 
 
 async def record(
-    place: Place, *, position: int, answers: Mapping[str, object]
+    seat: Seated,
+    *,
+    position: int | None,
+    answers: Mapping[str, object],
+    ask: int = 0,
+    timing: Timing = NO_TIMING,
 ) -> tuple[dict[str, Answer], Progress]:
-    """Save the worker's label of a bot turn of their own conversation, or change it. Safe to repeat.
+    """Save, or change, what somebody who talks says of a turn or of the whole conversation. Safe to repeat.
+
+    Args:
+        seat: who says it.
+        position: of the turn; None: the whole conversation.
+        answers: by question key.
+        ask: number of the ask in the conversation.
+        timing: how long they looked.
 
     Raises:
-        RefusedError: the conversation has ended, there is no such bot turn, or the answers do not fit
+        RefusedError: the conversation has ended, there is no such turn or ask, or the answers do not fit
             the question set; nothing was saved.
     """
-    checked = _checked_answers(place, answers)
+    asked = seat.ask(ask)
+    if asked is None or (position is None) != (asked.about == About.DIALOGUE):
+        raise RefusedError("no_such_ask")
+    checked = _checked_answers(await question_set_soon(asked.question_set), answers)
     row = None
-    if 0 <= position <= place.opening_turns + place.max_turns:
+    if position is None or 0 <= position <= seat.opening_turns + seat.max_turns:
         row = await RECORD.row(
-            dialogue=place.dialogue_id,
-            seat=place.seat,
+            dialogue=seat.dialogue_id,
+            seat=seat.number,
             position=position,
-            rater=place.worker_id,
-            question_set=place.question_set,
+            ask=asked.number,
+            is_own=asked.about == About.OWN_TURN,
+            rater=seat.worker_id,
+            party=seat.party(asked).value,
+            question_set=asked.question_set,
             answers=checked,
+            **timing._asdict(),
         )
     if row is None:
-        raise await in_database(_why_not, place, position)
-    return checked, place.progress(turns=row[0], bot_turns=row[1], unlabelled=row[2], ended=False)
+        raise await in_database(_why_not, seat, position)
+    turns, due_0, due_1 = row
+    return checked, seat.progress(turns=turns, due_0=due_0, due_1=due_1)
 
 
-def _checked_answers(place: Place, answers: Mapping[str, object]) -> dict[str, Answer]:
+def _checked_answers(questions: QuestionSet, answers: Mapping[str, object]) -> dict[str, Answer]:
     try:
-        return question_set(place.question_set).check(answers)
+        return questions.check(answers)
     except AnswersError as error:
         raise RefusedError(error.code, error.message) from error
 
 
-def _why_not(place: Place, position: int) -> RefusedError:
-    progress = progress_of(place)
-    if progress.ended:
+def _why_not(seat: Seated, position: int | None) -> RefusedError:
+    progress = progress_of(seat)
+    if progress.ended or position is None:
         return RefusedError("ended")
-    is_another = 0 <= position < progress.turns and not progress.is_labelled_turn(position)
-    return RefusedError("not_to_label" if is_another else "unknown_turn")
-
-
-@transaction.atomic
-def amend(label_id: int, *, answers: Mapping[str, object]) -> None:
-    """Put other answers in a label's place, as an admin may; the study's report follows.
-
-    Raises:
-        AnswersError: the answers do not fit the label's question set; nothing was saved.
-    """
-    labels = Label.objects.select_for_update(of=("self",)).select_related("turn__dialogue", "slot")
-    label = labels.get(pk=label_id)
-    label.answers = question_set(label.question_set).check(answers)
-    label.changed_at, label.changes = timezone.now(), F("changes") + 1
-    label.save(update_fields=["answers", "changed_at", "changes"])
-    if hasattr(label, "slot"):
-        results_changed(label.slot.study_id)
-    elif label.turn:
-        results_changed(label.turn.dialogue.study_id)
+    return RefusedError("not_to_label" if 0 <= position < progress.turns else "unknown_turn")
 
 
 @transaction.atomic
@@ -93,18 +99,25 @@ def delete(labels: QuerySet[Label]) -> None:
 
     In conversations under way the turns wait for a label again, in judging studies the items do.
     """
-    gone = list(labels.select_related("turn", "slot"))
-    studies = {label.slot.study_id for label in gone if hasattr(label, "slot")}
-    positions: dict[int, set[int]] = {}
+    gone = list(labels.select_related("turn"))
+    of_talkers: dict[int, list[Label]] = {}
     for label in gone:
-        if label.turn and not hasattr(label, "slot"):
-            positions.setdefault(label.turn.dialogue_id, set()).add(label.turn.position)
-    dialogues = Dialogue.objects.select_for_update().order_by("pk")
-    for dialogue in dialogues.filter(pk__in=positions):
-        studies.add(dialogue.study_id)
-        if dialogue.ended_at is None:
-            dialogue.unlabelled = sorted({*dialogue.unlabelled, *positions[dialogue.pk]})
-            dialogue.save(update_fields=["unlabelled"])
+        if label.turn and label.party in (Party.CHATTER, Party.PARTNER):
+            of_talkers.setdefault(label.turn.dialogue_id, []).append(label)
+    dialogues = Dialogue.objects.select_for_update().filter(pk__in=of_talkers, ended_at=None)
+    for dialogue in dialogues.order_by("pk"):
+        for label in of_talkers[dialogue.pk]:
+            _make_due_again(dialogue, label)
+        dialogue.save(update_fields=["due_0", "due_1"])
     Label.objects.filter(pk__in=[label.pk for label in gone]).delete()
-    for study_id in sorted(studies):
+    for study_id in sorted({label.study_id for label in gone}):
         results_changed(study_id)
+
+
+def _make_due_again(dialogue: Dialogue, label: Label) -> None:
+    assert label.turn
+    seat = dialogue.seats.get(worker=label.rater_id)
+    for ask in asks_of(seat.asks):
+        if ask.question_set == label.question_set and ask.required:
+            name = f"due_{seat.number}"
+            setattr(dialogue, name, sorted({*getattr(dialogue, name), ask.due(label.turn.position)}))

@@ -4,15 +4,17 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import services as crowd
-from dialogues.models import Dialogue, Participant, Turn
-from evaluation.questions import Answer, question_set
+from dialogues.models import Dialogue, Seat, Turn
+from evaluation.questions import Answer
 from labels.queries import dialogues_of, turns_with_labels
-from labels.readers import parties, tally, turns_of_both
+from labels.votes import tally
+from questions.resolving import question_set
+from studies.asks import Party
 from studies.queries import studies_of
 
 PER_PAGE = 50
@@ -23,8 +25,7 @@ PER_PAGE = 50
 def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     rows = (
-        study.dialogues.select_related("assignment__participation__worker")
-        .prefetch_related("participants__bot")
+        study.dialogues.prefetch_related("seats__bot", "seats__assignment__participation__worker")
         .annotate(fault_count=Count("faults"))
         .order_by("-started_at", "pk")
     )
@@ -35,18 +36,17 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
-    visible = dialogues_of(request.user).select_related(
-        "study", "assignment__participation__worker", "imported_in", "relayed_by"
-    )
-    dialogue = get_object_or_404(visible.prefetch_related("participants__bot"), public_id=public_id)
-    seats = {each.seat: each for each in dialogue.participants.all()}
+    visible = dialogues_of(request.user).select_related("study", "imported_in", "relayed_by")
+    with_seats = visible.prefetch_related("seats__bot", "seats__assignment__participation__worker")
+    dialogue = get_object_or_404(with_seats, public_id=public_id)
+    seats = {each.number: each for each in dialogue.seats.all()}
     faults: dict[int, list[str]] = {}
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)
     context = {
         "study": dialogue.study,
         "dialogue": dialogue,
-        "participation": dialogue.assignment.participation if dialogue.assignment else None,
+        "participation": dialogue.participation,
         "turns": [
             _shown(dialogue, turn, seats[turn.position % 2], faults.pop(turn.position, []))
             for turn in turns_with_labels(dialogue)
@@ -56,55 +56,38 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     return render(request, "labels/transcript.html", context)
 
 
-@require_GET
-@login_required
-def readers(request: HttpRequest, pk: int) -> HttpResponse:
-    """Labels of the chatters beside those of readers, who judged the same turns in another study."""
-    study = get_object_or_404(studies_of(request.user), pk=pk)
-    questions = question_set(study.question_set).questions
-    turns = turns_of_both(study)
-    page = Paginator(turns, PER_PAGE).get_page(request.GET.get("page"))
-    context = {
-        "study": study,
-        "questions": questions,
-        "parties": parties(turns) if study.question_set == "ssa" else [],
-        "page": page,
-        "rows": [{"turn": turn, "verdicts": turn.verdicts(questions)} for turn in page],
-    }
-    return render(request, "labels/readers.html", context)
-
-
 @require_POST
 @login_required
-def set_aside(request: HttpRequest, public_id: UUID) -> HttpResponse:
+def exclude(request: HttpRequest, public_id: UUID) -> HttpResponse:
     """Set the worker of this conversation aside for the reason given; no reason takes it back."""
-    visible = dialogues_of(request.user).select_related("assignment").filter(assignment__isnull=False)
-    dialogue = get_object_or_404(visible, public_id=public_id)
-    assert dialogue.assignment
+    dialogue = get_object_or_404(dialogues_of(request.user), public_id=public_id)
+    participation = dialogue.participation
+    if participation is None:
+        raise Http404("Nobody of this platform talked in this conversation.")
     assert request.user.is_authenticated
-    crowd.set_aside(
-        dialogue.assignment.participation_id, reason=request.POST.get("reason", ""), by=request.user
-    )
+    crowd.exclude(participation.pk, reason=request.POST.get("reason", ""), by=request.user)
     return redirect("labels:transcript", public_id=public_id)
 
 
-def _shown(dialogue: Dialogue, turn: Turn, speaker: Participant, faults: list[str]) -> dict[str, object]:
+def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> dict[str, object]:
     labels = list(turn.labels.all())
-    is_live = dialogue.origin == Dialogue.Origin.LIVE
-    own = [label for label in labels if not hasattr(label, "slot")]
+    is_of_worker = dialogue.participation is not None
+    is_self_play = dialogue.origin == Dialogue.Origin.LIVE and not is_of_worker
+    own = [label for label in labels if label.party in (Party.CHATTER, Party.PARTNER)]
     by_set: dict[str, list[dict[str, Answer]]] = {}
     for label in labels:
-        if hasattr(label, "slot"):
+        if label.party not in (Party.CHATTER, Party.PARTNER):
             by_set.setdefault(label.question_set, []).append(label.answers)
     return {
         "position": turn.position,
         "speaker": "bot" if speaker.bot else "human",
-        "name": "" if is_live else speaker.name or str(speaker.bot),
+        "name": "" if is_of_worker else speaker.name or str(speaker.bot),
         "text": turn.text,
         "counted": turn.position >= dialogue.opening_turns,
+        "is_to_be_labelled": not is_self_play,
         "latency_ms": turn.latency_ms,
         "remarks": (turn.remarks or {}).get("texts", ()),
-        "answers": _in_words(dialogue.question_set, own[0].answers) if own else None,
+        "answers": [row for label in own for row in _in_words(label.question_set, label.answers)],
         "readers": [row for questions, answers in by_set.items() for row in tally(questions, answers)],
         "faults": faults,
     }
@@ -112,4 +95,4 @@ def _shown(dialogue: Dialogue, turn: Turn, speaker: Participant, faults: list[st
 
 def _in_words(questions: str, answers: Mapping[str, Answer]) -> list[tuple[str, str]]:
     asked = question_set(questions).questions
-    return [(each.wording, each.label_of(answers[each.key])) for each in asked if each.key in answers]
+    return [(each.wording, each.caption_of(answers[each.key])) for each in asked if each.key in answers]

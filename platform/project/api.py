@@ -1,15 +1,24 @@
 """The REST API as a whole: who may call it, and how it says what went wrong."""
 
+from typing import Any
+
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.parser import Parser
 from ninja.security import HttpBearer
+from typing_extensions import override
 
 from accounts import tokens
 from accounts.models import User
 from bots.api import router as bots
 from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
+from evaluation.questions import DeclarationError
+from questions.api import router as question_sets
+
+UNREAD = "Cannot parse request body"  # as Ninja says it, whatever the parser raised
+NO_JSON = "The request is not JSON."
 
 
 class Token(HttpBearer):
@@ -22,9 +31,48 @@ class Token(HttpBearer):
         return owner
 
 
+class StorableJson(Parser):
+    """JSON whose texts a database takes."""
+
+    @override
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+        """The body; any error of this is answered with 400 (`_http_error`)."""
+        found = super().parse_body(request)
+        _refuse_unstorable(found)
+        return found
+
+
+class UnstorableError(ValueError):
+    """A text that no database takes; the message names it."""
+
+
+def _refuse_unstorable(value: object, where: str = "") -> None:
+    if isinstance(value, str):
+        if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+            what = f"“{where}” has" if where else "A text has"
+            raise UnstorableError(
+                f"{what} a null character or half of a character, which cannot be stored. Remove it."
+            )
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            _refuse_unstorable(name)
+            _refuse_unstorable(each, f"{where}.{name}" if where else str(name))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            _refuse_unstorable(each, f"{where}[{number}]")
+
+
 # No page with its description: that one loads scripts which the Content-Security-Policy refuses.
-api = NinjaAPI(title="Turnwise", version="1", docs_url=None, openapi_url="/openapi.json", auth=Token())
+api = NinjaAPI(
+    title="Turnwise",
+    version="1",
+    docs_url=None,
+    openapi_url="/openapi.json",
+    auth=Token(),
+    parser=StorableJson(),
+)
 api.add_router("", bots)
+api.add_router("", question_sets)
 
 
 @api.exception_handler(ChatbotError)
@@ -36,6 +84,12 @@ def _chatbot_error(request: HttpRequest, error: ChatbotError) -> HttpResponse:
         ]
     status = 503 if isinstance(error, HostingError) else 409 if isinstance(error, DuplicateBotError) else 422
     return api.create_response(request, body, status=status)
+
+
+@api.exception_handler(DeclarationError)
+def _cannot_be_declared(request: HttpRequest, error: DeclarationError) -> HttpResponse:
+    problem = {"field": error.field, "problem": error.problem, "cure": error.cure}
+    return api.create_response(request, {"error": str(error), "problems": [problem]}, status=422)
 
 
 @api.exception_handler(ValidationError)
@@ -50,7 +104,8 @@ def _not_as_described(request: HttpRequest, error: ValidationError) -> HttpRespo
 
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    said = {"Cannot parse request body": "The request is not JSON."}.get(error.message, error.message)
+    of_text = isinstance(error.__cause__, UnstorableError)
+    said = str(error.__cause__) if of_text else {UNREAD: NO_JSON}.get(error.message, error.message)
     return api.create_response(request, {"error": said}, status=error.status_code)
 
 
@@ -62,7 +117,9 @@ def _nobody(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
 
 @api.exception_handler(Http404)
 def _nothing_there(request: HttpRequest, error: Http404) -> HttpResponse:
-    said = "There is no such bot, or it is not yours to change. GET /api/bots lists all, each with its name."
+    said = "There is no such thing, or it is not shared with you or not yours to change. "
+    listed = "GET /api/question-sets" if "question-sets" in request.path else "GET /api/bots"
+    said += f"{listed} lists all that you may see."
     return api.create_response(request, {"error": said}, status=404)
 
 

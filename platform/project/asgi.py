@@ -7,10 +7,15 @@ pages = get_asgi_application()  # sets Django up: what follows imports models
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
+from project.bodies import BoundedBodies  # noqa: E402
 from project.lifespan import Lifespan  # noqa: E402
 from project.origin import SameOrigin  # noqa: E402
 from project.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
-    {"http": pages, "websocket": SameOrigin(URLRouter(websocket_urlpatterns)), "lifespan": Lifespan()}
+    {
+        "http": BoundedBodies(pages),  # type: ignore[arg-type]  # Django types it more loosely
+        "websocket": SameOrigin(URLRouter(websocket_urlpatterns)),
+        "lifespan": Lifespan(),
+    }
 )

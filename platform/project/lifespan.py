@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
 
 from bots.hosting import Hosting
-from dialogues import batches, database
+from live import batches, database
 
 log = logging.getLogger(__name__)
 

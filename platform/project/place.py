@@ -108,6 +108,18 @@ def ensure_secret_key(var: Path) -> None:
         write_private(var / "secret_key", secrets.token_urlsafe(50))
 
 
+def told_once(admin: tuple[str, str], var: Path, *, is_read_now: bool) -> str:
+    """Where name and password of the first admin are: here if a person reads this, else in a file.
+
+    What is printed otherwise ends in a log, which lives long and is read by many.
+    """
+    if is_read_now:
+        return "{} / {}  (shown this once)".format(*admin)
+    file = var / "first_admin"
+    write_private(file, "{} / {}\n".format(*admin))
+    return f"in {file}  (change the password, then delete the file)"
+
+
 def write_private(file: Path, text: str) -> None:
     """Write a file that only its owner may read, whole or not at all."""
     unfinished = file.with_name(f".{file.name}.unfinished")

@@ -1,11 +1,10 @@
 from typing import Any
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
-from django.urls import path, re_path
+from django.urls import re_path
 
-from labels.consumers import LabellingConsumer
-from labels.judging_consumer import JudgingConsumer
 from project.origin import turn_away
+from tasks.routing import websocket_urlpatterns as of_tasks
 
 NOWHERE = "There is nothing to talk to at this address. Open the study link again.\n"
 
@@ -15,12 +14,6 @@ async def nowhere(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASG
     await turn_away(scope, receive, send, status=404, reason="nowhere", say=NOWHERE)
 
 
-# Django's `path` is typed for views; Channels' router takes its result for consumers too.
-dialogue: Any = LabellingConsumer.as_asgi()
-batch: Any = JudgingConsumer.as_asgi()
+# Django's `re_path` is typed for views; Channels' router takes its result for consumers too.
 elsewhere: Any = nowhere
-websocket_urlpatterns: Any = [
-    path("ws/dialogues/<uuid:public_id>/", dialogue),
-    path("ws/batches/<uuid:public_id>/", batch),
-    re_path("", elsewhere),
-]
+websocket_urlpatterns: Any = [*of_tasks, re_path("", elsewhere)]

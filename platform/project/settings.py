@@ -69,16 +69,27 @@ if HTTPS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS]
 
+# The largest question set that can be declared, with a translation, has this many fields on its page.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
+
 INSTALLED_APPS = [
     "accounts",
     "bots",
     "contexts",
+    "questions",
     "studies",
     "crowd",
+    "live",
     "dialogues",
     "responses",
     "labels",
+    "transcripts",
+    "judging",
     "reports",
+    "exports",
+    "comparisons",
+    "rehearsals",
+    "tasks",
     "project",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -100,6 +111,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "project.outage.RedisOutage",
+    "project.inputs.NoNulls",
 ]
 
 ROOT_URLCONF = "project.urls"
@@ -144,17 +156,23 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "accounts.passwords.DifferentCharacters"},
 ]
 
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
-RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
-CHANNEL_LAYERS = {
+CACHES = {
     "default": {
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        # redis-py's default socket_timeout ends a subscription that is quiet for five seconds.
-        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}]},
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        # A Redis that hangs must not hold the threads of the pages.
+        "OPTIONS": {
+            "socket_timeout": 2,
+            "socket_connect_timeout": 2,
+            "serializer": "project.cached.SignedSerializer",
+        },
     }
 }
+RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
+CHANNEL_LAYERS = {"default": {"BACKEND": "live.layer.SteadyLayer", "CONFIG": {"address": REDIS_URL}}}
 
 # --- bots --------------------------------------------------------------------------------------
 # Which of them this process keeps loaded: all, none, or names separated by commas.
@@ -180,6 +198,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expires": 5},
     },
+    "take-up-tasks": {"task": "tasks.jobs.take_up", "schedule": 5.0, "options": {"expires": 5}},
     "take-up-runs": {
         "task": "responses.tasks.take_up_runs",
         "schedule": 5.0,
@@ -218,6 +237,12 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"once": {"()": "project.logs.OncePerInterval"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
+    # Both bring handlers of their own, which know no interval. Configuring them here undoes --log-level, too.
+    "loggers": {
+        "uvicorn": {"handlers": ["console"], "level": "WARNING", "propagate": False},
+        "django": {"handlers": ["console"], "propagate": False},
+    },
 }

@@ -30,8 +30,8 @@ GLANCE_SECONDS = 0.1
 ending = threading.Event()  # set by Ctrl-C and its like
 
 WEB = (
-    "-m uvicorn project.asgi:application --lifespan on --loop uvloop --http httptools"
-    " --ws websockets-sansio --ws-max-size 262144 --ws-per-message-deflate false"
+    "-m uvicorn project.asgi:application --lifespan on --loop uvloop --http project.protocols:PatientHttp"
+    " --ws project.protocols:BoundedWebSocket --ws-max-size 262144 --ws-per-message-deflate false"
     " --log-level warning --no-access-log --timeout-graceful-shutdown 5"
 )
 # Jobs travel as JSON, so what Celery says about root and pickle does not apply.
@@ -139,7 +139,7 @@ class Supervisor:
             lines.append(f"  Chat as a worker   {self.link}{self.worker_path.lstrip('/')}")
         lines.append(f"  Sign in            {self.link}sign-in/")
         if self.admin:
-            lines.append("  Name and password  {} / {}  (shown this once)".format(*self.admin))
+            lines.append(f"  Name and password  {self._password()}")
         return "\n".join([*lines, f"  Data               {self.var}", "  Stop               Ctrl-C"])
 
     def _stop_all(self) -> None:
@@ -151,7 +151,11 @@ class Supervisor:
         for name in ("services.json", "processes.json"):
             (self.var / name).unlink(missing_ok=True)
         if self.admin and not self.announced:
-            say("The admin was made: {} / {}  (shown this once)".format(*self.admin))
+            say(f"The admin was made: {self._password()}")
+
+    def _password(self) -> str:
+        assert self.admin
+        return place.told_once(self.admin, self.var, is_read_now=sys.stdout.isatty())
 
 
 def say(text: str) -> None:
@@ -167,6 +171,8 @@ def _children_environment(var: Path, host: str) -> dict[str, str]:
     environment = dict(os.environ)
     environment["TURNWISE_VAR"] = str(var)
     environment.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    # By default uvicorn believes every program of this machine for what address it speaks.
+    environment.setdefault("FORWARDED_ALLOW_IPS", "")
     if "ALLOWED_HOSTS" not in environment:
         own = socket.gethostname() if host in ("0.0.0.0", "::") else host
         names = ["localhost", "127.0.0.1", "[::1]", f"[{own}]" if ":" in own else own]

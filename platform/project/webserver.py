@@ -8,9 +8,9 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from live.apart import environment
 from project.processes import StartError, spawn, stop
 from project.supervisor import WEB
-from reports.apart import environment
 
 START_SECONDS = 120.0
 

@@ -1,19 +1,13 @@
 from django.contrib import admin
 
 from accounts.view_only import ViewOnly
-from reports.models import Chart, Rehearsal, Report
+from reports.models import Chart, Report
 
 
 @admin.register(Report)
 class ReportAdmin(ViewOnly, admin.ModelAdmin[Report]):
     list_display = ("study", "state", "requested_at", "finished_at")
     list_filter = ("state", "study")
-
-
-@admin.register(Rehearsal)
-class RehearsalAdmin(ViewOnly, admin.ModelAdmin[Rehearsal]):
-    list_display = ("study", "verdict", "finished_at")
-    raw_id_fields = ("study",)
 
 
 @admin.register(Chart)

@@ -1,23 +1,29 @@
 """Reads of judging studies for their reports."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from django.db import connection
 
+from evaluation.labels import AnyArray, FloatArray
 from evaluation.questions import QuestionSet
+from evaluation.report.figures import coded_questions
 from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems
-from labels.item_queries import items_of
-from labels.models import JudgingPlan
+from evaluation.report.pair_rows import counted, noun_of
+from evaluation.report.pairs import JudgedPairs, name_of
+from judging.models import JudgingPlan
+from judging.queries import items_of
+from reports.answers import coded_columns, text_columns
 from studies.models import Study
 
 # Items of one context are told apart by their place among them.
 _JUDGMENTS = f"""
-SELECT i.system, i.cluster, i.place, w.pseudonym, i.latency_ms, i.repetition{{answers}}
+SELECT i.system, i.cluster, i.place, w.pseudonym, i.latency_ms, l.answer_ms, i.repetition{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
           FROM ({items_of()}) AS found) AS i
-  JOIN labels_slot AS s ON s.item_id = i.id
+  JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
   JOIN crowd_worker AS w ON w.id = l.rater_id
  ORDER BY l.id
@@ -26,33 +32,74 @@ _REMARKED = f"""
 SELECT i.system, count(*), count(*) FILTER (WHERE (i.remarks->'fallback')::boolean)
   FROM ({items_of()}) AS i
  WHERE i.remarks IS NOT NULL
-   AND EXISTS (SELECT FROM labels_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
+   AND EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
  GROUP BY i.system
 """
-# Booleans have no cast to numbers in one step; jsonb has.
-_ANSWER = ", CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE (l.answers->>%s)::float8 END"
 
 
-def judged_items(study: Study, questions: QuestionSet, keys: list[str]) -> JudgedItems:
-    """Every judgment of the study, with what the report needs to know about its item."""
+# Of a pair the systems stand as the rater saw them.
+_PAIRS = f"""
+SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
+       CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
+       i.cluster, i.place, w.pseudonym, l.answer_ms{{answers}}
+  FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
+          FROM ({items_of()}) AS found) AS i
+  JOIN judging_slot AS s ON s.item_id = i.id
+  JOIN labels_label AS l ON l.id = s.label_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+ ORDER BY l.id
+"""
+_MEETINGS = f"SELECT i.first_system, i.second_system, i.cluster < 0 FROM ({items_of()}) AS i"
+
+
+def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
+    """Every judgment of a study of pairs, with what the report needs to know about its pair."""
+    columns, answers, texts = _read(_PAIRS, study, questions, leading=6)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
-        cursor.execute(_JUDGMENTS.format(answers=_ANSWER * len(keys)), [*_twice(keys), study.pk])
-        rows = cursor.fetchall()
+        cursor.execute(_MEETINGS, [study.pk])
+        meetings = cursor.fetchall()
+    judged = Judged(
+        bot=np.array(columns[0], dtype=object),
+        dialogue=np.array(columns[2], dtype=np.int64),
+        reply=np.array(columns[3], dtype=np.int64),
+        rater=np.array(columns[4], dtype=object),
+        latency_ms=np.full(len(columns[0]), np.nan),
+        answer_ms=np.array(columns[5], dtype=np.float64),
+        answers=answers,
+        texts=texts,
+    )
+    return JudgedPairs(
+        judged=judged,
+        other=np.array(columns[1], dtype=object),
+        raters_wanted=plan.raters_per_item,
+        items_per_worker=plan.batch_size,
+        items_of_pairs=counted(name_of(one, other) for one, other, _ in meetings),
+        languages=study.languages,
+        noun=noun_of(any(has_context for _, _, has_context in meetings)),
+    )
+
+
+def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
+    """Every judgment of the study, with what the report needs to know about its item."""
+    columns, answers, texts = _read(_JUDGMENTS, study, questions, leading=7)
+    plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
+    with connection.cursor() as cursor:
         cursor.execute(_REMARKED, [study.pk])
         counted = cursor.fetchall()
-    columns: list[Any] = list(zip(*rows, strict=True)) or [()] * (6 + len(keys))
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[1], dtype=np.int64),
         reply=np.array(columns[2], dtype=np.int64),
         rater=np.array(columns[3], dtype=object),
         latency_ms=np.array(columns[4], dtype=np.float64),
-        answers={key: np.array(columns[6 + n], dtype=np.float64) for n, key in enumerate(keys)},
+        answer_ms=np.array(columns[5], dtype=np.float64),
+        answers=answers,
+        texts=texts,
     )
     return JudgedItems(
         judged=judged,
-        repetition=np.array(columns[5], dtype=np.int64),
+        repetition=np.array(columns[6], dtype=np.int64),
         raters_wanted=plan.raters_per_item,
         items=study.items.count(),
         languages=study.languages,
@@ -61,5 +108,16 @@ def judged_items(study: Study, questions: QuestionSet, keys: list[str]) -> Judge
     )
 
 
-def _twice(keys: list[str]) -> list[str]:
-    return [key for key in keys for _ in range(2)]
+def _read(
+    statement: str, study: Study, questions: QuestionSet, *, leading: int
+) -> tuple[list[Sequence[Any]], dict[str, FloatArray], dict[str, AnyArray]]:
+    """What a statement finds: so many leading columns, then by key the answers as numbers and as texts."""
+    (numbers, coded), (texts, keys) = coded_columns(questions), text_columns(questions)
+    asked = [question.key for question in coded_questions(questions)]
+    with connection.cursor() as cursor:
+        cursor.execute(statement.format(answers=numbers + texts), [*coded, *keys, study.pk])
+        rows = cursor.fetchall()
+    columns: list[Any] = list(zip(*rows, strict=True)) or [()] * (leading + len(asked) + len(keys))
+    answers = {key: np.array(columns[leading + n], dtype=np.float64) for n, key in enumerate(asked)}
+    said = {key: np.array(columns[n - len(keys)], dtype=object) for n, key in enumerate(keys)}
+    return columns[:leading], answers, said

@@ -4,6 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evaluation.protocols.facts import Evaluation
+from evaluation.report.analysis import Analysis
+from evaluation.report.intervals import percent
+
 Result = Mapping[str, Any]
 Cell = Mapping[str, Any]
 
@@ -19,9 +23,29 @@ _UNKNOWN = "--"
 
 def tables(result: Result) -> dict[str, str]:
     """By name, the tables that the result has data for."""
-    made = {"scores": _scores, "comparisons": _comparisons, "agreement": _agreement, "course": _course}
-    there = [name for name in made if result["bots"] and (name != "course" or name in result)]
-    return {name: made[name](result) for name in there}
+    if "headline" not in result:
+        return {"measures": _measures(result)} if result["bots"] else {}
+    compared = (
+        {"preferences": _preferences, "strengths": _strengths}
+        if "preferences" in result
+        else {"comparisons": _comparisons}
+    )
+    made = {"scores": _scores, **compared, "agreement": _agreement}
+    found = {name: make(result, result, result["primary"]) for name, make in made.items() if result["bots"]}
+    if "course" in result and result["bots"]:
+        found["course"] = _course(result)
+    beside = result["other"]
+    if beside and beside["bots"]:
+        found |= {
+            f"{name}-{beside['analysis'].replace('_', '-')}": make(beside, result, beside["analysis"])
+            for name, make in made.items()
+        }
+    return found
+
+
+def _named(analysis: str) -> str:
+    whose = "all workers" if analysis == Analysis.ALL else "without the excluded workers"
+    return f"Analysis: {whose}."
 
 
 def escaped(text: str) -> str:
@@ -47,9 +71,13 @@ def _table(alignment: str, head: Sequence[str], rows: Sequence[Sequence[str]], n
     )
 
 
-def _scores(result: Result) -> str:
+def _scores(part: Result, result: Result, analysis: str) -> str:
     titles = [escaped(column["title"]) for column in result["columns"]]
-    counted = ["Contexts", "Items"] if result.get("task") == "judging" else ["Conversations", "Replies"]
+    counted = (
+        ["Contexts", "Items"]
+        if result.get("evaluation", Evaluation.INTERACTIVE) != Evaluation.INTERACTIVE
+        else ["Conversations", "Replies"]
+    )
     head = ["Bot", *titles, *counted, "Labels", "Workers"]
     rows = [
         [
@@ -57,51 +85,141 @@ def _scores(result: Result) -> str:
             *map(_cell, bot["cells"]),
             *(str(bot[key]) for key in ("conversations", "turns", "labels", "workers")),
         ]
-        for bot in result["bots"]
+        for bot in part["bots"]
     ]
-    notes = f"Shares in percent, ratings as means; in brackets {result['method']}, seed {result['seed']}."
+    notes = f"{_named(analysis)} Shares in percent, ratings as means; in brackets {result['method']}."
     return _table("l" + "r" * (len(head) - 1), head, rows, notes)
 
 
 def _cell(cell: Cell) -> str:
     if cell["value"] is None:
         return _UNKNOWN
-    return f"{cell['value']:.1f}" + (f" [{cell['low']:.1f}, {cell['high']:.1f}]" if "low" in cell else "")
+    interval = f" [{_number(cell['low'])}, {_number(cell['high'])}]" if "low" in cell else ""
+    return _number(cell["value"]) + interval
 
 
-def _comparisons(result: Result) -> str:
+def _number(value: float, digits: int = 1) -> str:
+    """With a minus sign, not a hyphen, and no minus before zero."""
+    shown = f"{round(value, digits) + 0.0:.{digits}f}"
+    return f"$-${shown[1:]}" if shown.startswith("-") else shown
+
+
+def _measures(result: Result) -> str:
+    """Metrics of bots that talk with each other: a row for each metric, a column for each bot."""
+    rows = [
+        [escaped(each["title"]), escaped(each["encoder"] or _UNKNOWN), *map(_fine, each["cells"])]
+        for each in result["columns"]
+    ]
+    head = ["Metric", "Encoder", *(escaped(bot["bot"]) for bot in result["bots"])]
+    return _table("ll" + "r" * len(result["bots"]), head, rows, f"In brackets {result['method']}.")
+
+
+def _fine(cell: Cell) -> str:
+    if cell["value"] is None:
+        return _UNKNOWN
+    return _number(cell["value"], 3) + (f" [{cell['low']:.3f}, {cell['high']:.3f}]" if "low" in cell else "")
+
+
+def _comparisons(part: Result, result: Result, analysis: str) -> str:
     rows = [
         [
+            escaped(pair["title"]),
             escaped(pair["first"]),
             escaped(pair["second"]),
             _UNKNOWN if pair["difference"] is None else _cell(pair | {"value": pair["difference"]}),
-            _UNKNOWN if pair["p_holm"] is None else f"{pair['p_holm']:.4f}",
+            _UNKNOWN if pair["effect"] is None else _number(pair["effect"], 2),
+            _UNKNOWN if pair["p_holm"] is None else _p(pair["p_holm"]),
         ]
-        for pair in result["comparisons"]
+        for pair in part["comparisons"]
     ]
-    notes = "Differences in points of percent with 95 % intervals of each pair alone; p corrected after Holm."
-    return _table("llrr", ["Bot", "Compared with", "Difference", "$p$"], rows, notes)
+    notes = (
+        f"{_named(analysis)} Differences in points with {percent(result['level'])} intervals of each pair "
+        f"alone; d in standard deviations between conversations; p corrected after Holm over the pairs of a "
+        f"score."
+    )
+    return _table("lllrrr", ["Score", "Bot", "Compared with", "Difference", "$d$", "$p$"], rows, notes)
 
 
-def _agreement(result: Result) -> str:
+def _p(p: float) -> str:
+    return "$<$ 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _preferences(part: Result, result: Result, analysis: str) -> str:
     rows = [
         [
-            escaped(row["question"]),
+            escaped(each["key"].capitalize()),
+            escaped(row["first"]),
+            escaped(row["second"]),
+            *(str(row[key]) for key in ("wins", "losses", "ties")),
+            _cell(row | {"value": row["lead"]}),
+            _UNKNOWN if row["p_holm"] is None else _p(row["p_holm"]),
+            f"{row['ambiguous']} of {row['items']}",
+            _UNKNOWN if row["clear"] is None else _cell(row["clear"] | {"value": row["clear"]["lead"]}),
+        ]
+        for each in part["preferences"]
+        for row in each["meetings"]
+    ]
+    notes = (
+        f"{_named(analysis)} Judgments for the first bot, for the second, and ties; lead: wins less losses "
+        f"in points with its {percent(result['level'])} interval; p corrected after Holm over the pairs of "
+        f"bots; ambiguous: as many raters for the one as for the other, ties aside; the lead without these."
+    )
+    head = [
+        "Question",
+        "Bot",
+        "Compared with",
+        "Wins",
+        "Losses",
+        "Ties",
+        "Lead",
+        "$p$",
+        "Ambiguous",
+        "Without",
+    ]
+    return _table("lllrrrrrrr", head, rows, notes)
+
+
+def _strengths(part: Result, result: Result, analysis: str) -> str:
+    rows = [
+        [escaped(each["key"].capitalize()), escaped(bot["bot"]), _strength(bot)]
+        for each in part["preferences"]
+        for bot in each["strengths"].get("bots", ())
+    ]
+    notes = (
+        f"{_named(analysis)} Bradley-Terry strengths with ties after Davidson: log-odds that sum to 0, with "
+        f"{percent(result['level'])} intervals."
+    )
+    return _table("llr", ["Question", "Bot", "Strength"], rows, notes)
+
+
+def _strength(bot: Cell) -> str:
+    ends = f" [{_number(bot['low'], 2)}, {_number(bot['high'], 2)}]" if "low" in bot else ""
+    return _number(bot["value"], 2) + ends
+
+
+def _agreement(part: Result, result: Result, analysis: str) -> str:
+    rows = [
+        [
+            escaped(" ".join(filter(None, (row["question"], row.get("choice"))))),
             str(row["replies"]),
             str(row["labels"]),
             f"{row['percent']:.1f}" if row.get("percent") is not None else _UNKNOWN,
             _alpha(row),
         ]
-        for row in result["agreement"]
+        for row in part["agreement"]
     ]
-    notes = "Over replies with labels of two workers or more; Krippendorff's alpha with its 95 % interval."
+    notes = (
+        f"{_named(analysis)} Over replies with labels of two workers or more; Krippendorff's alpha with its "
+        f"{percent(result['level'])} interval."
+    )
     return _table("lrrrr", ["Question", "Replies", "Labels", r"Agreement, \%", r"$\alpha$"], rows, notes)
 
 
 def _alpha(row: Cell) -> str:
     if "alpha" not in row:
         return _UNKNOWN
-    return f"{row['alpha']:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if "low" in row else "")
+    interval = f" [{_number(row['low'], 2)}, {_number(row['high'], 2)}]" if "low" in row else ""
+    return _number(row["alpha"], 2) + interval
 
 
 def _course(result: Result) -> str:

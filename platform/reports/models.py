@@ -16,6 +16,9 @@ class Report(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     results_version = models.PositiveBigIntegerField(help_text="The study's results_version that it covers.")
+    judgments = models.PositiveIntegerField(
+        default=0, help_text="Items judged, of a judging study, when its labels were read."
+    )
     requested_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0, help_text="How often its computation was begun.")
@@ -43,28 +46,13 @@ class Report(models.Model):
         return f"Report {self.pk} of {self.study}"
 
 
-class Rehearsal(models.Model):
-    """What came of a rehearsal: everything that was planted, compared with its report."""
-
-    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="outcome")
-    findings = models.JSONField(
-        help_text="Of each a sentence, and whether it holds; null if that cannot be told."
-    )
-    holds = models.BooleanField(help_text="Whether all of them hold.")
-    verdict = models.TextField(help_text="What came of it, in a sentence.")
-    agreement = models.TextField(blank=True, help_text="Why nothing is said about alpha; empty if it is.")
-    finished_at = models.DateTimeField(auto_now_add=True)
-
-    def __str__(self) -> str:
-        return f"Outcome of {self.study}"
-
-
 class Chart(models.Model):
     """A drawing of a report. Only the newest ready report of a study keeps its charts."""
 
     report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="charts")
     name = models.CharField(max_length=20)
     svg = models.TextField(help_text="Themed by the page that holds it.")
+    narrow_svg = models.TextField(help_text="The same, drawn for a phone.")
 
     class Meta:
         ordering = ("pk",)

@@ -1,14 +1,11 @@
 """A chart as PDF, drawn by a process of its own when somebody asks for it."""
 
 import json
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from reports.apart import environment, python
-
-PATIENCE_SECONDS = 60
+from live.apart import run
 
 
 def drawn(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
@@ -18,24 +15,6 @@ def drawn(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
         subprocess.SubprocessError: it cannot be drawn, or not in time.
     """
     return run("reports.pdf", [name, scheme], result)
-
-
-def run(module: str, arguments: Sequence[str], data: Any) -> bytes:
-    """What a module of ours prints as a process of its own that is given data as JSON.
-
-    Raises:
-        subprocess.SubprocessError: it fails, or is not ready in time.
-    """
-    command = python("-m", module, *arguments)
-    done = subprocess.run(
-        command,
-        input=json.dumps(data).encode(),
-        stdout=subprocess.PIPE,
-        timeout=PATIENCE_SECONDS,
-        check=True,
-        env=environment(),
-    )
-    return done.stdout
 
 
 def main() -> None:

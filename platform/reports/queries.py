@@ -4,7 +4,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from django.db import connection, transaction
@@ -14,100 +14,22 @@ from crowd.models import Participation
 from crowd.queries import progress
 from dialogues.models import Dialogue, Fault, Turn
 from evaluation.labels import AnyArray, FloatArray, coded
-from evaluation.questions import QuestionSet, question_set
-from evaluation.report.conformance import Conduct
+from evaluation.protocols.facts import Talks
+from evaluation.questions import QuestionSet
+from evaluation.report.analysis import Analysis, AnalysisPlan
+from evaluation.report.asked import AskData
 from evaluation.report.course import READ_FOR_REPETITION, Course
-from evaluation.report.figures import scored
+from evaluation.report.figures import coded_questions, text_questions
 from evaluation.report.judged import Judged
 from evaluation.report.study import StudyData
-from labels.item_queries import items_of
 from labels.models import Label
 from labels.queries import OF_PEOPLE
+from questions.resolving import question_set
+from reports.answers import coded_columns, text_columns
+from reports.manners import manners
 from reports.models import Report
-from studies.models import Speaker, Study, Task
-
-
-class LabelledTurn(NamedTuple):
-    """A labelled bot turn, as reports count it and exports show it. docs/exports.md describes each column."""
-
-    study: str
-    bot: str
-    bot_version: str | None
-    dialogue: str
-    dialogue_ending: str
-    turn: int
-    context: str
-    response: str
-    rater: str
-    sensible: bool | None
-    specific: bool | None
-    answers: str
-    latency_ms: int | None
-    labelled_at: str
-    label_changes: int
-    rater_set_aside: bool
-    origin: str
-    remarks: str | None
-    fallback: bool | None
-
-
-# What readers say of the same turns in a judging study belongs to that study (labels_slot).
-# The speaker of the turn before a reply is its partner; together they say what was judged.
-_LABELLED_TURNS = """
-SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.position,
-       (SELECT p.text FROM dialogues_turn AS p WHERE p.dialogue_id = d.id AND p.position = t.position - 1),
-       t.text, w.pseudonym,
-       (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
-       t.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       coalesce(p.set_aside_at IS NOT NULL, false), d.origin,
-       (t.remarks->'texts')::text, coalesce((t.remarks->'fallback')::boolean, false)
-  FROM labels_label AS l
-  JOIN dialogues_turn AS t ON t.id = l.turn_id
-  JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
-  JOIN studies_study AS s ON s.id = d.study_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
-  JOIN bots_botversion AS v ON v.id = t.bot_version_id
-  JOIN bots_bot AS b ON b.id = v.bot_id
-  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id
- WHERE d.study_id = %s
-   AND NOT EXISTS (SELECT FROM labels_slot AS slot WHERE slot.label_id = l.id)
- ORDER BY d.id, t.position, l.id
-"""
-
-
-# The same of a judging study: `bot` is the system, `dialogue` a conversation or the key of a context, and
-# `turn` the position in the one or the repetition of the other.
-_JUDGMENTS = f"""
-SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.key), coalesce(d.ending, ''),
-       coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''), w.pseudonym,
-       (l.answers->>'sensible')::boolean, (l.answers->>'specific')::boolean, l.answers::text,
-       i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       coalesce(p.set_aside_at IS NOT NULL, false), coalesce(d.origin, ''),
-       (i.remarks->'texts')::text,
-       CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END
-  FROM ({items_of()}) AS i
-  JOIN labels_slot AS slot ON slot.item_id = i.id
-  JOIN labels_label AS l ON l.id = slot.label_id
-  JOIN studies_study AS s ON s.id = slot.study_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
-  LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(i.dialogue_id, l.dialogue_id)
-  LEFT JOIN responses_response AS r ON r.id = l.response_id
-  LEFT JOIN contexts_context AS c ON c.id = r.context_id
-  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
-  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
- ORDER BY i.id, l.id
-"""
-
-
-def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
-    """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat."""
-    with transaction.atomic():
-        connection.ensure_connection()
-        with connection.connection.cursor(name="labelled_turns") as cursor:
-            cursor.itersize = batch
-            cursor.execute(_JUDGMENTS if study.task == Task.JUDGING else _LABELLED_TURNS, [study.pk])
-            while rows := cursor.fetchmany(batch):
-                yield [LabelledTurn(*row) for row in rows]
+from studies.asks import About
+from studies.models import Ask, Speaker, Study
 
 
 def newest_report(study: Study) -> Report | None:
@@ -119,35 +41,79 @@ def newest_result(study: Study) -> Report | None:
 
 
 # Where both who talk are judged, each counted turn is a reply; else every other one.
-_JUDGED = """
-SELECT v.bot_id, t.dialogue_id,
+_OF_TURNS = """
+SELECT {bot}, t.dialogue_id,
        (t.position - d.opening_turns)
            / CASE WHEN 2 * d.bot_turns > d.turns - d.opening_turns + 1 THEN 1 ELSE 2 END + 1,
-       l.rater_id, t.latency_ms{answers}
+       l.rater_id, t.latency_ms, l.answer_ms, l.id{answers}
   FROM labels_label AS l
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
-  JOIN bots_botversion AS v ON v.id = t.bot_version_id
+{bots}
  WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
-   AND NOT EXISTS (SELECT FROM labels_slot AS s WHERE s.label_id = l.id)
+   AND l.party IN ('chatter', 'partner')
 """
-# Booleans have no cast to numbers in one step; jsonb has.
-_ANSWER = ", CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE (l.answers->>%s)::float8 END"
+_OF_WHOLES = """
+SELECT heard.bot_id, d.id, 1, l.rater_id, NULL, l.answer_ms, l.id{answers}
+  FROM labels_label AS l
+  JOIN dialogues_dialogue AS d ON d.id = l.dialogue_id
+  JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
+  JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> own.number
+   AND heard.bot_id IS NOT NULL
+ WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
+   AND l.party IN ('chatter', 'partner')
+"""
+_SPOKEN_BY_BOT = "  JOIN bots_botversion AS v ON v.id = t.bot_version_id"
+_SPOKEN_TO_BOT = """  JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
+   AND own.number = t.position %% 2
+  JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> own.number
+   AND heard.bot_id IS NOT NULL"""
+_STATEMENTS = {
+    About.PARTNER_TURN: _OF_TURNS.replace("{bot}", "v.bot_id").replace("{bots}", _SPOKEN_BY_BOT),
+    About.OWN_TURN: _OF_TURNS.replace("{bot}", "heard.bot_id").replace("{bots}", _SPOKEN_TO_BOT),
+    About.DIALOGUE: _OF_WHOLES,
+}
 
 
-def judged(study: Study, questions: QuestionSet, keys: list[str]) -> Judged:
+def answered(study: Study, ask: Ask) -> AskData:
+    """An ask of those who talk, with their answers in finished conversations."""
+    questions = question_set(ask.question_set)
+    return AskData(ask.about, ask.required, questions, judged(study, questions, About(ask.about)))
+
+
+def judged(study: Study, questions: QuestionSet, about: About) -> Judged:
     """The workers' answers to these questions in finished conversations, all at once."""
-    statement = _JUDGED.format(answers=_ANSWER * len(keys))
-    parameters = [*(key for key in keys for _ in range(2)), study.pk, questions.key]
-    table = _numbers(statement, parameters, 5 + len(keys))
+    keys = [question.key for question in coded_questions(questions)]
+    answers, parameters = coded_columns(questions)
+    statement = _STATEMENTS[about].format(answers=answers)
+    table = _numbers(statement, [*parameters, study.pk, questions.key], 7 + len(keys))
     return Judged(
         bot=_named(table[0], bot_names(study)),
         dialogue=table[1].astype(np.int64),
         reply=table[2].astype(np.int64),
         rater=_named(table[3], _pseudonyms(table[3])),
         latency_ms=table[4],
-        answers={key: table[5 + index] for index, key in enumerate(keys)},
+        answer_ms=table[5],
+        answers={key: table[7 + index] for index, key in enumerate(keys)},
+        texts=_texts_of(study, questions, table[6].astype(np.int64).tolist()),
     )
+
+
+def _texts_of(study: Study, questions: QuestionSet, labels: list[int]) -> dict[str, AnyArray]:
+    """By key of a free-text question, the answers of the labels with these ids, in their order."""
+    asked, (columns, keys) = text_questions(questions), text_columns(questions)
+    if not asked:
+        return {}
+    statement = f"SELECT l.id{columns} FROM labels_label AS l WHERE l.id = ANY(%s) AND l.answers ?| %s"
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*keys, labels, keys])
+        found = {pk: said for pk, *said in cursor.fetchall()}
+    nothing = [None] * len(asked)
+    rows = [found.get(pk, nothing) for pk in labels]
+    return {
+        question.key: np.array([row[place] for row in rows], dtype=object)
+        for place, question in enumerate(asked)
+    }
 
 
 # PostgreSQL's binary COPY: a head and a tail, between them rows of a count and, for each value, its length.
@@ -196,10 +162,11 @@ def _pseudonyms(raters: FloatArray) -> dict[int, str]:
         return dict(cursor.fetchall())
 
 
-def set_aside(study: Study) -> dict[str, str]:
-    """By pseudonym, why a worker was set aside."""
-    aside = Participation.objects.filter(study=study, set_aside_at__isnull=False)
-    return dict(aside.values_list("worker__pseudonym", "set_aside_reason"))
+def analysis_plan(study: Study) -> AnalysisPlan:
+    """What the study declared, and who was excluded since."""
+    excluded = Participation.objects.filter(study=study, excluded_at__isnull=False)
+    reasons = dict(excluded.values_list("worker__pseudonym", "excluded_reason"))
+    return AnalysisPlan(Analysis(study.primary_analysis), study.exclusion_rules, reasons)
 
 
 def courses(study: Study) -> dict[str, Course]:
@@ -207,15 +174,15 @@ def courses(study: Study) -> dict[str, Course]:
     by_ending = Counter(
         {
             (bot, ending): times
-            for bot, ending, times in Dialogue.objects.filter(study=study, participants__bot__isnull=False)
-            .values_list("participants__bot_id", "ending")
+            for bot, ending, times in Dialogue.objects.filter(study=study, seats__bot__isnull=False)
+            .values_list("seats__bot_id", "ending")
             .annotate(times=Count("pk", distinct=True))
         }
     )
     faults: dict[int, dict[str, int]] = {}
     for bot, kind, times in (
-        Fault.objects.filter(dialogue__study=study)
-        .values_list("dialogue__assignment__study_bot__bot_id", "kind")
+        Fault.objects.filter(dialogue__study=study, dialogue__seats__bot__isnull=False)
+        .values_list("dialogue__seats__bot_id", "kind")
         .annotate(times=Count("pk"))
     ):
         faults.setdefault(bot, {})[kind] = times
@@ -247,17 +214,17 @@ def _remarked(study: Study) -> dict[int, tuple[int, int]]:
 
 _TEXTS = """
 SELECT c.bot_id,
-       array_agg(t.position %% 2 = ANY(c.seats) ORDER BY t.position),
+       array_agg(t.position %% 2 = ANY(c.numbers) ORDER BY t.position),
        array_agg(t.text ORDER BY t.position)
-  FROM (SELECT d.id, p.bot_id, array_agg(p.seat) AS seats, d.opening_turns,
+  FROM (SELECT d.id, p.bot_id, array_agg(p.number) AS numbers, d.opening_turns,
                row_number() OVER (PARTITION BY p.bot_id ORDER BY d.id) AS number
           FROM dialogues_dialogue AS d
-          JOIN dialogues_participant AS p ON p.dialogue_id = d.id AND p.bot_id IS NOT NULL
+          JOIN dialogues_seat AS p ON p.dialogue_id = d.id AND p.bot_id IS NOT NULL
          WHERE d.study_id = %s AND d.ending = 'complete'
          GROUP BY d.id, p.bot_id) AS c
   JOIN dialogues_turn AS t ON t.dialogue_id = c.id AND t.position >= c.opening_turns
  WHERE c.number <= %s
- GROUP BY c.id, c.bot_id, c.seats
+ GROUP BY c.id, c.bot_id, c.numbers
  ORDER BY c.id
 """
 
@@ -290,14 +257,13 @@ def snapshot() -> Iterator[None]:
 
 def study_data(study: Study) -> StudyData:
     """All that the report depends on; call it inside `snapshot`."""
-    questions = question_set(study.question_set)
-    labels = judged(study, questions, [question.key for question in scored(questions)])
-    went = courses(study)
-    return StudyData(questions, labels, went, set_aside(study), _conduct(study, went, labels))
+    asks, went = [answered(study, ask) for ask in study.asked], courses(study)
+    conduct = _conduct(study, went, asks[0].judged)
+    return StudyData(asks, went, analysis_plan(study), conduct, manners(study))
 
 
-def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Conduct:
-    return Conduct(
+def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Talks:
+    return Talks(
         bot_opens=study.opening_speaker == Speaker.BOT,
         opening_text=study.opening_text,
         min_turns=study.min_turns,
@@ -308,6 +274,7 @@ def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Conduc
         conversations={bot: course.finished for bot, course in went.items()},
         unlabelled=unlabelled_replies(study),
         most_raters=labels.most_raters,
+        primary=study.primary_analysis,
     )
 
 

@@ -3,16 +3,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import F, Q
 from django.utils import timezone
 
+from crowd.services import note_signs
+from judging.queries import judgments_given
+from live.locks import REPORTS, is_worked_on, only_here
 from reports import queries
-from reports.computing import computation
 from reports.models import Chart, Report
-from reports.plots import svgs
-from responses.locks import REPORTS, is_worked_on, only_here
+from reports.plots import Drawing, drawings
+from reports.reported import TaskWithReport, with_report
 from studies.models import Study
+from studies.tasks import keys_of
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +41,10 @@ def queue_report(study: Study, *, now: datetime | None = None) -> Report:
     try:
         with transaction.atomic():
             return Report.objects.create(
-                study=study, results_version=study.results_version, requested_at=now or timezone.now()
+                study=study,
+                results_version=study.results_version,
+                judgments=judgments_given().get(study.pk, 0),
+                requested_at=now or timezone.now(),
             )
     except IntegrityError:  # another process queued one in the same moment
         return study.reports.get(state__in=AT_WORK)
@@ -51,6 +57,10 @@ def build_report(report_id: int) -> None:
             return
         try:
             _store_ready(report_id, _computed(report_id))
+        except (OperationalError, InterfaceError):
+            # The database went away, or had no room: that says nothing of the report, which is begun again.
+            log.exception("Report %s was broken off.", report_id)
+            connection.close()
         except Exception as error:
             log.exception("Report %s failed.", report_id)
             _store(report_id, state=Report.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
@@ -72,17 +82,21 @@ def _store(report_id: int, **values: Any) -> None:
 @dataclass(frozen=True, slots=True)
 class _Computed:
     results_version: int
+    judgments: int
     result: dict[str, Any]
-    charts: dict[str, str]
+    charts: dict[str, Drawing]
 
 
 def _computed(report_id: int) -> _Computed:
     """Everything that a ready report stores, from one snapshot of the database."""
+    before = Report.objects.select_related("study").get(pk=report_id).study
+    with_report(before).prepare(before)
     with queries.snapshot():
         study = Report.objects.select_related("study").get(pk=report_id).study
-        compute = computation(study)
+        compute = with_report(study).computation(study)
+        judgments = judgments_given().get(study.pk, 0)
     result = compute()
-    return _Computed(study.results_version, result, svgs(result))
+    return _Computed(study.results_version, judgments, result, drawings(result))
 
 
 @transaction.atomic
@@ -91,28 +105,48 @@ def _store_ready(report_id: int, computed: _Computed) -> None:
     report = Report.objects.select_for_update().get(pk=report_id)
     Chart.objects.filter(report__study_id=report.study_id).delete()
     Chart.objects.bulk_create(
-        Chart(report=report, name=name, svg=svg) for name, svg in computed.charts.items()
+        Chart(report=report, name=name, svg=drawn.svg, narrow_svg=drawn.narrow_svg)
+        for name, drawn in computed.charts.items()
     )
+    flagged = computed.result.get("flagged") or {"workers": []}
+    note_signs(report.study_id, {each["worker"]: each["reason"] for each in flagged["workers"]})
     _store(
         report_id,
         state=Report.State.READY,
         results_version=computed.results_version,
+        judgments=computed.judgments,
         result=computed.result,
     )
 
 
 def stale_studies(now: datetime) -> list[Study]:
-    """Studies whose newest report, of any state, does not cover their newest results."""
-    stale = []
-    for study in Study.objects.exclude(state=Study.State.DRAFT).filter(results_version__gt=0):
-        newest = study.reports.defer("result").first()
-        if newest is None or (
-            newest.state not in AT_WORK
-            and newest.results_version < study.results_version
-            and newest.requested_at < now - PAUSE_BETWEEN_REPORTS
-        ):
-            stale.append(study)
-    return stale
+    """Studies whose newest report, of any state, does not cover their newest results.
+
+    A judgment counts as soon as it is saved, whether or not its rater ever finishes. It does not raise its
+    study's `results_version`, a row for which all raters would queue: their batches' counts say as much.
+    """
+    judged = judgments_given()
+    opened = Study.objects.exclude(state=Study.State.DRAFT).filter(task__in=keys_of(TaskWithReport))
+    with_results = opened.filter(Q(results_version__gt=0) | Q(pk__in=judged))
+    reports = Report.objects.filter(study__in=with_results).order_by("study_id", "-pk").distinct("study_id")
+    newest = {report.study_id: report for report in reports.defer("result")}
+    return [
+        study
+        for study in with_results
+        if _is_stale(study, newest.get(study.pk), judged.get(study.pk, 0), now)
+    ]
+
+
+def _is_stale(study: Study, newest: Report | None, judgments: int, now: datetime) -> bool:
+    if newest is None:
+        return True
+    rests = newest.state not in AT_WORK and newest.requested_at < now - PAUSE_BETWEEN_REPORTS
+    return rests and not covers(newest, study, judgments)
+
+
+def covers(report: Report, study: Study, judgments: int) -> bool:
+    """Whether nothing has happened in the study since the report read it."""
+    return report.results_version >= study.results_version and report.judgments >= judgments
 
 
 def lost_reports(now: datetime) -> list[int]:
@@ -131,6 +165,6 @@ def staleness(study: Study, shown: Report | None, newest: Report | None) -> str:
         return f"The last computation failed: {newest.reason}{kept}"
     if newest.state in AT_WORK:
         return "A new report is being computed." if shown else "The first report is being computed."
-    if newest.results_version < study.results_version:
+    if not covers(newest, study, judgments_given().get(study.pk, 0)):
         return "Results have changed since this report was computed. A new one starts in a few seconds."
     return ""

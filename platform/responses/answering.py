@@ -14,9 +14,16 @@ from django.utils import timezone
 
 from bots import client
 from chatbots.base import Context
-from chatbots.errors import BotBusyError, BotLateError, BotRestingError, ChatbotError, last_line
+from chatbots.errors import (
+    BotBusyError,
+    BotLateError,
+    BotRestingError,
+    BotSilentError,
+    ChatbotError,
+    last_line,
+)
+from live.locks import RUNS, only_here
 from responses import services
-from responses.locks import RUNS, only_here
 from responses.models import ResponseRun
 from responses.services import Answered, BotChangedError, Failed, Missing
 
@@ -149,21 +156,36 @@ async def _outcome(run: ResponseRun, missing: Missing) -> Outcome:
     assert run.seed is not None
     context = missing.context
     seed = seed_of(run.seed, context.key, missing.repetition)
+    found = await asked(run.bot_id, Context.from_texts(context.turns, seed))
+    if isinstance(found, Trouble):
+        return Failed(missing, found.kind, found.detail)
+    return Answered(missing, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a bot gave no reply.
+
+    Attributes:
+        kind: busy, late or resting, which are waited out; silent; failed.
+        detail: the error in words.
+    """
+
+    kind: str
+    detail: str
+
+
+_KINDS = {BotRestingError: "resting", BotBusyError: "busy", BotLateError: "late", BotSilentError: "silent"}
+
+
+async def asked(bot_id: int, context: Context) -> client.Reply | Trouble:
+    """A bot's reply, for which nobody waits before a screen."""
+    deadline = max(DEADLINE_SECONDS, settings.BOT_DEADLINE_SECONDS)
     try:
-        reply = await client.reply(
-            run.bot_id,
-            Context.from_texts(context.turns, seed),
-            deadline=max(DEADLINE_SECONDS, settings.BOT_DEADLINE_SECONDS),
-        )
-    except BotRestingError as error:
-        return Failed(missing, "resting", str(error))
-    except BotBusyError as error:
-        return Failed(missing, "busy", str(error))
-    except BotLateError as error:
-        return Failed(missing, "late", str(error))
+        return await client.reply(bot_id, context, deadline=deadline)
     except ChatbotError as error:
-        return Failed(missing, "failed", str(error))
-    return Answered(missing, reply)
+        kinds = (kind for known, kind in _KINDS.items() if isinstance(error, known))
+        return Trouble(next(kinds, "failed"), str(error))
 
 
 @database_sync_to_async

@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from accounts.models import User
 from bots.models import Bot
+from bots.queries import visible_bots
 from contexts.models import ContextSetVersion
 from contexts.queries import versions_of
 from contexts.tables import FileRefusedError, decoded
@@ -21,7 +22,7 @@ def _versions(user: User) -> "forms.ModelChoiceField[ContextSetVersion]":
 class RunForm(forms.Form):
     """A bot that is to respond to all contexts of a set."""
 
-    bot = forms.ModelChoiceField(queryset=Bot.objects.filter(active=True), empty_label=None)
+    bot = forms.ModelChoiceField(queryset=Bot.objects.none(), empty_label=None)
     repetitions = forms.IntegerField(
         min_value=1,
         max_value=MOST_REPETITIONS,
@@ -38,6 +39,7 @@ class RunForm(forms.Form):
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["bot"].queryset = visible_bots(user).filter(active=True)  # type: ignore[attr-defined]  # a choice
         self.fields = {"context_version": _versions(user)} | self.fields
 
     def clean_seed(self) -> int:

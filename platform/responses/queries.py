@@ -2,14 +2,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.access import visible_to
 from accounts.models import User
-from responses.models import Response, ResponseFault, ResponseRun
+from responses.models import ResponseFault, ResponseRun
 from responses.services import AT_WORK, MOST_ATTEMPTS
-from studies.models import Study
 
 # The remaining time follows the pace of the last so many seconds.
 PACE_SECONDS = 60
@@ -69,11 +68,3 @@ def _seconds_left(run: ResponseRun, lacking: int, now: datetime) -> int | None:
         return None
     pace = (len(times) - 1) / (now - times[0]).total_seconds()
     return round(lacking / pace)
-
-
-def written_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
-    """Of each writing study, by its key: responses written, and how many are wanted."""
-    plans = {study.pk: study.writing.wanted for study in studies.filter(writing__isnull=False)}
-    counted = Response.objects.filter(run__study__in=plans).values_list("run__study").annotate(n=Count("pk"))
-    written = dict(counted.order_by())
-    return {pk: (written.get(pk, 0), wanted) for pk, wanted in plans.items()}

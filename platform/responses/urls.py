@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from responses import views, writing_views
+from responses import views
 
 app_name = "responses"
 urlpatterns = [
@@ -13,6 +13,4 @@ urlpatterns = [
     path("responses/<int:pk>/cancel/", views.cancel, name="cancel"),
     path("responses/<int:pk>/retry/", views.retry, name="retry"),
     re_path(r"^responses/(?P<pk>[0-9]+)/responses\.(?P<ending>jsonl|csv)$", views.export, name="export"),
-    path("s/<slug:code>/start-writing/", writing_views.start, name="start"),
-    path("s/<slug:code>/write/", writing_views.write, name="write"),
 ]

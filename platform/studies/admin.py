@@ -1,12 +1,15 @@
 from typing import Any
 
 from django.contrib import admin
-from django.forms import ModelForm
+from django.db.models import Field
+from django.forms import ChoiceField, ModelForm
 from django.http import HttpRequest
 from typing_extensions import override
 
-from studies.models import ConsentVersion, Study, StudyBot, WritingPlan
-from studies.services import PROTOCOL_FIELDS
+from accounts.view_only import NeverWritten
+from studies.models import Ask, ConsentVersion, Study, StudyBot
+from studies.services import PROTOCOL_FIELDS, results_changed
+from studies.tasks import tasks
 
 
 class StudyBotInline(admin.TabularInline[StudyBot, Study]):
@@ -35,9 +38,17 @@ class StudyAdmin(admin.ModelAdmin[Study]):
         return (*self.readonly_fields, *(() if is_draft else PROTOCOL_FIELDS))
 
     @override
+    def formfield_for_dbfield(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "task":
+            return ChoiceField(choices=[(task.key, task.title) for task in tasks()])
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    @override
     def save_model(self, request: HttpRequest, obj: Study, form: ModelForm[Study], change: bool) -> None:
         # Only what was edited: other columns may have moved on while the form was open.
         obj.save(update_fields=form.changed_data if change else None)
+        if change and form.changed_data:  # the report names what is studied, in these words
+            results_changed(obj.pk)
 
 
 @admin.register(StudyBot)
@@ -47,9 +58,6 @@ class StudyBotAdmin(admin.ModelAdmin[StudyBot]):
     @override
     def get_readonly_fields(self, request: HttpRequest, obj: StudyBot | None = None) -> Any:
         return ("study", "bot") if obj else ()  # workers were assigned to this one
-
-
-admin.site.register(WritingPlan)
 
 
 @admin.register(ConsentVersion)
@@ -65,3 +73,10 @@ class ConsentVersionAdmin(admin.ModelAdmin[ConsentVersion]):
     @override
     def has_change_permission(self, request: HttpRequest, obj: ConsentVersion | None = None) -> bool:
         return False
+
+
+@admin.register(Ask)
+class AskAdmin(NeverWritten, admin.ModelAdmin[Ask]):
+    """What is asked is chosen on the study's own page, which knows the rules."""
+
+    list_display = ("study", "number", "question_set", "about", "moment", "required")

@@ -1,14 +1,18 @@
-"""The study that a fresh installation starts with, so that there is something to try at once."""
+"""The studies that a fresh installation starts with, so that there is something to try at once."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 from accounts.models import User
 from bots.models import Bot
 from bots.services import register_bot
+from studies.asks import Asked
 from studies.models import Study
+from studies.presets import preset_named
 from studies.services import save_study, set_state
 
 TITLE = "Demo: talk with a chatbot"
+RATED_TITLE = "Demo: talk, then rate the conversation"
 
 INSTRUCTIONS = """\
 Talk about anything you like: your day, a hobby, a film, a question that is on your mind.
@@ -16,8 +20,7 @@ Write as you would to a person you have just met, in whole sentences.
 Please do not write anything that could identify you or somebody else."""
 
 CONSENT = """\
-You will chat with an experimental computer program (a chatbot), and say for each of its replies whether \
-it makes sense and whether it is specific.
+You will chat with an experimental computer program (a chatbot), and judge what it says.
 
 Your messages and answers are stored together with a random code, not with your name. They are used for \
 research on chatbots and may be published in anonymous form. Please do not write anything that could \
@@ -27,15 +30,27 @@ The program may say things that are wrong, silly or unpleasant. Nobody reads alo
 stop at any time by closing the page; what you have sent until then is kept."""
 
 
-def create_demo_study(owner: User) -> Study | None:
-    """The demo study, open, with the bots that can run here. Safe to repeat: an existing one is returned.
+def create_demo_studies(owner: User) -> Study | None:
+    """The first demo study, open, with the bots that can run here. Safe to repeat: it is returned if there.
 
-    None if it was renamed or deleted: an installation that has other studies does not get it again.
+    None if it was renamed or deleted: an installation that has other studies does not get them again.
     """
     if Study.objects.exists():
         return Study.objects.filter(title=TITLE).first()
-    study = Study(title=TITLE, languages=["en"], instructions=INSTRUCTIONS, expected_minutes=10)
-    save_study(study, owner=owner, consent_text=CONSENT, targets=dict.fromkeys(demo_bots(), 100))
+    bots = demo_bots()
+    rated = preset_named("neural-chat-interactive")
+    assert rated
+    _opened(rated.study(), RATED_TITLE, owner, bots, rated.asks)
+    return _opened(Study(), TITLE, owner, bots, None)
+
+
+def _opened(
+    study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[Asked] | None
+) -> Study:
+    study.title, study.languages, study.expected_minutes = title, ["en"], 10
+    study.instructions = INSTRUCTIONS
+    targets = dict.fromkeys(bots, 100)
+    save_study(study, owner=owner, consent_text=CONSENT, targets=targets, asks=asks)
     return set_state(study.pk, Study.State.OPEN)
 
 

@@ -1,26 +1,25 @@
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
 
 from accounts.models import User
 from bots.models import Bot
-from contexts.queries import versions_of
-from evaluation.questions import QUESTION_SETS, Subject
-from studies.models import Study, StudyBot, Task, WritingPlan
-from studies.services import PROTOCOL_FIELDS
+from studies.asks import Asked
+from studies.models import Study
+from studies.services import PROTOCOL_FIELDS, Plan
 
 PAY_PER_WORKER = {"pay_amount": "Pay per worker, for the whole batch"}
-
-
-def _about_turns() -> list[tuple[str, str]]:
-    """The question sets that can be asked under a reply of a conversation."""
-    return [(s.key, s.title) for s in QUESTION_SETS.values() if Subject.TURN in s.subjects]
+# What every study has, whatever its task.
+FIELDS = ("title", "languages", "instructions", "pay_amount", "pay_currency", "expected_minutes")
+# What every study has whose answers are reported.
+ANALYSIS = ("primary_analysis", "exclusion_rules")
 
 
 class StudyForm(forms.ModelForm[Study]):
-    """Everything about a study but its bots."""
+    """What every study has; the form of a task may have more fields of it."""
 
     languages = forms.CharField(
         initial="en", max_length=100, help_text="Language codes, separated by commas. For example: en, zh"
@@ -29,16 +28,14 @@ class StudyForm(forms.ModelForm[Study]):
 
     class Meta:
         model = Study
-        fields = (
-            "title", "languages", "opening_speaker", "opening_text", "min_turns", "max_turns", "question_set",
-            "labelling_moment", "blind", "instructions", "pay_amount", "pay_currency", "expected_minutes",
-        )  # fmt: skip
-        labels = {"pay_amount": "Pay per conversation"}
+        fields: tuple[str, ...] = FIELDS
+        labels = PAY_PER_WORKER
+        widgets: ClassVar[Mapping[str, forms.Widget]] = {"exclusion_rules": forms.Textarea(attrs={"rows": 3})}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "question_set" in self.fields and self.instance.task == Task.CONVERSATION:
-            self.fields["question_set"].choices = _about_turns()  # type: ignore[attr-defined]  # a choice
+        if "primary_analysis" in self.fields:
+            self.fields["primary_analysis"].required = False  # all workers, if nobody says otherwise
         if not self.instance.pk:
             self.initial.pop("languages", None)
         else:
@@ -63,74 +60,51 @@ class StudyForm(forms.ModelForm[Study]):
         return code
 
 
-class WritingStudyForm(StudyForm):
-    """Everything about a study whose workers write, but what they write."""
+class StudyPage:
+    """The forms with which a study of one task is made and edited.
 
-    class Meta:
-        model = Study
-        fields = ("title", "languages", "instructions", "pay_amount", "pay_currency", "expected_minutes")
-        labels = PAY_PER_WORKER
+    Attributes:
+        template: of the page; extends studies/form.html.
+        study_form: class of the form about the study itself.
+    """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.instance.task = Task.WRITING
+    template: ClassVar[str]
+    study_form: ClassVar[type[StudyForm]] = StudyForm
 
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        """Show a study, saved before or not, or take what was sent of it.
 
-class WritingPlanForm(forms.ModelForm[WritingPlan]):
-    """Which contexts workers respond to, and how many each."""
+        Args:
+            user: who is at it.
+            study: with its task.
+            data: what was sent; None if nothing was yet.
+        """
+        self.form = self.study_form(data, instance=study)
 
-    class Meta:
-        model = WritingPlan
-        fields = ("context_version", "responses_per_context", "batch_size")
-        help_texts = {"batch_size": "Then the worker is done."}
+    def is_valid(self) -> bool:
+        return self.form.is_valid()
 
-    def __init__(self, user: User, study: Study | None, data: Any = None) -> None:
-        super().__init__(data, instance=getattr(study, "writing", None), prefix="writing")
-        field = self.fields["context_version"]
-        assert isinstance(field, forms.ModelChoiceField)
-        field.queryset = versions_of(user)
-        field.empty_label = None
-        for field in self.fields.values():
-            field.disabled = bool(study and study.state != Study.State.DRAFT)
+    def study(self) -> Study:
+        """Of valid forms: the study, not saved yet."""
+        return self.form.save(commit=False)
 
+    def consent_text(self) -> str:
+        """Of valid forms: what workers agree to; empty where no workers take part."""
+        text: str = self.form.cleaned_data["consent_text"]
+        return text
 
-class JudgingStudyForm(StudyForm):
-    """Everything about a study whose workers judge, but what they judge."""
+    def targets(self) -> Mapping[Bot, int]:
+        """Of valid forms: conversations wanted of each bot."""
+        return {}
 
-    class Meta:
-        model = Study
-        fields = (
-            "title", "languages", "question_set", "instructions", "pay_amount", "pay_currency",
-            "expected_minutes",
-        )  # fmt: skip
-        labels = PAY_PER_WORKER
+    def asks(self) -> Sequence[Asked] | None:
+        """Of valid forms: what is asked; None: what the task asks."""
+        return None
 
+    def plan(self) -> Plan | None:
+        """Of valid forms: what the task stores beside the study."""
+        return None
 
-class TargetForm(forms.Form):
-    """One bot of the platform: in the study or not, and how many conversations are wanted."""
-
-    bot = forms.ModelChoiceField(queryset=Bot.objects.all(), widget=forms.HiddenInput)
-    chosen = forms.BooleanField(required=False)
-    target = forms.IntegerField(min_value=1, max_value=100_000, initial=100)
-
-
-def target_formset(study: Study | None, data: Any = None) -> "forms.BaseFormSet[TargetForm]":
-    """A form for each bot that can be chosen: the active ones and those already in the study."""
-    targets = dict(StudyBot.objects.filter(study=study).values_list("bot_id", "target")) if study else {}
-    bots = [bot for bot in Bot.objects.all() if (bot.active or bot.pk in targets) and not bot.is_outside]
-    formset = forms.formset_factory(TargetForm, extra=0)(
-        data,
-        prefix="bots",
-        initial=[
-            {"bot": bot.pk, "chosen": bool(targets.get(bot.pk)), "target": targets.get(bot.pk) or 100}
-            for bot in bots
-        ],
-    )
-    for form, bot in zip(formset.forms, bots, strict=False):
-        form.fields["chosen"].label = bot.title
-        form.fields["target"].label = f"Conversations with {bot.title}"
-    return formset
-
-
-def chosen_targets(formset: "forms.BaseFormSet[TargetForm]") -> dict[Bot, int]:
-    return {row["bot"]: row["target"] for row in formset.cleaned_data if row.get("chosen")}
+    def shown(self) -> dict[str, Any]:
+        """What the template shows."""
+        return {"form": self.form}

@@ -1,4 +1,5 @@
 import secrets
+from collections.abc import Sequence
 from decimal import Decimal
 
 from django.conf import settings
@@ -8,10 +9,13 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
+from django.utils.functional import cached_property
 
 from bots.models import Bot
-from contexts.models import ContextSetVersion
-from evaluation.questions import QUESTION_SETS
+from evaluation.report.analysis import Analysis
+from questions.resolving import question_set, refuse_unknown_set, titled
+from studies.asks import MOST_ASKS, About, Asked, By, Moment
+from studies.tasks import first_key, refuse_unknown
 
 # Unambiguous when read aloud or copied by hand: no 0/O, 1/I/L.
 CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -21,26 +25,16 @@ def entry_code() -> str:
     return "".join(secrets.choice(CODE_ALPHABET.lower()) for _ in range(10))
 
 
-def question_set_choices() -> list[tuple[str, str]]:
-    return [(key, QUESTION_SETS[key].title) for key in sorted(QUESTION_SETS)]
-
-
 class Speaker(models.TextChoices):
     BOT = "bot", "The chatbot"
     HUMAN = "human", "The worker"
 
 
-class Task(models.TextChoices):
-    """What the workers of a study do."""
+class PrimaryAnalysis(models.TextChoices):
+    """Whose labels a report's numbers rest on, declared before anybody has answered."""
 
-    CONVERSATION = "conversation", "Talk with a chatbot and judge its replies"
-    JUDGING = "judging", "Judge responses, turns or conversations of others"
-    WRITING = "writing", "Write responses to given contexts"
-
-
-class LabellingMoment(models.TextChoices):
-    EACH_TURN = "each_turn", "Every reply is labelled before the next message can be sent"
-    BEFORE_FINISH = "before_finish", "Every reply is labelled before the conversation can be finished"
+    ALL = Analysis.ALL.value, "All workers"
+    WITHOUT_EXCLUDED = Analysis.WITHOUT_EXCLUDED.value, "Without the workers excluded by the rules below"
 
 
 class Study(models.Model):
@@ -54,7 +48,12 @@ class Study(models.Model):
     code = models.CharField(max_length=20, unique=True, default=entry_code, editable=False)
     title = models.CharField(max_length=120)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies")
-    task = models.CharField(max_length=20, choices=Task, default=Task.CONVERSATION)
+    task = models.CharField(
+        max_length=20,
+        default=first_key,
+        validators=[refuse_unknown],
+        help_text="Key of a task: studies/tasks.py.",
+    )
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -76,11 +75,20 @@ class Study(models.Model):
         validators=[MinValueValidator(2), MaxValueValidator(500)],
         help_text="The opening is not counted.",
     )
-    question_set = models.CharField(max_length=60, default="ssa", choices=question_set_choices)
-    labelling_moment = models.CharField(
-        max_length=20, choices=LabellingMoment, default=LabellingMoment.EACH_TURN
-    )
     blind = models.BooleanField(default=True, help_text="Workers do not learn which bot they talk to.")
+    primary_analysis = models.CharField(
+        max_length=20,
+        choices=PrimaryAnalysis,
+        default=PrimaryAnalysis.ALL,
+        help_text="The report's numbers follow it; the other analysis is shown beside. It is declared before "
+        "the study opens and stays as it is.",
+    )
+    exclusion_rules = models.TextField(
+        max_length=2000,
+        blank=True,
+        help_text="By which rules workers are excluded, such as: all answers alike, or a median of less than "
+        "2 seconds per answer. Each exclusion names its reason, and the excluded are paid.",
+    )
     languages = ArrayField(models.CharField(max_length=10), default=list, help_text="For example: en, zh")
     instructions = models.TextField(max_length=8000, blank=True)
     pay_amount = models.DecimalField(
@@ -113,6 +121,12 @@ class Study(models.Model):
                 "which is at least 2; turns come in pairs of a message and its reply.",
             ),
             models.CheckConstraint(
+                name="study_exclusions_need_rules",
+                condition=Q(primary_analysis=PrimaryAnalysis.ALL) | ~Q(exclusion_rules=""),
+                violation_error_message="Say by which rules workers are excluded, or take all workers as the "
+                "primary analysis.",
+            ),
+            models.CheckConstraint(
                 name="study_bot_opening_needs_text",
                 condition=Q(opening_speaker=Speaker.HUMAN) | ~Q(opening_text=""),
                 violation_error_message="A conversation that the chatbot opens needs an opening text, "
@@ -129,13 +143,96 @@ class Study(models.Model):
     def get_entry_url(self) -> str:
         return reverse("crowd:enter", args=[self.code])
 
+    @cached_property
+    def asked(self) -> list["Ask"]:
+        """What it asks, in order; as stored when this was read first, and nothing before it is stored."""
+        return list(self.asks.all()) if self.pk else []
+
+    @property
+    def question_set(self) -> str:
+        """Key of the questions that its report begins with; empty if it asks nothing."""
+        return self.asked[0].question_set if self.asked else ""
+
+    @property
+    def question_set_title(self) -> str:
+        """Title of these questions."""
+        return self.asked[0].title if self.asked else ""
+
     @property
     def pay(self) -> str:
         return f"{self.pay_amount} {self.pay_currency}" if self.pay_amount else ""
 
     @property
+    def only_language(self) -> str:
+        """The language of all that is said in the study; empty if there are several."""
+        return self.languages[0] if len(self.languages) == 1 else ""
+
+    @property
     def language_names(self) -> str:
         return ", ".join(LANG_INFO.get(code, {}).get("name", code) for code in self.languages)
+
+
+class Ask(models.Model):
+    """One thing that a study asks: which questions, of whom, about what, when."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="asks", db_index=False)
+    number = models.PositiveSmallIntegerField(help_text="From 0; the report begins with the first.")
+    question_set = models.CharField(max_length=60, validators=[refuse_unknown_set])
+    about = models.CharField(max_length=20, choices=About)
+    by = models.CharField(max_length=10, choices=By)
+    moment = models.CharField(max_length=20, choices=Moment, blank=True, help_text="Empty: of readers.")
+    required = models.BooleanField(
+        default=True, help_text="Without the answers a conversation cannot be finished."
+    )
+
+    class Meta:
+        ordering = ("study", "number")
+        constraints = (
+            models.UniqueConstraint(fields=("study", "number"), name="ask_once_per_number"),
+            models.UniqueConstraint(
+                fields=("study", "question_set", "about"), name="ask_once_about_the_same"
+            ),
+            models.CheckConstraint(name="ask_has_a_number", condition=Q(number__lt=MOST_ASKS)),
+            models.CheckConstraint(
+                name="ask_of_talkers_has_a_moment",
+                condition=(Q(by=By.TALKERS) & ~Q(moment="")) | Q(by=By.READERS, moment=""),
+            ),
+            models.CheckConstraint(
+                name="ask_about_the_whole_is_asked_at_its_end",
+                condition=~Q(by=By.TALKERS, about=About.DIALOGUE) | Q(moment=Moment.AT_END),
+            ),
+        )
+
+    def __str__(self) -> str:
+        when = f", {self.get_moment_display().lower()}" if self.moment else ""
+        return f"{self.title} ({self.get_about_display().lower()}{when})"
+
+    @property
+    def title(self) -> str:
+        """Of its questions."""
+        return titled(question_set(self.question_set))
+
+    @classmethod
+    def rows(cls, study: Study, asks: Sequence[Asked]) -> "list[Ask]":
+        """These asks as rows of a study, numbered in their order, not saved yet."""
+        return [
+            cls(
+                study=study,
+                number=number,
+                question_set=ask.question_set,
+                about=ask.about,
+                by=ask.by,
+                moment=ask.moment or "",
+                required=ask.required,
+            )
+            for number, ask in enumerate(asks)
+        ]
+
+    @property
+    def declared(self) -> Asked:
+        """The same without its study."""
+        moment = Moment(self.moment) if self.moment else None
+        return Asked(self.question_set, About(self.about), moment, self.required)
 
 
 class StudyBot(models.Model):
@@ -151,42 +248,6 @@ class StudyBot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.bot} in {self.study}"
-
-
-class WritingPlan(models.Model):
-    """Of a study whose workers write: to which contexts, how many responses, and how many each worker."""
-
-    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="writing")
-    context_version = models.ForeignKey(
-        ContextSetVersion, on_delete=models.PROTECT, related_name="writing_plans", verbose_name="contexts"
-    )
-    responses_per_context = models.PositiveSmallIntegerField(
-        default=1,
-        validators=[MinValueValidator(1), MaxValueValidator(20)],
-        help_text="Each by another worker.",
-    )
-    batch_size = models.PositiveSmallIntegerField(
-        default=10,
-        validators=[MinValueValidator(1), MaxValueValidator(200)],
-        verbose_name="responses per worker",
-        help_text="After so many the worker is done and gets the completion code.",
-    )
-
-    class Meta:
-        constraints = (
-            models.CheckConstraint(
-                name="writing_plan_wants_something",
-                condition=Q(responses_per_context__gte=1, batch_size__gte=1),
-            ),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.responses_per_context} per context of {self.context_version}"
-
-    @property
-    def wanted(self) -> int:
-        """All responses that the study asks for."""
-        return self.context_version.size * self.responses_per_context
 
 
 class ConsentVersion(models.Model):

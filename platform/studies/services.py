@@ -1,4 +1,5 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -6,14 +7,30 @@ from django.db.models import F
 
 from accounts.models import User
 from bots.models import OUTSIDE, Bot
-from studies.models import ConsentVersion, Study, StudyBot, Task, WritingPlan
+from evaluation.questions import Subject
+from questions.resolving import question_set, refuse_unknown_set
+from studies.asks import MOST_ASKS, About, Asked, By, Moment
+from studies.models import Ask, ConsentVersion, Study, StudyBot
+from studies.tasks import StudyTask, task_of
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
-    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "question_set", "labelling_moment",
-    "blind",
+    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "primary_analysis",
+    "exclusion_rules",
 )  # fmt: skip
+# What is asked stays, too: `Study.asks`.
+OPENED = "The study has been opened, so its protocol stays as it is. Make a new study to change it."
+
+SUBJECTS = {
+    About.OWN_TURN: {Subject.TURN},
+    About.PARTNER_TURN: {Subject.TURN},
+    About.DIALOGUE: {Subject.DIALOGUE},
+    About.RESPONSE: {Subject.TURN, Subject.RESPONSE},
+    About.PAIR: {Subject.PAIR},
+    About.CONTEXT: {Subject.CONTEXT},
+}
+"""What the questions of an ask must be able to be about: one of these."""
 
 # The others move on while a form is open, and saving it must not set them back.
 _EDITED_FIELDS = [
@@ -23,6 +40,16 @@ _EDITED_FIELDS = [
 ]
 
 
+class Plan(Protocol):
+    """A row of a task's own table, one for each of its studies."""
+
+    study: Any
+
+    def full_clean(self) -> None: ...
+
+    def save(self) -> None: ...
+
+
 @transaction.atomic
 def save_study(
     study: Study,
@@ -30,16 +57,18 @@ def save_study(
     owner: User,
     consent_text: str,
     targets: Mapping[Bot, int],
-    writing: WritingPlan | None = None,
+    plan: Plan | None = None,
+    asks: Sequence[Asked] | None = None,
 ) -> Study:
     """Store a new or edited study with its bots; a changed consent text becomes a new version.
 
     Args:
         study: the study, saved before or not.
         owner: whose it is, if it is new.
-        consent_text: what workers agree to.
+        consent_text: what workers agree to; empty where none take part.
         targets: conversations wanted of each bot.
-        writing: of a study whose workers write, what they write.
+        plan: what its task stores of it beside.
+        asks: what is asked in it, what its report begins with first; None: as it is, or as new studies do.
 
     Raises:
         ValidationError: a value the study cannot have, or a protocol changed after the study was opened.
@@ -53,13 +82,14 @@ def save_study(
         study.full_clean()
         study.save()
     latest = study.consent_versions.last()
-    if latest is None or latest.text != consent_text:
+    if consent_text != (latest.text if latest else ""):
         ConsentVersion.objects.create(
             study=study, number=latest.number + 1 if latest else 1, text=consent_text
         )
     _set_targets(study, targets)
-    if writing:
-        _save_plan(study, writing)
+    _set_asks(study, asks)
+    if plan:
+        _save_plan(study, plan)
     results_changed(study.pk)
     return study
 
@@ -70,12 +100,58 @@ def _refuse_changed_protocol(study: Study) -> None:
         return
     changed = [name for name in PROTOCOL_FIELDS if getattr(stored, name) != getattr(study, name)]
     if changed:
-        stays = "The study has been opened, so its protocol stays as it is. Make a new study to change it."
-        raise ValidationError(dict.fromkeys(changed, stays))
+        raise ValidationError(dict.fromkeys(changed, OPENED))
 
 
-def _save_plan(study: Study, plan: WritingPlan) -> None:
-    """Store what workers write. It stays as it is once the study has been opened."""
+def _set_asks(study: Study, asks: Sequence[Asked] | None) -> None:
+    """Store what is asked. It stays as it is once the study has been opened."""
+    stored = [ask.declared for ask in study.asks.all()]
+    wanted = list(asks) if asks is not None else stored or list(task_of(study).asks)
+    if wanted == stored:
+        return
+    if study.state != Study.State.DRAFT:
+        raise ValidationError(OPENED)
+    refuse_unfit(task_of(study), wanted)
+    study.asks.all().delete()
+    Ask.objects.bulk_create(Ask.rows(study, wanted))
+    study.__dict__.pop("asked", None)
+
+
+def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
+    """Refuse what such a study cannot ask.
+
+    Raises:
+        ValidationError: names the ask, what is wrong with it, and the cure.
+    """
+    if len(asks) > MOST_ASKS:
+        raise ValidationError(f"{len(asks)} things are asked; a study has room for {MOST_ASKS}. Ask fewer.")
+    if task.asks and not asks:
+        raise ValidationError("Nothing is asked. Choose the questions that workers answer.")
+    for number, ask in enumerate(asks):
+        if problem := _why_unfit(task, ask, asks[:number]):
+            raise ValidationError(f"{ask}: {problem}")
+
+
+def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
+    refuse_unknown_set(ask.question_set)
+    questions = question_set(ask.question_set)
+    if (ask.by, ask.about) not in task.may_ask:
+        able = ", ".join(sorted({about.label.lower() for _, about in task.may_ask})) or "nothing"
+        return f"a study of the task “{task.menu}” can ask about {able}."
+    if not questions.subjects & SUBJECTS[ask.about]:
+        fitting = ", ".join(sorted(subject.value for subject in questions.subjects))
+        return (
+            f"“{questions.title}” can be asked about: {fitting}. Choose other questions or another subject."
+        )
+    if ask.by == By.TALKERS and (ask.about == About.DIALOGUE) != (ask.moment == Moment.AT_END):
+        return "the whole conversation is judged when it is over, single turns before that."
+    if any((ask.question_set, ask.about) == (each.question_set, each.about) for each in earlier):
+        return "the same is asked twice. Remove one of the two."
+    return ""
+
+
+def _save_plan(study: Study, plan: Plan) -> None:
+    """Store the plan. It stays as it is once the study has been opened."""
     if study.state != Study.State.DRAFT:
         return
     plan.study = study
@@ -108,21 +184,14 @@ def set_state(study_id: int, state: Study.State) -> Study:
         _refuse_empty(study)
     study.state = state
     study.save(update_fields=["state"])
+    if state == Study.State.OPEN:
+        task_of(study).opened(study)
     return study
 
 
 def _refuse_empty(study: Study) -> None:
-    if study.task == Task.CONVERSATION:
-        if not study.study_bots.filter(target__gt=0, bot__active=True).exists():
-            raise ValidationError(
-                "Choose at least one active bot with a target above zero, then open the study."
-            )
-    elif study.task == Task.WRITING and not hasattr(study, "writing"):
-        raise ValidationError("Choose the contexts that people are to respond to, then open the study.")
-    elif study.task == Task.JUDGING and not study.items.exists():
-        raise ValidationError(
-            "Nothing to judge yet: add responses or conversations to the queue, then open it."
-        )
+    if missing := task_of(study).why_not_open(study):
+        raise ValidationError(missing)
 
 
 def results_changed(study_id: int) -> None:

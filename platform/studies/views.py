@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -9,16 +8,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from studies import services
-from studies.forms import (
-    JudgingStudyForm,
-    StudyForm,
-    WritingPlanForm,
-    WritingStudyForm,
-    chosen_targets,
-    target_formset,
-)
-from studies.models import Study, Task
+from studies.forms import StudyPage
+from studies.models import Study
+from studies.presets import PRESETS, preset_named
 from studies.queries import studies_of
+from studies.tasks import task_named, task_of, tasks
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -27,68 +21,53 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def new(request: HttpRequest) -> HttpResponse:
-    """A new study; its task is in the address."""
-    return _form_of(request.GET.get("task", ""))(request, None)
+    """A new study; the address has its task, or the published protocol that it begins as."""
+    preset = preset_named(request.GET.get("protocol", ""))
+    study = preset.study() if preset else Study(task=task_named(request.GET.get("task", "")).key)
+    return _page(request, study)
 
 
 @login_required
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
-    return _form_of(study.task)(request, study)
+    return _page(request, get_object_or_404(studies_of(request.user), pk=pk))
 
 
-def _form_of(task: str) -> Callable[[HttpRequest, Study | None], HttpResponse]:
-    forms = {Task.WRITING.value: _writing_form, Task.JUDGING.value: _judging_form}
-    return forms.get(task, _form)
+def _page(request: HttpRequest, study: Study) -> HttpResponse:
+    task = task_of(study)
+    page = task.form(_user(request), study, request.POST or None)
+    if request.method == "POST" and page.is_valid() and (saved := _saved(request, page)):
+        return redirect(saved)
+    shown = {
+        "study": study if study.pk else None,
+        "task": task,
+        "tasks": tasks(),
+        "presets": PRESETS,
+        "protocol": request.GET.get("protocol", ""),
+        **page.shown(),
+    }
+    return render(request, page.template, shown, status=200 if request.method == "GET" else 422)
 
 
-def _form(request: HttpRequest, study: Study | None) -> HttpResponse:
-    form = StudyForm(request.POST or None, instance=study)
-    bot_forms = target_formset(study, request.POST or None)
-    saved = None
-    if request.method == "POST" and form.is_valid() and bot_forms.is_valid():
-        saved = _saved(request, form, targets=chosen_targets(bot_forms))
-    shown = {"form": form, "bot_forms": bot_forms, "study": study}
-    return redirect(saved) if saved else _shown(request, "studies/conversation_form.html", shown)
-
-
-def _writing_form(request: HttpRequest, study: Study | None) -> HttpResponse:
-    form = WritingStudyForm(request.POST or None, instance=study)
-    plan_form = WritingPlanForm(request.user, study, request.POST or None)  # type: ignore[arg-type]
-    saved = None
-    if request.method == "POST" and form.is_valid() and plan_form.is_valid():
-        saved = _saved(request, form, targets={}, writing=plan_form.save(commit=False))
-    shown = {"form": form, "plan_form": plan_form, "study": study}
-    return redirect(saved) if saved else _shown(request, "studies/writing_form.html", shown)
-
-
-def _judging_form(request: HttpRequest, study: Study | None) -> HttpResponse:
-    form = JudgingStudyForm(request.POST or None, instance=study or Study(task=Task.JUDGING))
-    saved = None
-    if request.method == "POST" and form.is_valid():
-        saved = _saved(request, form, targets={})
-    shown = {"form": form, "study": study}
-    return redirect(saved) if saved else _shown(request, "studies/judging_form.html", shown)
-
-
-def _saved(request: HttpRequest, form: StudyForm, **parts: Any) -> Study | None:
+def _saved(request: HttpRequest, page: StudyPage) -> Study | None:
     """The stored study; None if it cannot be, which the form then says."""
     try:
         saved = services.save_study(
-            form.save(commit=False),
-            owner=request.user,  # type: ignore[arg-type]  # login_required
-            consent_text=form.cleaned_data["consent_text"],
-            **parts,
+            page.study(),
+            owner=_user(request),
+            consent_text=page.consent_text(),
+            targets=page.targets(),
+            plan=page.plan(),
+            asks=page.asks(),
         )
     except ValidationError as error:
-        form.add_error(None, error)
+        page.form.add_error(None, error)
         return None
     messages.success(request, f"“{saved.title}” is saved.")
     return saved
 
 
-def _shown(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    return render(request, template, context, status=200 if request.method == "GET" else 422)
+def _user(request: HttpRequest) -> Any:
+    return request.user  # login_required
 
 
 @login_required

@@ -6,6 +6,7 @@
 
 const PAUSE_MS = 3000;
 
+/** @param {HTMLElement} shown */
 async function mayHaveChanged(shown) {
   if (!shown.dataset.stampUrl) return true;
   const response = await fetch(shown.dataset.stampUrl, { headers: { Accept: "application/json" } });
@@ -20,7 +21,12 @@ async function fetched() {
   return page.getElementById("live");
 }
 
-/** Show the fresh part; what was open, scrolled to or focused stays so. */
+/**
+ * Show the fresh part; what was open, scrolled to or focused stays so.
+ *
+ * @param {HTMLElement} shown
+ * @param {HTMLElement} fresh
+ */
 function swap(shown, fresh) {
   for (const details of shown.querySelectorAll("details[open][id]")) {
     fresh.querySelector(`#${details.id}`)?.setAttribute("open", "");
@@ -29,16 +35,16 @@ function swap(shown, fresh) {
   const focused = shown.contains(document.activeElement) ? document.activeElement : null;
   const focus = focused && place(focused);
   if (focused && !focus) return; // somebody reads where the fresh part cannot be entered again
-  const scrolled = [...shown.querySelectorAll(".scroll")].map((region) => [place(region), region.scrollLeft]);
+  const scrolled = [...shown.querySelectorAll(".scroll")].map((region) => ({ where: place(region), left: region.scrollLeft }));
   shown.replaceWith(document.adoptNode(fresh));
-  for (const [where, left] of scrolled) {
+  for (const { where, left } of scrolled) {
     const region = where && fresh.querySelector(where);
     if (region) region.scrollLeft = left;
   }
-  if (focus) fresh.querySelector(focus)?.focus({ preventScroll: true });
+  if (focus) /** @type {HTMLElement | null} */ (fresh.querySelector(focus))?.focus({ preventScroll: true });
 }
 
-/** A selector that finds the same thing in the fresh part. */
+/** A selector that finds the same thing in the fresh part. @param {Element} element */
 function place(element) {
   const label = element.getAttribute("aria-label");
   const address = element.getAttribute("href");

@@ -1,6 +1,6 @@
 /** A private chat with a bot: the page holds the turns, the server only answers. */
 
-import { byId, make } from "./chat/dom.js";
+import { byId, make } from "./kit/dom.js";
 
 /**
  * @typedef {{text: string, candidates: {text: string, score: number}[], tokens: number | null, remarks: string[], latency_ms: number, version: number}} Reply
@@ -45,7 +45,7 @@ async function exchange(text) {
   } catch (error) {
     byId("turns").lastElementChild?.remove();
     if (!box.value) box.value = text;
-    trouble.textContent = error instanceof TypeError ? "The server cannot be reached. Try again." : String(error.message);
+    trouble.textContent = error instanceof TypeError ? "The server cannot be reached. Try again." : error instanceof Error ? error.message : String(error);
     trouble.hidden = false;
   }
   busy(false);

@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, RequestFactory
 from pytest_django.fixtures import Settings
 
+from accounts import devices
 from accounts.access import visible_to
 from accounts.models import User
 from accounts.services import create_first_admin
@@ -39,6 +40,68 @@ def test_a_password_guesser_with_many_addresses_is_slowed_down_by_name(db: None)
     statuses = [Client(REMOTE_ADDR=f"198.51.100.{n}").post("/sign-in/", guess).status_code for n in range(11)]
 
     assert statuses[-1] == 429
+
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def with_password(rex: User) -> User:
+    rex.set_password(PASSWORD)
+    rex.save()
+    return rex
+
+
+@pytest.mark.usefixtures("one_minute")
+def test_however_a_name_is_written_its_attempts_count_together(with_password: User) -> None:
+    ways = [
+        "rex",
+        " rex",
+        "rex ",
+        "\uff52ex",
+        "r\uff45x",
+        "\u3000rex",
+        "re\uff58",
+        "\uff52\uff45x",
+        " \uff52ex",
+        "rex\t",
+    ]
+    for number, way in enumerate(ways):
+        Client(REMOTE_ADDR=f"198.51.100.{number}").post("/sign-in/", {"username": way, "password": "guess"})
+
+    eleventh = {"username": "\uff52\uff45\uff58", "password": PASSWORD}
+    assert Client(REMOTE_ADDR="198.51.100.99").post("/sign-in/", eleventh).status_code == 429
+
+
+@pytest.mark.usefixtures("one_minute")
+def test_wrong_attempts_of_others_do_not_lock_a_person_out_of_their_own_browser(with_password: User) -> None:
+    own = Client(REMOTE_ADDR="203.0.113.7")
+    right = {"username": "rex", "password": PASSWORD}
+    own.post("/sign-in/", right)
+    own.post("/sign-out/")
+    for number in range(20):
+        wrong = {"username": "rex", "password": "guess"}
+        Client(REMOTE_ADDR=f"198.51.100.{number}").post("/sign-in/", wrong)
+
+    assert own.post("/sign-in/", right).status_code == 302
+    # A browser in which somebody else signed in is no such browser.
+    own.cookies[devices.COOKIE] = "forged"
+    own.post("/sign-out/")
+    assert own.post("/sign-in/", right).status_code == 429
+
+
+def test_a_person_changes_their_password_and_a_uniform_one_is_refused(with_password: User) -> None:
+    client = Client()
+    client.force_login(with_password)
+
+    def change(new: str) -> str:
+        fields = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
+        return client.post("/password/", fields, follow=True).content.decode()
+
+    assert "has 1 different characters. Use 5 or more" in change("a" * 12)
+    assert "Your password is changed" in change("a much better password")
+    with_password.refresh_from_db()
+    assert with_password.check_password("a much better password")
 
 
 @pytest.fixture

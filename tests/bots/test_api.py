@@ -1,16 +1,21 @@
 """The REST API with its tokens."""
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models.functions import Now
 from django.test import Client
 
 from accounts import tokens
 from accounts.models import ApiToken, User
 from bots import host
-from bots.models import Bot
-from bots.services import register_bot
+from bots.models import Bot, BotCopy
+from bots.services import register_bot, share
 
 Call = Callable[..., Any]
 PARROT = {
@@ -31,6 +36,30 @@ def call() -> Call:
         return send
 
     return with_token_of
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_person_waits_for_four_replies_at_once_and_no_more(rex: User, call: Call) -> None:
+    register_bot(
+        name="slow",
+        title="Slow",
+        adapter="scripted",
+        configuration={"replies": ["Zzz."], "seconds": 1},
+        owner=rex,
+    )
+    send = call(rex)
+
+    def ask(send: Call) -> int:
+        try:
+            return int(send("POST", "/bots/slow/reply", {"turns": ["Hi"]}).status_code)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(10) as threads:
+        statuses = Counter(threads.map(ask, [send] * 10))
+
+    assert statuses == {200: 4, 429: 6}
+    assert ask(send) == 200  # the places are given back
 
 
 def _json(body: Any) -> str:
@@ -77,9 +106,9 @@ def test_wrong_settings_name_each_field_and_its_cure(rex: User, call: Call) -> N
         (PARROT | {"name": "no way"}, 422, "name"),
         ({"name": "x"}, 422, "title"),
         (PARROT | {"title": " "}, 422, "title"),
-        (PARROT | {"title": "a\x00"}, 422, "title"),
+        (PARROT | {"title": "a\x00"}, 400, "“title” has a null character"),
         (PARROT | {"config": {}}, 422, "config"),
-        (PARROT | {"configuration": {"replies": ["a\x00"]}}, 422, "is a character that cannot be stored"),
+        (PARROT | {"configuration": {"replies": ["a\x00"]}}, 400, "“configuration.replies[0]” has"),
         (PARROT | {"name": "new"}, 409, "is the address of another page. Choose another name"),
         (["no object"], 422, "error"),
     ],
@@ -90,7 +119,7 @@ def test_other_wrong_requests_say_what_is_wrong(
     response = call(rex)("POST", "/bots", body)
 
     assert response.status_code == status
-    assert said in response.content.decode()
+    assert said in json.dumps(response.json(), ensure_ascii=False)
     assert response.json()["error"]
     assert not Bot.objects.exists()
 
@@ -127,7 +156,7 @@ def test_a_name_of_another_bot_is_a_conflict(rex: User, mallory: User, call: Cal
 
 
 def test_only_the_owner_changes_a_bot(rex: User, mallory: User, ada: User, call: Call) -> None:
-    call(rex)("POST", "/bots", PARROT)
+    call(rex)("POST", "/bots", PARROT | {"shared_with": ["mallory"]})
 
     assert call(mallory)("PATCH", "/bots/parrot", {"title": "Mine"}).status_code == 404
     assert call(mallory)("GET", "/bots/parrot").json()["title"] == "Parrot"
@@ -213,3 +242,28 @@ def test_the_api_describes_itself(db: None) -> None:
     assert {"/api/bots", "/api/bots/{name}", "/api/bots/{name}/reply", "/api/adapters"} <= set(
         described["paths"]
     )
+
+
+def test_where_a_bot_failed_in_its_code_is_told_to_its_owner_alone(
+    rex: User, mallory: User, call: Call
+) -> None:
+    bot = register_bot(**PARROT, owner=rex)
+    share(bot, named=[mallory], open_to_all=False)
+    where = '2026-11-22T08:00:00+00:00, asked “Hi”:\n  File "/srv/lab/parrot.py", line 3'
+    why = f"{where}\nfailed: KeyError: 'hi'"
+    BotCopy.objects.create(
+        bot=bot, channel="x", host="gpu", state="failing", seen_at=Now(), health={"last_error": why}
+    )
+
+    assert call(rex)("GET", "/bots/parrot/health").json()[0]["health"]["last_error"] == why
+    told = call(mallory)("GET", "/bots/parrot/health").json()[0]["health"]["last_error"]
+    assert told == "failed: KeyError: 'hi'"
+
+
+def test_registering_again_under_another_title_is_a_conflict_and_not_a_silent_loss(
+    rex: User, call: Call
+) -> None:
+    send = call(rex)
+    send("POST", "/bots", PARROT)
+
+    assert send("POST", "/bots", PARROT | {"title": "Another"}).status_code == 409

@@ -12,7 +12,7 @@ from accounts.models import User
 from bots import host
 from bots.forms import BotForm, label_of
 from bots.models import Bot, BotRevision
-from bots.services import register_bot
+from bots.services import register_bot, share
 from chatbots import base
 from chatbots.registry import REGISTRY
 
@@ -230,7 +230,8 @@ def test_admins_look_at_versions_but_make_none(ada: User, sign_in: SignIn) -> No
     assert client.get("/admin/bots/botversion/add/").status_code == 403
 
 
-def test_others_may_use_a_bot_but_not_change_it(mallory: User, rexs_bot: Bot, sign_in: SignIn) -> None:
+def test_others_may_use_a_shared_bot_but_not_change_it(mallory: User, rexs_bot: Bot, sign_in: SignIn) -> None:
+    share(rexs_bot, named=[mallory], open_to_all=False)
     client = sign_in(mallory)
 
     assert client.get("/bots/every/").status_code == 200

@@ -89,3 +89,17 @@ def test_the_database_refuses_a_perplexity_without_its_data_or_below_1(
 ) -> None:
     with pytest.raises(IntegrityError, match="bot_version_perplexity_says_on_what"):
         BotVersion.objects.filter(pk=version.pk).update(**fields)
+
+
+def test_what_somebody_else_entered_is_theirs_the_owner_s_or_an_admin_s_to_change(
+    version: BotVersion, rex: User, mallory: User, ada: User
+) -> None:
+    record_perplexity(version, perplexity=10.2, data="our test set", tokenizer="", by=rex)
+    version.refresh_from_db()
+
+    with pytest.raises(ValidationError, match="rex entered this perplexity"):
+        record_perplexity(version, perplexity=1.5, data="wishes", tokenizer="", by=mallory)
+    record_perplexity(version, perplexity=9.8, data="our test set", tokenizer="", by=ada)
+
+    version.refresh_from_db()
+    assert version.perplexity == 9.8

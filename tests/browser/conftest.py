@@ -1,8 +1,8 @@
 """A real browser on the real server: a process of its own, on the test database and the test Redis."""
 
 import os
-import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -28,7 +28,7 @@ from playwright.async_api import (
 from studies.models import Study
 
 PATIENCE_MS = 15_000  # for the slowest machine; nothing waits longer than its condition takes
-SERVER_START_SECONDS = 30.0
+SERVER_START_SECONDS = 60.0
 # A browser started by a test must look up nothing on the internet.
 FLAGS = (
     "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -45,9 +45,9 @@ class Server:
 
     def __init__(self, log: Path) -> None:
         self.log = log
-        self.port = 0  # any free one at first, the same one later
+        self.port = _free_port()  # the same one after a restart
         self.process: subprocess.Popen[bytes] | None = None
-        self.address = ""
+        self.address = f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         # Bots are loaded when they are first asked: a host that looks after all of them every two seconds
@@ -59,16 +59,15 @@ class Server:
         environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
         with self.log.open("w") as output:
             self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-        self.address = self._wait_for_address()
-        self.port = urlsplit(self.address).port or 0
+        self._wait_until_it_listens()
 
-    def _wait_for_address(self) -> str:
+    def _wait_until_it_listens(self) -> None:
         assert self.process
         deadline = time.monotonic() + SERVER_START_SECONDS
         while self.process.poll() is None and time.monotonic() < deadline:
-            found = re.search(r"running on (http://\S+)", self.log.read_text())
-            if found:
-                return found.group(1)
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
             time.sleep(0.05)
         raise RuntimeError(f"The server did not start. It said:\n{self.log.read_text()}")
 
@@ -79,6 +78,12 @@ class Server:
         else:
             self.process.terminate()
         self.process.wait(timeout=20)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 @pytest.fixture(scope="session")
@@ -114,7 +119,7 @@ class Visitor:
         self.site = site
         self.message = page.get_by_role("textbox", name="Your message")
         self.bubbles = page.locator(".turn__text")
-        self.open_question = page.locator("fieldset.is-open").first
+        self.open_question = page.locator("#ask:not([inert]) fieldset")
 
     async def go(self, path: str) -> None:
         await self.page.goto(self.site + path)
@@ -136,6 +141,20 @@ class Visitor:
         """Wait until a message may be sent."""
         await expect(self.page.locator("#send")).to_have_attribute("aria-disabled", "false")
 
+    async def keys_count(self) -> None:
+        """Wait until a single key may answer the open question."""
+        await expect(self.page.locator("#dock")).to_have_attribute("data-keys", "count")
+
+    async def press(self, key: str) -> None:
+        """Answer the open question by a single key, as soon as it counts."""
+        await self.keys_count()
+        await self.page.keyboard.press(key)
+
+    async def to_the_end(self) -> None:
+        """Scroll down to the end, as a reader does."""
+        await self.page.mouse.move(100, 100)
+        await self.page.mouse.wheel(0, 20_000)
+
     async def answer(self, *choices: str) -> None:
         """Answer the open questions in order, by mouse."""
         for choice in choices:
@@ -145,14 +164,22 @@ class Visitor:
         await self.say(text)
         await self.answer(*(choices or ("Yes", "Yes")))
 
+    async def may_finish(self, *, so: bool = True) -> None:
+        await expect(self.page.locator("#finish")).to_have_attribute("aria-disabled", str(not so).lower())
+
     async def finish(self) -> None:
+        await self.may_finish()
         await self.page.get_by_role("button", name="Finish").click()
         await self.page.get_by_role("button", name="Yes, finish").click()
         await expect(self.page.get_by_role("heading", name="Thank you")).to_be_visible()
 
-    def questions(self, reply: int) -> Locator:
-        """The questions under a reply, counted from 1."""
-        return self.page.locator(".questions").nth(reply - 1)
+    def chip(self, reply: int) -> Locator:
+        """What was answered about a reply, counted from 1."""
+        return self.page.locator(".chip").nth(reply - 1)
+
+    async def saved(self, reply: int, answers: str) -> None:
+        """Wait until the server has these answers about a reply."""
+        await expect(self.chip(reply)).to_have_text(f"{answers} Change")
 
     async def flaws(self) -> list[str]:
         """What would hinder people who use a screen reader, or the Content-Security-Policy."""

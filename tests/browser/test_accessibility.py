@@ -23,6 +23,7 @@ async def test_the_worker_pages(wanda: Visitor, study: Study) -> None:
         await wanda.exchange(f"Message {number}")
         if number == 0:
             assert await wanda.flaws() == []
+    await wanda.may_finish()
     await page.get_by_role("button", name="Finish").click()
     assert await wanda.flaws() == []
     await page.get_by_role("button", name="Yes, finish").click()
@@ -40,7 +41,7 @@ async def test_a_question_speaks_with_the_reply_it_is_about(wanda: Visitor, stud
     await wanda.start(study)
     await wanda.say("Hello")
 
-    question = wanda.questions(1).get_by_role("group", name="Does it make sense?")
+    question = wanda.page.get_by_role("group", name="Does it make sense?")
     await expect(question).to_have_accessible_description("Go on.")
     await expect(question.get_by_role("button", name="Yes")).to_have_accessible_name("Yes")
     await expect(question.get_by_role("button", name="Yes")).to_have_attribute("aria-pressed", "false")
@@ -49,10 +50,11 @@ async def test_a_question_speaks_with_the_reply_it_is_about(wanda: Visitor, stud
 async def test_the_reason_for_a_locked_send_button_is_read_with_it(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
-    await expect(wanda.open_question).to_be_visible()
+    await expect(wanda.open_question).to_be_focused()
+    await wanda.page.keyboard.press("Escape")
 
     send = wanda.page.get_by_role("button", name="Send")
-    await expect(send).to_have_accessible_description("Answer the question under the last reply, then go on.")
+    await expect(send).to_have_accessible_description("Answer the question first: Esc goes to it.")
     await expect(send).to_have_attribute("aria-disabled", "true")
 
 

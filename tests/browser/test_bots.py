@@ -58,7 +58,7 @@ async def test_from_the_empty_list_to_a_reply(visit: Visit, rex: User, width: in
 
 async def test_a_bot_that_fails_says_why_and_keeps_the_message(visit: Visit, rex: User) -> None:
     await Bot.objects.acreate(
-        name="broken", title="Broken", adapter="scripted", configuration={"fail_on": [1]}
+        name="broken", title="Broken", adapter="scripted", configuration={"fail_on": [1]}, owner=rex
     )
     visitor = await visit()
     await sign_in(visitor, "/bots/broken/try/")

@@ -9,9 +9,9 @@ from bots.services import record_perplexity
 from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_staff_pages import sign_in
+from tests.comparisons.conftest import BOTH, NO, SENSIBLE, talk
 from tests.conftest import MakeStudy
-from tests.reports.across.conftest import BOTH, NO, SENSIBLE, talk
-from tests.reports.conftest import computed
+from tests.planted import computed
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -68,7 +68,7 @@ async def test_a_file_is_imported_and_taken_back(
     rex = await visit(viewport={"width": width, "height": 800})
     page = rex.page
     await sign_in(rex, f"/studies/{short_study.pk}/")
-    await page.get_by_role("link", name="From elsewhere").click()
+    await page.get_by_role("link", name="Import").click()
     await expect(page.get_by_text("No file has been imported into this study.")).to_be_visible()
     assert await fits(rex)
 

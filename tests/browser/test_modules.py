@@ -31,7 +31,9 @@ async def run(browser: Browser, site: str) -> AsyncIterator[Run]:
     async def run(body: str, argument: object = None) -> Any:
         script = """async argument => {
             const modules = await Promise.all(
-                ["store", "outbox", "answers", "composer"].map(name => import(`/static/js/chat/${name}.js`)));
+                ["chat/store", "chat/composer", "kit/outbox", "kit/answers", "kit/subjects", "kit/keys",
+                 "kit/question"].map(
+                    name => import(`/static/js/${name}.js`)));
             const m = Object.assign({}, ...modules);
             BODY
         }"""
@@ -46,13 +48,15 @@ RECEIVE = "return argument.reduce(m.receive, m.UNKNOWN)"
 
 async def test_frames_add_up_to_the_dialogue(run: Run) -> None:
     known = await run(RECEIVE, [
-        {"type": "state", "turns": [HI], "labels": {}, "fault": None, "progress": PROGRESS, "finished": None},
+        {"type": "state", "turns": [HI], "annotations": [], "fault": None, "progress": PROGRESS,
+         "finished": None},
         {"type": "turn_saved", "turn": HELLO, "progress": PROGRESS},
-        {"type": "label_saved", "position": 2, "answers": {"sensible": False}, "progress": {"turns": 2}},
+        {"type": "label_saved", "position": 2, "ask": 0, "answers": {"sensible": False},
+         "progress": {"turns": 2}},
     ])  # fmt: skip
 
     assert known["turns"] == [HI, HELLO]
-    assert known["labels"] == {"2": {"sensible": False}}
+    assert known["labels"] == {"2:0": {"sensible": False}}
     assert known["progress"]["turns"] == 2
 
 
@@ -66,7 +70,8 @@ async def test_a_state_replaces_what_was_known(run: Run) -> None:
     known = await run(RECEIVE, [
         {"type": "refused", "reason": "empty", "say": "Write something."},
         {"type": "bot_failed", "fault": {"say": "Broken", "attempts": 1}, "progress": PROGRESS},
-        {"type": "state", "turns": [HI], "labels": {}, "fault": None, "progress": PROGRESS, "finished": None},
+        {"type": "state", "turns": [HI], "annotations": [], "fault": None, "progress": PROGRESS,
+         "finished": None},
     ])  # fmt: skip
 
     assert (known["turns"], known["fault"], known["refusal"]) == ([HI], None, None)
@@ -81,13 +86,6 @@ async def test_an_answer_drops_the_answers_that_are_no_longer_asked(run: Run) ->
     body = "return m.withAnswer(argument, {sensible: true, specific: true}, 'sensible', false)"
 
     assert await run(body, SSA) == {"sensible": False}
-
-
-async def test_a_question_that_was_not_asked_before_is_asked(run: Run) -> None:
-    """What the server filled in for it is no answer."""
-    body = "return m.withAnswer(argument, {sensible: false, specific: false}, 'sensible', true)"
-
-    assert await run(body, SSA) == {"sensible": True}
 
 
 @pytest.mark.parametrize(
@@ -105,8 +103,9 @@ async def test_the_first_asked_question_without_an_answer_is_open(
 
 @pytest.mark.parametrize(
     ("captions", "keys"),
-    [(["Yes", "No"], ["Y", "N"]), (["Good", "Great", "Poor"], ["1", "2", "3"]), (["1", "2"], ["1", "2"])],
-)
+    [(["Yes", "No"], ["Y", "N"]), (["Good", "Great", "Poor"], ["1", "2", "3"]), (["1", "2"], ["1", "2"]),
+     (["0", "1", "2"], ["0", "1", "2"]), (["9", "10", "11"], ["1", "2", "3"])],
+)  # fmt: skip
 async def test_choices_get_their_first_letter_or_a_digit(
     run: Run, captions: list[str], keys: list[str]
 ) -> None:
@@ -115,7 +114,148 @@ async def test_choices_get_their_first_letter_or_a_digit(
     assert await run(body, captions) == keys
 
 
-OUTBOX = "const box = new m.Outbox(localStorage, 'd1'); box.forget();"
+async def test_the_sides_of_a_pair_have_one_two_and_nought(run: Run) -> None:
+    body = "return m.keysOf(argument.map(value => ({value, label: value})))"
+
+    assert await run(body, ["first", "second", "tied"]) == ["1", "2", "0"]
+    assert await run(body, ["first", "third"]) == ["F", "T"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind"),
+    [
+        ({"choices": [{"value": 1, "label": "1", "hint": "low"}, {"value": 2, "label": "2"},
+                      {"value": 3, "label": "3", "hint": "high"}]}, "scale"),
+        ({"choices": [{"value": True, "label": "Yes"}, {"value": False, "label": "No"}]}, "one"),
+        ({"kind": "scale", "low": 1, "high": 3, "low_caption": "low", "high_caption": "high"}, "scale"),
+        ({"kind": "several", "choices": [{"value": "a", "label": "A"}]}, "several"),
+    ],
+)  # fmt: skip
+async def test_a_question_is_shown_by_its_kind_or_by_its_choices(
+    run: Run, declared: dict[str, Any], kind: str
+) -> None:
+    question = await run("return m.complete(argument)", declared)
+
+    assert (question["kind"], question["required"]) == (kind, True)
+    if kind == "scale":
+        assert [choice["value"] for choice in question["choices"]] == [1, 2, 3]
+        assert (question["low_caption"], question["high_caption"]) == ("low", "high")
+
+
+async def test_a_question_may_depend_on_one_of_several_answers(run: Run) -> None:
+    asked = [
+        {"key": "what", "asked_if": None},
+        {"key": "why", "asked_if": {"question": "what", "values": ["odd", "wrong"]}},
+    ]
+    body = "return argument[1].map(what => m.openQuestion(argument[0], {what})?.key ?? null)"
+
+    answers = ["fine", "odd", ["fine", "wrong"], None]
+    assert await run(body, [asked, answers]) == [None, "why", "why", None]
+
+
+@pytest.mark.parametrize(
+    ("answers", "text"),
+    [
+        ({"sensible": True, "specific": False}, "Sensible · Not specific"),
+        ({"sensible": False, "specific": False}, "Not sensible"),
+    ],
+)
+async def test_answers_are_said_in_short(run: Run, answers: dict[str, bool], text: str) -> None:
+    assert await run("return m.inShort(argument[0], argument[1])", [SSA, answers]) == text
+
+
+@pytest.mark.parametrize(
+    ("strokes", "meanings"),
+    [
+        ([("y", True, 1000)], ["answer"]),
+        ([("y", False, 1000)], ["early"]),  # the question has just come up
+        ([("y", True, 1000), ("y", True, 1299)], ["answer", "early"]),
+        ([("y", True, 1000), ("n", True, 1300)], ["answer", "answer"]),
+        ([("Y", True, 1000), ("o", True, 1100)], ["answer", "text Y back"]),
+        ([("Y", False, 1000), ("o", False, 1100)], ["early", "text Y"]),
+        ([("N", True, 1000), ("y", True, 1100), ("l", True, 1200)], ["answer", "early", "text Ny back"]),
+        ([("y", True, 1000), ("o", True, 1400)], ["answer", "text"]),
+    ],
+)
+async def test_keys_in_a_burst_are_text(
+    run: Run, strokes: list[tuple[str, bool, int]], meanings: list[str]
+) -> None:
+    body = """
+        const reader = new m.KeyReader();
+        return argument.map(([key, mayAnswer, at]) => {
+            const isChoice = "yn".includes(key.toLowerCase());
+            const {kind, text, takesBack} = reader.read(key, {isChoice, mayAnswer, at});
+            return [kind, text, takesBack ? "back" : ""].filter(Boolean).join(" ");
+        })"""
+
+    assert await run(body, strokes) == meanings
+
+
+ASK = """
+    const given = [];
+    const onAnswer = (key, answer) => given.push(answer);
+    const view = new m.QuestionView(m.complete(argument), {describedBy: "", onAnswer, onCancel: null});
+    document.body.append(view.element);
+    const buttons = [...view.element.querySelectorAll("button")];
+    const press = name => buttons.find(button => button.textContent.includes(name)).click();
+    view.show(undefined, true);
+"""
+LETTERS = [{"value": value, "label": value.upper()} for value in "abc"]
+REPORT = "view.element.remove(); return given"
+
+
+async def test_several_answers_are_given_together(run: Run) -> None:
+    body = ASK + """
+        ["C", "A", "B", "A"].forEach(press);
+        view.element.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
+    """ + REPORT  # fmt: skip
+    question = {"key": "what", "kind": "several", "wording": "What?", "help": "", "choices": LETTERS}
+
+    assert await run(body, question) == [["b", "c"]]
+
+
+async def test_a_text_is_given_by_ctrl_enter_and_an_empty_one_is_not(run: Run) -> None:
+    body = ASK + """
+        press("Save");
+        view.box.value = " Because. ";
+        view.box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", ctrlKey: true}));
+    """ + REPORT  # fmt: skip
+    question = {"key": "why", "kind": "text", "wording": "Why?", "help": "", "choices": [], "max_chars": 80}
+
+    assert await run(body, question) == ["Because."]
+
+
+async def test_an_optional_question_can_be_skipped(run: Run) -> None:
+    question = {"key": "what", "required": False, "wording": "What?", "help": "", "choices": LETTERS}
+
+    assert await run(ASK + "press('Skip');" + REPORT, question) == [None]
+
+
+async def test_a_question_that_has_just_come_up_takes_no_answer(run: Run) -> None:
+    question = {"key": "what", "wording": "What?", "help": "", "choices": LETTERS}
+
+    assert await run(ASK + "view.show(undefined, false); press('A');" + REPORT, question) == []
+
+
+async def test_a_scale_says_its_ends(run: Run) -> None:
+    body = ASK + """
+        press("5");
+        const names = buttons.map(button => button.textContent);
+        view.element.remove();
+        return [given, names]
+    """  # fmt: skip
+    question = {
+        "key": "good", "kind": "scale", "wording": "How good?", "help": "", "low": 1, "high": 5,
+        "low_caption": "bad", "high_caption": "good",
+    }  # fmt: skip
+
+    assert await run(body, question) == [[5], ["1 bad", "2", "3", "4", "5 good"]]
+
+
+OUTBOX = """
+    const label = (subject, answers) => ({type: "label", ...m.partsOf(subject), answers});
+    const box = new m.Outbox(localStorage, "d1", label); box.forget();
+"""
 
 
 async def test_the_outbox_sends_again_what_was_not_acknowledged(run: Run) -> None:
@@ -123,15 +263,21 @@ async def test_the_outbox_sends_again_what_was_not_acknowledged(run: Run) -> Non
         OUTBOX
         + """
         box.holdTurn("k1", "Hello");
-        box.holdLabel(2, {sensible: true, specific: true});
-        box.holdLabel(4, {sensible: false});
-        box.settle({type: "label_saved", position: 4, answers: {sensible: false, specific: false}});
-        box.settle({type: "label_saved", position: 2, answers: {sensible: false, specific: false}});
-        return new m.Outbox(localStorage, "d1").frames()"""
+        box.holdLabel("2:0", {sensible: true, specific: true}, {shown_ms: 900, answer_ms: 1200});
+        box.holdLabel("4:0", {sensible: false});
+        box.settle({type: "label_saved", position: 4, ask: 0, answers: {sensible: false, specific: false}});
+        box.settle({type: "label_saved", position: 2, ask: 0, answers: {sensible: false, specific: false}});
+        return new m.Outbox(localStorage, "d1", label).frames()"""
     )
 
     assert await run(body) == [
-        {"type": "label", "position": 2, "answers": {"sensible": True, "specific": True}},
+        {
+            "type": "label",
+            "position": 2,
+            "ask": 0,
+            "answers": {"sensible": True, "specific": True},
+            "timing": {"shown_ms": 900, "answer_ms": 1200},
+        },
         {"type": "turn", "key": "k1", "text": "Hello"},
     ]
 
@@ -140,9 +286,9 @@ async def test_the_outbox_lets_go_of_what_the_state_shows(run: Run) -> None:
     body = (
         OUTBOX
         + """
-        box.holdTurn("k1", "Hello"); box.holdLabel(2, {sensible: false});
-        const labels = {2: {sensible: false, specific: false}};
-        box.settle({type: "state", turns: argument, labels, finished: null});
+        box.holdTurn("k1", "Hello"); box.holdLabel("2:0", {sensible: false});
+        const annotations = [{position: 2, ask: 0, answers: {sensible: false, specific: false}}];
+        box.settle({type: "state", turns: argument, annotations, finished: null});
         return box.isEmpty"""
     )
 
@@ -158,7 +304,7 @@ async def test_a_refused_message_goes_back_into_the_draft(run: Run) -> None:
         return box.held"""
     )
 
-    assert await run(body) == {"draft": "Refused\nBegun since", "turn": None, "labels": {}}
+    assert await run(body) == {"draft": "Refused\nBegun since", "turn": None, "labels": {}, "timings": {}}
 
 
 async def test_characters_are_counted_as_the_server_counts_them(run: Run) -> None:

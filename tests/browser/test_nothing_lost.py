@@ -54,8 +54,7 @@ async def test_a_reload_in_the_middle_keeps_turns_answers_and_draft(wanda: Visit
     await expect(wanda.bubbles).to_have_count(len(before))
     assert await wanda.texts() == before
     await expect(wanda.message).to_have_value("An unfinished thought")
-    pressed = wanda.questions(1).get_by_role("button", pressed=True)
-    await expect(pressed).to_have_text(["Y Yes", "N No"])
+    await wanda.saved(1, "Sensible · Not specific")
 
 
 async def test_two_tabs_of_one_dialogue_agree(wanda: Visitor, study: Study) -> None:
@@ -67,12 +66,13 @@ async def test_two_tabs_of_one_dialogue_agree(wanda: Visitor, study: Study) -> N
     await wanda.exchange("From the first tab", "Yes", "No")
 
     await expect(other.bubbles).to_have_text(["Hi!", "From the first tab", "Go on."])
-    await expect(other.questions(1).get_by_role("button", pressed=True)).to_have_text(["Y Yes", "N No"])
+    await other.saved(1, "Sensible · Not specific")
     await expect(other.message).to_have_value("A draft in the other tab")
 
     await other.page.bring_to_front()
-    await other.questions(1).get_by_role("group", name="make sense").get_by_role("button", name="No").click()
-    await expect(wanda.questions(1).get_by_role("button", pressed=True)).to_have_text(["N No"])
+    await other.chip(1).click()
+    await other.answer("No")
+    await wanda.saved(1, "Not sensible")
 
 
 async def test_a_tab_that_was_reloaded_is_heard_by_the_others(wanda: Visitor, study: Study) -> None:
@@ -86,7 +86,7 @@ async def test_a_tab_that_was_reloaded_is_heard_by_the_others(wanda: Visitor, st
 
     for other in others:
         await expect(other.bubbles).to_have_text(["Hi!", "After the reload", "Go on."])
-        await expect(other.questions(1).get_by_role("button", pressed=True)).to_have_text(["N No"])
+        await other.saved(1, "Not sensible")
 
 
 async def test_finishing_in_one_tab_finishes_in_the_other(wanda: Visitor, short_study: Study) -> None:
@@ -151,11 +151,11 @@ async def test_an_answer_is_saved_when_the_line_breaks(
     await expect(wanda.open_question).to_be_visible()
     line.swallows = lost
     await wanda.answer("No")
-    await expect(wanda.questions(1).get_by_text("Saving …")).to_be_visible()
+    await expect(wanda.page.get_by_text("saving …").first).to_be_visible()
 
     await line.break_()
 
-    await expect(wanda.questions(1).get_by_text("Saved", exact=True)).to_be_visible()
+    await wanda.saved(1, "Not sensible")
     label = await Label.objects.aget()
     assert label.answers == {"sensible": False, "specific": False}
 
@@ -187,7 +187,8 @@ async def test_the_resume_code_continues_on_another_device(
 ) -> None:
     await wanda.start(study)
     await wanda.exchange("One", "No")
-    await wanda.page.get_by_text("Resume code", exact=True).click()
+    for summary in ("Help", "Resume code"):
+        await wanda.page.get_by_text(summary, exact=True).click()
     code = await wanda.page.get_by_role("textbox", name="Resume code").input_value()
     phone = await visit()
 
@@ -253,3 +254,22 @@ async def test_a_reader_who_has_scrolled_up_is_offered_a_way_down(
 @pytest.fixture
 def chatty_study(make_study: MakeStudy) -> Study:
     return make_study(script={"replies": ["A long story. " * 40]})
+
+
+async def test_going_offline_is_said_at_once_and_what_is_answered_meanwhile_is_kept(
+    wanda: Visitor, study: Study
+) -> None:
+    await wanda.start(study)
+    await wanda.say("One")
+    await expect(wanda.open_question).to_be_visible()
+    await expect(wanda.page.locator("#saved-text")).to_have_text("saved")
+
+    await wanda.page.context.set_offline(True)
+    await expect(wanda.page.locator("#connection")).to_contain_text("You are offline", timeout=1000)
+    await wanda.answer("No")
+    await expect(wanda.chip(1)).to_have_text("Not sensible not saved yet")
+    await expect(wanda.page.locator("#saved-text")).to_have_text("not saved yet")
+
+    await wanda.page.context.set_offline(False)
+    await wanda.saved(1, "Not sensible")
+    await expect(wanda.page.locator("#connection")).to_be_hidden()

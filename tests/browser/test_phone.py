@@ -51,10 +51,10 @@ async def test_every_worker_page_fits(phone: Visitor, short_study: Study) -> Non
     for _ in range(2):
         await page.get_by_role("button", name="Try again").click()
     await expect(page.get_by_role("button", name="End here")).to_be_visible()
-    await page.evaluate("scrollTo(0, 0)")
-    for summary in ("The questions", "Keyboard", "Resume code"):
+    for summary in ("Help", "The questions", "Keyboard", "Resume code"):
         await page.get_by_text(summary, exact=True).click()
     assert await phone.page.evaluate(CRAMPED) == []
+    await page.keyboard.press("Escape")
     await page.get_by_role("button", name="End here").click()
     assert await phone.page.evaluate(CRAMPED) == []
     await page.get_by_role("button", name="Yes, end here").click()
@@ -62,18 +62,18 @@ async def test_every_worker_page_fits(phone: Visitor, short_study: Study) -> Non
     assert await phone.page.evaluate(CRAMPED) == []
 
 
-async def test_the_focused_question_is_not_hidden_behind_the_message_box(
+async def test_the_reply_that_is_judged_is_not_hidden_behind_the_dock(
     phone: Visitor, short_study: Study
 ) -> None:
     await phone.start(short_study)
     await phone.say("Hello")
     await expect(phone.open_question.get_by_role("button", name="Yes")).to_be_in_viewport(ratio=1)
 
-    box = await phone.page.locator(".dock").bounding_box()
-    question = await phone.open_question.bounding_box()
-    assert box
-    assert question
-    assert question["y"] + question["height"] <= box["y"]
+    dock = await phone.page.locator("#dock").bounding_box()
+    reply = await phone.bubbles.last.bounding_box()
+    assert dock
+    assert reply
+    assert reply["y"] + reply["height"] <= dock["y"]
 
 
 async def test_on_a_touch_screen_answering_does_not_open_the_keyboard(
@@ -85,3 +85,18 @@ async def test_on_a_touch_screen_answering_does_not_open_the_keyboard(
     await phone.ready()
 
     await expect(phone.message).not_to_be_focused()
+
+
+async def test_a_page_enlarged_to_400_percent_scrolls_past_the_dock(visit: Visit, study: Study) -> None:
+    visitor = await visit(viewport={"width": 320, "height": 200}, forced_colors="active")
+    await visitor.start(study)
+    await visitor.say("Hello")
+    await visitor.open_question.scroll_into_view_if_needed()
+    await expect(visitor.open_question).to_be_in_viewport(ratio=0.5)
+    await visitor.press("y")
+    await expect(visitor.page.get_by_role("group", name="specific")).to_be_in_viewport()
+    await visitor.press("n")
+    await visitor.ready()
+
+    assert await visitor.page.locator("#dock").evaluate("dock => getComputedStyle(dock).position") != "sticky"
+    assert await visitor.page.evaluate("document.documentElement.scrollWidth") == 320

@@ -17,7 +17,7 @@ async def test_a_full_session_leads_to_the_completion_code(wanda: Visitor, study
     await wanda.start(study)
     for number in range(1, 7):
         await wanda.exchange(f"Message {number}", "Yes", "No")
-    await expect(wanda.page.get_by_role("button", name="Finish")).to_be_disabled()
+    await wanda.may_finish(so=False)
     await wanda.exchange("Message 7", "No")
     await wanda.finish()
 
@@ -31,6 +31,7 @@ async def test_a_finished_chat_stays_finished_until_the_next_page_comes(wanda: V
     await wanda.start(study)
     for number in range(1, 8):
         await wanda.exchange(f"Message {number}", "No")
+    await wanda.may_finish()
     await wanda.page.route("**/thanks/", lambda route: route.fulfill(status=204))  # the browser stays
     await wanda.page.get_by_role("button", name="Finish").click()
     await wanda.page.get_by_role("button", name="Yes, finish").click()
@@ -46,17 +47,19 @@ async def test_a_finished_chat_stays_finished_until_the_next_page_comes(wanda: V
 async def test_the_second_question_appears_only_after_yes(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
-    first, second = (
-        wanda.questions(1).get_by_role("group", name=name) for name in ("make sense", "specific")
-    )
-    await expect(first).to_be_visible()
-    await expect(second).to_be_hidden()
+    first, second = (wanda.page.get_by_role("group", name=name) for name in ("make sense", "specific"))
+    await wanda.keys_count()  # it has come to rest
+    place = await first.bounding_box()
 
     await first.get_by_role("button", name="Yes").click()
     await expect(second).to_be_visible()
-    await first.get_by_role("button", name="No").click()
-    await expect(second).to_be_hidden()
-    await expect(wanda.questions(1).get_by_text("Saved", exact=True)).to_be_visible()
+    await expect(first).to_be_hidden()
+    await wanda.keys_count()
+    assert await second.bounding_box() == place
+    await second.get_by_role("button", name="No").click()
+    await wanda.saved(1, "Sensible · Not specific")
+    await wanda.exchange("Another", "No")
+    await wanda.saved(2, "Not sensible")
 
 
 async def test_an_answer_can_be_changed_later(wanda: Visitor, study: Study) -> None:
@@ -65,44 +68,46 @@ async def test_an_answer_can_be_changed_later(wanda: Visitor, study: Study) -> N
     await wanda.exchange("Two", "Yes", "Yes")
     await wanda.ready()
 
-    sense = wanda.questions(1).get_by_role("group", name="make sense")
-    await sense.get_by_role("button", name="Yes").click()
-    await wanda.questions(1).get_by_role("group", name="specific").get_by_role("button", name="Yes").click()
-    await expect(wanda.questions(1).get_by_text("Saved", exact=True)).to_be_visible()
+    await wanda.chip(1).click()
+    await expect(wanda.open_question.get_by_role("button", pressed=True)).to_have_accessible_name("No")
+    await wanda.answer("Yes", "Yes")
+    await wanda.saved(1, "Sensible · Specific")
 
     assert [label.answers["specific"] async for label in Label.objects.all()] == [True, True]
 
 
-async def test_an_answer_that_is_only_half_changed_must_be_completed_before_the_end(
+async def test_an_answer_that_is_only_half_changed_stays_as_it_was(
     wanda: Visitor, make_study: MakeStudy
 ) -> None:
     await wanda.start(await sync_to_async(make_study)(min_turns=2))
     await wanda.exchange("One", "No")
-    finish = wanda.page.get_by_role("button", name="Finish")
-    await expect(finish).to_be_enabled()
+    await wanda.may_finish()
 
-    sense = wanda.questions(1).get_by_role("group", name="make sense")
-    await sense.get_by_role("button", name="Yes").click()
+    await wanda.chip(1).click()
+    await wanda.answer("Yes")
 
-    await expect(finish).to_be_disabled()
-    await expect(wanda.page.get_by_text("A question is open again")).to_be_visible()
-    await sense.get_by_role("button", name="No").click()
-    await expect(finish).to_be_enabled()
+    await wanda.may_finish(so=False)
+    await wanda.page.get_by_role("button", name="Keep it as it was").click()
+    await wanda.saved(1, "Not sensible")
+    await wanda.may_finish()
+    assert (await Label.objects.aget()).answers == {"sensible": False, "specific": False}
 
 
 async def test_a_message_waits_until_the_last_reply_is_judged(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("One")
-    await expect(wanda.open_question).to_be_visible()
+    await expect(wanda.open_question).to_be_focused()
+    await wanda.page.keyboard.press("Escape")
     await wanda.message.fill("Two")
+    await expect(wanda.page.get_by_text("Answer the question first")).to_be_visible()
     await wanda.message.press("Enter")
 
-    await expect(wanda.page.get_by_text("Answer the question under the last reply")).to_be_visible()
     await expect(wanda.open_question).to_be_focused()
-    await expect(wanda.message).to_have_value("Two")
+    await expect(wanda.page.get_by_text("What you have written is kept")).to_be_visible()
     await wanda.answer("No")
     await wanda.ready()
     await expect(wanda.message).to_be_focused()
+    await expect(wanda.message).to_have_value("Two")
     await wanda.message.press("Enter")
     await expect(wanda.bubbles).to_have_count(5)
 
@@ -118,7 +123,8 @@ async def test_the_conversation_ends_at_the_most_turns(wanda: Visitor, short_stu
     await wanda.exchange("Two")
 
     await expect(wanda.page.get_by_text("That was the last turn. You can finish now.")).to_be_visible()
-    await expect(wanda.page.locator("#send")).to_have_attribute("aria-disabled", "true")
+    await expect(wanda.message).to_be_hidden()
+    await expect(wanda.page.get_by_role("button", name="Finish")).to_be_focused()
     await wanda.finish()
 
 

@@ -79,7 +79,7 @@ async def test_a_study_from_the_empty_list_to_the_link_for_workers(
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("The study is a draft")).to_be_visible()
     await page.get_by_role("button", name="Open the study").click()
-    await expect(page.get_by_text("0 of 100")).to_be_visible()
+    await expect(page.get_by_text("0 of 100", exact=True)).to_be_visible()
     assert await visitor.flaws() == []
 
     link = await page.get_by_label("Link for workers").input_value()
@@ -103,7 +103,7 @@ async def test_the_report_shows_what_workers_judged(visit: Visit, short_study: S
     # The page notices by itself. Sensible: 2 of 2. Specific: 1 of 2. SSA: (100 + 50) / 2.
     row = rex.page.get_by_role("region", name="Results", exact=True).get_by_role("row", name="Scripty")
     await expect(row.locator("strong")).to_have_text(["100.0", "50.0", "75.0"])
-    await expect(rex.page.get_by_role("img", name="Bar chart.")).to_be_visible()
+    await expect(rex.page.get_by_role("img", name="Chart of scores.")).to_be_visible()
     await expect(rex.page.get_by_text("report is being computed")).to_have_count(0)
     assert await rex.flaws() == []
 
@@ -136,7 +136,7 @@ async def test_the_report_stays_up_to_date_without_a_reload(visit: Visit, short_
     await expect(table.locator("summary")).to_be_focused()
 
 
-async def test_a_worker_is_set_aside_from_a_transcript(visit: Visit, short_study: Study) -> None:
+async def test_a_worker_is_excluded_from_a_transcript(visit: Visit, short_study: Study) -> None:
     worker, rex = await visit(), await visit()
     await worker.start(short_study)
     await worker.exchange("One", "Yes", "No")
@@ -144,13 +144,13 @@ async def test_a_worker_is_set_aside_from_a_transcript(visit: Visit, short_study
     await sign_in(rex, f"/studies/{short_study.pk}/dialogues/")
     await rex.page.get_by_role("row", name="Complete").get_by_role("link").click()
 
-    await rex.page.get_by_label("Reason for setting this worker aside").fill("Answered in no time")
-    await rex.page.get_by_role("button", name="Set aside").click()
+    await rex.page.get_by_label("Reason for excluding this worker").fill("Answered in no time")
+    await rex.page.get_by_role("button", name="Exclude").click()
 
     await expect(rex.page.get_by_text("Answered in no time")).to_be_visible()
     assert await rex.flaws() == []
     await rex.page.get_by_role("button", name="Take that back").click()
-    await expect(rex.page.get_by_label("Reason for setting this worker aside")).to_be_visible()
+    await expect(rex.page.get_by_label("Reason for excluding this worker")).to_be_visible()
     assert await rex.flaws() == []
 
 

@@ -14,8 +14,10 @@ from contexts.services import load_open_mtb
 from responses.answering import answer_slice
 from responses.models import Response
 from responses.services import start_run
-from studies.models import Study, Task, WritingPlan
+from studies.models import Study
 from studies.services import save_study, set_state
+from tasks.writing.models import WritingPlan
+from tasks.writing.task import Writing
 from tests.browser.conftest import Visit, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -31,9 +33,9 @@ def version(transactional_db: None) -> ContextSetVersion:
 
 @pytest.fixture
 def writing(version: ContextSetVersion, rex: User) -> Study:
-    study = Study(title="Answers", languages=["en"], task=Task.WRITING)
+    study = Study(title="Answers", languages=["en"], task=Writing.key)
     plan = WritingPlan(context_version=version, batch_size=3)
-    save_study(study, owner=rex, consent_text="You write.", targets={}, writing=plan)
+    save_study(study, owner=rex, consent_text="You write.", targets={}, plan=plan)
     return set_state(study.pk, Study.State.OPEN)
 
 
@@ -88,6 +90,28 @@ async def test_a_worker_writes_by_keyboard_and_loses_nothing(
 
     await expect(page.get_by_label("Completion code")).to_be_visible()
     assert await sync_to_async(Response.objects.count)() == 3
+
+
+async def test_what_is_sent_offline_is_kept_and_sent_later(visit: Visit, writing: Study) -> None:
+    wanda = await visit()
+    page = wanda.page
+    await wanda.go(writing.get_entry_url())
+    await page.get_by_label("I agree to take part").check()
+    await page.get_by_role("button", name="Continue").click()
+    await page.get_by_role("button", name="Start writing").click()
+    await page.wait_for_load_state()  # with its script
+    await page.context.set_offline(True)
+    await page.get_by_label("Your response").fill("Written in a tunnel, on the way home.")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("alert")).to_contain_text("kept in this browser")
+    assert await wanda.flaws() == []
+
+    await page.context.set_offline(False)
+
+    await expect(page.get_by_text("1 of 3 written")).to_be_visible()
+    await expect(page.get_by_label("Your response")).to_be_focused()
+    await expect(page.get_by_label("Your response")).to_have_value("")
+    assert (await Response.objects.aget()).text == "Written in a tunnel, on the way home."
 
 
 @pytest.mark.parametrize("size", SIZES)

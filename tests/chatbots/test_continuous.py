@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from chatbots.base import BotConfiguration, Context, Failure, Response
-from chatbots.continuous import Answering, ContinuousBot
+from chatbots.base import Answering, BotConfiguration, Context, Failure, Response
+from chatbots.continuous import ContinuousBot
 from chatbots.errors import BotFailedError, BotLateError
 from chatbots.health import State
 from chatbots.resident import Resident

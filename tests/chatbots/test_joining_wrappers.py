@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Failure, Response
+from chatbots.base import Answering, Bot, BotConfiguration, Candidate, Context, Failure, Response
 from chatbots.bots.identity_guard import IdentityGuardBot
 from chatbots.bots.latency_floor import LatencyFloorBot
 from chatbots.bots.repetition_filter import RepetitionFilterBot
-from chatbots.continuous import Answering, ContinuousBot
+from chatbots.continuous import ContinuousBot
 from chatbots.registry import REGISTRY, create_bot
 from chatbots.resident import Resident
 from chatbots.wrapping import WrapperBot
@@ -146,14 +146,14 @@ def test_wrappers_in_wrappers_let_newcomers_through_to_the_innermost():
 
 
 def test_what_the_wrapper_says_itself_takes_no_place_in_the_bot_inside(classifier):
-    bot = around(name="identity-guard", classifier=classifier, answer="I am a program.")
+    bot = around(name="identity-guard", classifier=classifier, confirmation="I am a program.")
 
     ends = answers_of(bot, [(0, talk("are you a robot")), (0, talk("hello 2")), (1, talk("robot?"))])
 
     assert [(step, outcome.text) for step, outcome in ends] == [
-        (0, "I am a program."),
+        (0, bot.configuration.answer()),
         (1, SAID),
-        (1, "I am a program."),
+        (1, bot.configuration.answer()),
     ]
     assert bot.inner.admitted == 1
 
@@ -168,7 +168,7 @@ def test_a_turn_that_the_classifier_cannot_read_fails_alone(classifier):
     assert isinstance(ends[0], Failure)
     assert "cannot read that" in str(ends[0].error)
     assert ends[1].text == SAID
-    assert ends[2].text == bot.configuration.answer
+    assert ends[2].text == bot.configuration.answer()
     assert [type(each) for each in bot.respond([talk("poison 1"), talk("hello 1")])] == [Failure, Response]
 
 

@@ -218,7 +218,10 @@ async def test_an_error_of_the_bot_fails_its_request_only():
             await resident.respond(one("bad"))
 
         assert await resident.respond(one("good")) == Response("re good")
-    assert resident.health().last_error == "failed: KeyError: 'no such word'"
+    *where, what = resident.health().last_error.split("\n")
+    assert what == "failed: KeyError: 'no such word'"
+    assert "asked “bad”" in where[0]
+    assert __file__ in "".join(where)
 
 
 async def test_only_the_guilty_context_of_a_batch_fails():

@@ -174,13 +174,14 @@ def test_a_question_for_the_machine_gets_the_answer_and_does_not_reach_the_bot(l
     (lab / "guard.py").write_text(
         "class Asks:\n    def asks(self, texts):\n        return ['robot' in text for text in texts]\n"
     )
-    settings = {"bot": choosy("hm"), "classifier": "guard:Asks", "answer": "I am a program."}
+    settings = {"bot": choosy("hm"), "classifier": "guard:Asks", "confirmation": "I am a program."}
     bot = create_bot("identity-guard", settings)
 
     responses = bot.respond([Context.from_texts([text]) for text in ("a", "are you a robot?", "b")])
 
-    assert [response.text for response in responses] == ["hm", "I am a program.", "hm"]
-    assert responses[1].remarks == ("identity-guard: was asked whether it is a machine",)
+    assert [response.text for response in responses] == ["hm", bot.configuration.answer(), "hm"]
+    assert responses[1].text.startswith("I am a program. I was made to ")
+    assert responses[1].remarks == ("identity-guard: was asked whether it is a machine (probability 1.00)",)
 
 
 # --- latency -------------------------------------------------------------------------------------

@@ -8,10 +8,19 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Participation, Worker
 from crowd.queries import progress
 from crowd.refusals import EntryRefusedError
-from crowd.services import HOLD, assign, complete
+from crowd.services import (
+    HOLD,
+    MOST_RESERVED_FROM_AN_ADDRESS,
+    RESERVED,
+    assign,
+    complete,
+    consent,
+    keep_place,
+    places_taken,
+)
 from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeStudy, enter
@@ -64,6 +73,7 @@ def test_an_abandoned_place_returns_to_the_pool_and_its_worker_may_still_finish(
 ) -> None:
     study = make_study({"only": 1})
     abandoned = assign(enter(study).pk)
+    keep_place(abandoned.pk)
     later = timezone.now() + HOLD + timedelta(minutes=1)
 
     with pytest.raises(EntryRefusedError, match="what is still needed"):
@@ -73,6 +83,20 @@ def test_an_abandoned_place_returns_to_the_pool_and_its_worker_may_still_finish(
         complete(assignment.pk, Assignment.Outcome.COMPLETE, now=later)
 
     assert [(bot.finished, bot.target) for bot in progress(study)] == [(2, 1)]
+
+
+def test_whoever_starts_and_sends_nothing_holds_a_place_for_minutes_only(make_study: MakeStudy) -> None:
+    study = make_study({"only": 2})
+    idle, busy = [assign(enter(study).pk) for _ in range(2)]
+    keep_place(busy.pk)
+    soon = timezone.now() + RESERVED + timedelta(seconds=1)
+
+    assign(enter(study).pk, now=soon)  # that of the idle one
+    with pytest.raises(EntryRefusedError, match="what is still needed"):
+        assign(enter(study).pk, now=soon)
+    complete(idle.pk, Assignment.Outcome.COMPLETE, now=soon)  # they may still finish
+
+    assert [(bot.finished, bot.open) for bot in progress(study, now=soon)] == [(1, 2)]
 
 
 def test_a_conversation_that_the_bot_ended_does_not_count(make_study: MakeStudy) -> None:
@@ -91,3 +115,40 @@ def test_a_closed_study_gives_no_new_places_but_keeps_the_old(study: Study) -> N
     assert assign(inside.pk) == place
     with pytest.raises(EntryRefusedError, match="no new participants"):
         assign(outside.pk)
+
+
+def test_one_person_without_cookies_cannot_fill_the_last_places(make_study: MakeStudy) -> None:
+    study = make_study({"only": 19})
+    version = study.consent_versions.get()
+
+    def started(address: str) -> Assignment:
+        return assign(consent(study, version, known=None, panel_id=None, address=address).pk)
+
+    places = [started("198.51.100.7") for _ in range(25)]
+    places += [started("203.0.113.5") for _ in range(2)]
+    assert places_taken([places[0].study_bot_id], timezone.now()).total() == MOST_RESERVED_FROM_AN_ADDRESS + 2
+
+    for place in places[:17]:  # each by a message now
+        keep_place(place.pk)
+
+    with pytest.raises(EntryRefusedError, match="what is still needed"):
+        started("203.0.113.6")
+
+
+def test_a_class_behind_one_address_is_spread_evenly_all_the_same(make_study: MakeStudy) -> None:
+    study = make_study({"one": 100, "two": 100})
+    Participation.objects.bulk_create(
+        [
+            Participation(
+                worker=Worker.objects.create(),
+                study=study,
+                consent=study.consent_versions.get(),
+                address="same",
+            )
+            for _ in range(20)
+        ]
+    )
+
+    outcome = Counter(assign_at_once(list(Participation.objects.all())))
+
+    assert outcome == {"one": 10, "two": 10}

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from bots.models import Bot
 from crowd.models import Assignment, Participation, Worker
-from crowd.services import assign, complete
+from crowd.services import assign, complete, keep_place
 from crowd.sessions import COOKIE
 from studies.models import Study
 from studies.services import set_state
@@ -152,16 +152,33 @@ def test_a_panel_names_its_worker_in_the_link(study: Study) -> None:
     assert (worker.panel, worker.panel_id) == ("PROLIFIC_PID", "5f2c9d")
 
 
+def at_work(study: Study) -> None:
+    """The worker has sent something."""
+    keep_place(Assignment.objects.get(participation__study=study).pk)
+
+
 def test_knowing_a_panel_id_does_not_open_its_owners_work(study: Study) -> None:
     owner = Client()
     agree(owner, study, panel="PROLIFIC_PID=5f2c9d")
     owner.post(f"/s/{study.code}/start/")
+    at_work(study)
 
     response = agree(Client(), study, panel="PROLIFIC_PID=5f2c9d")
 
     assert response.status_code == 409
     assert "resume code" in response.content.decode()
     assert COOKIE not in response.cookies
+
+
+def test_who_uses_a_panel_id_first_and_sends_nothing_locks_its_owner_out_of_nothing(study: Study) -> None:
+    thief, owner = Client(), Client()
+    agree(thief, study, panel="PROLIFIC_PID=5f2c9d")
+    thief.post(f"/s/{study.code}/start/")
+
+    assert agree(owner, study, panel="PROLIFIC_PID=5f2c9d").status_code == 302
+
+    assert owner.post(f"/s/{study.code}/start/", follow=True).status_code == 200
+    assert thief.get(f"/s/{study.code}/chat/").status_code == 401
 
 
 def test_a_worker_whose_browser_never_got_the_answer_may_agree_once_more(study: Study) -> None:
@@ -199,6 +216,7 @@ def test_a_known_panel_id_in_one_study_opens_no_other(make_study: MakeStudy, pan
     owner, other = Client(), Client()
     agree(owner, first, panel="PROLIFIC_PID=5f2c9d")
     owner.post(f"/s/{first.code}/start/")
+    at_work(first)
 
     agree(other, second, panel="PROLIFIC_PID=5f2c9d")
 

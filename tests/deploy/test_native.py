@@ -10,12 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, Request, build_opener
 
+import psutil
 import pytest
 import yaml
 
@@ -37,6 +39,7 @@ class Native:
             "BOTS_OF_THEIR_OWN": "generic eliza meena-base meena-full",
         }
         command = [sys.executable, str(ROOT / "deploy" / "native"), "--var", str(folder / "var")]
+        command += [] if NGINX else ["--install"]
         self.process = subprocess.Popen(
             [*command, "--port", str(self.port)],
             stdout=self.output.open("w"),
@@ -57,9 +60,12 @@ class Native:
 
     @property
     def password(self) -> str:
-        found = re.search(r"First admin: admin / (\S+)", self.said())
+        found = re.search(r"First admin: in (\S+)", self.said())
         assert found
-        return found[1]
+        assert Path(found[1]).stat().st_mode & 0o077 == 0
+        name, _, password = Path(found[1]).read_text().strip().partition(" / ")
+        assert (name, password in self.said()) == ("admin", False)  # whoever reads the log does not have it
+        return password
 
 
 @pytest.fixture
@@ -96,6 +102,53 @@ def test_a_conversation_labels_and_a_report_through_nginx(native: Native, tmp_pa
     result = json.loads(done.stdout)
     assert (result["conversations"], result["labelled_turns"], result["equal"]) == (1, 7, True)
     assert sign_in_attempts(native.link, behind_proxy=25) == {200}  # from one address 20 in a minute
+    for name in ("hostbots", "uvicorn", "redis-server"):
+        assert runs_again_after_kill(native, name), f"{name} was not started again:\n{native.said()}"
+
+
+def runs_again_after_kill(native: Native, name: str) -> bool:
+    """Whether another process takes its place, and all is ready once more."""
+    before = children_of(native, name)
+    assert before, f"no child of deploy/native is {name}"
+    for child in before:
+        child.kill()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if {child.pid for child in children_of(native, name)} - {child.pid for child in before}:
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def children_of(native: Native, name: str) -> list[psutil.Process]:
+    found = []
+    for child in psutil.Process(native.process.pid).children():
+        with suppress(psutil.Error):
+            if any(name in part for part in child.cmdline()):
+                found.append(child)
+    return found
+
+
+def test_nothing_is_installed_unasked(tmp_path: Path) -> None:
+    """Where there is no nginx; apt-get would leave a trace."""
+    folder, trace = tmp_path / "bin", tmp_path / "trace"
+    folder.mkdir()
+    apt = folder / "apt-get"
+    apt.write_text(f"#!/bin/sh\ntouch {trace}\n")
+    apt.chmod(0o755)
+    code = (
+        "import runpy; native = runpy.run_path('deploy/native');"
+        " native['shutil'].which = lambda name, path=None: None if name == 'nginx' else name;"
+        " native['nginx_program'](install=False)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT, env=os.environ | {"PATH": str(folder)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert "deploy/native --install does" in done.stderr
+    assert not trace.exists()
 
 
 def sign_in_attempts(link: str, *, behind_proxy: int) -> set[int]:
@@ -122,3 +175,11 @@ def test_the_compose_file_names_every_program_of_the_design(tmp_path: Path) -> N
     ours = {"pages": "uwsgi", "sockets": "uvicorn", "bots": "hostbots", "worker": "celery", "timer": "beat"}
     assert all(word in services[name]["command"] for name, word in ours.items())
     assert {"nginx", "postgresql", "redis", "setup"} <= set(services)
+
+
+def test_nobody_in_the_network_of_the_containers_uses_redis_without_its_password() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+
+    assert "--requirepass ${REDIS_PASSWORD:?" in services["redis"]["command"]
+    assert services["worker"]["environment"]["REDIS_URL"].startswith("redis://:${REDIS_PASSWORD:?")
+    assert "REDIS_PASSWORD=" in (ROOT / "deploy" / "env.example").read_text()

@@ -66,7 +66,7 @@ class Acknowledged:
         elif frame["type"] == "label_saved":
             self.labels[tab][frame["position"]] = frame["answers"]
         elif frame["type"] == "state":
-            self.labels[tab] = {int(position): answers for position, answers in frame["labels"].items()}
+            self.labels[tab] = {each["position"]: each["answers"] for each in frame["annotations"]}
             self.ended = self.ended or frame["finished"] is not None
 
 
@@ -90,7 +90,7 @@ async def exchange(dialogue: Dialogue, tabs: list[Tab], which: int, acknowledged
     await tabs[which].send(type="turn", key=str(uuid4()), text="Well?")
     await settle(dialogue, tabs, acknowledged)
     await dialogue.arefresh_from_db()
-    for position in dialogue.unlabelled:
+    for position in [code // 32 for code in dialogue.due_1]:
         await tabs[1 - which].send(
             type="label", position=position, answers={"sensible": True, "specific": True}
         )
@@ -120,7 +120,7 @@ def check(dialogue: Dialogue, acknowledged: Acknowledged) -> Labels:
     assert all((turn.key is None) == (turn.position % 2 == 0) for turn in turns)
     bot_turns = [turn.position for turn in turns if turn.position % 2 == 0 and turn.position > 0]
     assert dialogue.bot_turns == len(bot_turns)
-    assert dialogue.unlabelled == [position for position in bot_turns if position not in labels]
+    assert dialogue.due_1 == [32 * position for position in bot_turns if position not in labels]
     assert all(position in bot_turns for position in labels)
     assert all(label.answers["sensible"] or not label.answers["specific"] for label in labels.values())
     for turn in turns[3::2]:  # a later message of the worker: the reply before it had its label by then
@@ -128,7 +128,7 @@ def check(dialogue: Dialogue, acknowledged: Acknowledged) -> Labels:
     assert acknowledged.turns == {str(turn.key): turn.text for turn in turns if turn.key}
     assert acknowledged.ended == bool(dialogue.ending)
     if dialogue.ending == Dialogue.Ending.COMPLETE:
-        assert not dialogue.unlabelled
+        assert not dialogue.due_1
         assert len(bot_turns) >= dialogue.min_turns / 2
     return {position: label.answers for position, label in labels.items()}
 

@@ -9,8 +9,10 @@ from django.utils import timezone
 
 from crowd.services import PanelId
 from crowd.sessions import COOKIE, signed
-from dialogues.models import MAX_TEXT, Dialogue, Turn
-from dialogues.refusals import REFUSALS
+from dialogues.models import Dialogue, Turn
+from live.refusals import REFUSALS
+from live.text import MAX_TEXT
+from studies.models import Study
 from tests.conftest import MakeStudy, OpenTab, session_cookie, start_dialogue, worker_of
 
 begin = sync_to_async(start_dialogue)
@@ -136,7 +138,7 @@ async def test_a_flood_of_frames_ends_the_connection(dialogue: Dialogue, open_ta
 async def test_a_conversation_opens_in_a_bounded_number_of_tabs(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dialogues.consumers.MAX_TABS", 2)
+    monkeypatch.setattr("tasks.conversation.consumers.MAX_TABS", 2)
     first, second = await open_tab(dialogue), await open_tab(dialogue)
 
     third = await open_tab(dialogue)
@@ -150,7 +152,7 @@ async def test_a_conversation_opens_in_a_bounded_number_of_tabs(
 
 async def test_another_workers_dialogue_is_closed_to_mallory(study: object, open_tab: OpenTab) -> None:
     wandas, mallorys = await begin(study), await begin(study)
-    mallory = await sync_to_async(lambda: mallorys.assignment.participation.worker)()
+    mallory = await sync_to_async(lambda: mallorys.participation.worker)()
 
     tab = await open_tab(wandas, worker=mallory)
 
@@ -182,7 +184,7 @@ async def test_the_same_worker_in_another_browser_needs_the_resume_code(
     first, second = [await make(make_study)(title=title) for title in ("One", "Two")]
     wandas = await begin(first, PanelId("pid", "wanda"))
     again = await begin(second, PanelId("pid", "wanda"))
-    cookie = await sync_to_async(lambda: signed(again.assignment.participation))()
+    cookie = await sync_to_async(lambda: signed(again.participation))()
 
     tab = await open_tab(wandas, cookie=cookie)
 
@@ -192,7 +194,7 @@ async def test_the_same_worker_in_another_browser_needs_the_resume_code(
 
 
 async def test_an_unknown_dialogue_is_turned_away(dialogue: Dialogue, open_tab: OpenTab) -> None:
-    worker = await sync_to_async(lambda: dialogue.assignment.participation.worker)()
+    worker = await sync_to_async(lambda: dialogue.participation.worker)()
     elsewhere = Dialogue(public_id=uuid4())
 
     tab = await open_tab(elsewhere, worker=worker)
@@ -209,5 +211,44 @@ def test_the_database_refuses_a_turn_after_the_end(dialogue: Dialogue) -> None:
 
 
 def test_the_database_refuses_an_end_without_enough_labels(dialogue: Dialogue) -> None:
-    with pytest.raises(IntegrityError, match="dialogue_complete_has_enough_labels"), transaction.atomic():
+    with pytest.raises(IntegrityError, match="dialogue_complete_is_whole"), transaction.atomic():
         Dialogue.objects.filter(pk=dialogue.pk).update(ending="complete", ended_at=timezone.now())
+
+
+async def test_a_worker_may_have_so_many_sockets_open_and_gets_the_places_back(
+    study: Study, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowd.worker_socket.MOST_OF_A_WORKER", 2)
+    mine, other = [await sync_to_async(start_dialogue)(study) for _ in range(2)]
+    first, _ = await open_tab(mine), await open_tab(mine)
+
+    third = await open_tab(mine)
+    of_another = await open_tab(other)
+    await first.disconnect()
+    fourth = await open_tab(mine)
+
+    assert third.first["reason"] == "too_many_tabs"
+    assert (of_another.first["type"], fourth.first["type"]) == ("state", "state")
+
+
+async def test_an_address_may_have_so_many_sockets_open(
+    study: Study, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowd.worker_socket.MOST_OF_AN_ADDRESS", 2)
+    tabs = [await open_tab(await sync_to_async(start_dialogue)(study)) for _ in range(3)]
+
+    assert [tab.first["type"] for tab in tabs] == ["state", "state", "refused"]
+
+
+async def test_sockets_that_are_opened_again_and_again_are_refused(
+    dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowd.worker_socket.OPENINGS_AT_ONCE", 3)
+    monkeypatch.setattr("crowd.worker_socket.OPENINGS_PER_SECOND", 0)
+    seen = []
+    for _ in range(4):
+        tab = await open_tab(dialogue)
+        seen.append(tab.first.get("reason"))
+        await tab.disconnect()
+
+    assert seen == [None, None, None, "too_fast"]

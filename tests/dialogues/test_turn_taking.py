@@ -11,8 +11,9 @@ from django.utils import timezone
 from crowd.models import Assignment
 from dialogues import turn_taking
 from dialogues.models import Dialogue, Fault, Turn
-from dialogues.queries import place_of, snapshot
-from dialogues.turn_taking import Frame
+from dialogues.queries import seat_of, snapshot
+from live.frames import Frame
+from studies.asks import Moment
 from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue, worker_of
 
 begin = sync_to_async(start_dialogue)
@@ -103,7 +104,7 @@ async def test_the_next_message_waits_for_the_label(dialogue: Dialogue, open_tab
 async def test_labels_may_wait_for_the_end_where_the_study_says_so(
     make_study: MakeStudy, open_tab: OpenTab
 ) -> None:
-    study = await make(make_study)(labelling_moment="before_finish", min_turns=4, max_turns=4)
+    study = await make(make_study)(moment=Moment.BEFORE_FINISH, min_turns=4, max_turns=4)
     dialogue = await begin(study)
     tab = await open_tab(dialogue)
     await tab.say("One")
@@ -273,7 +274,7 @@ async def test_a_reply_lost_in_a_crash_is_asked_for_again(dialogue: Dialogue, op
 
 async def test_two_tabs_see_the_same(dialogue: Dialogue, open_tab: OpenTab) -> None:
     one, two = await open_tab(dialogue), await open_tab(dialogue)
-    await one.receive("state")  # it has heard of the other
+    await two.receive("state")  # it has heard of the other, which knows of it already
 
     await one.exchange("From the first tab")
     in_two = [
@@ -290,7 +291,7 @@ async def test_two_tabs_see_the_same(dialogue: Dialogue, open_tab: OpenTab) -> N
 
     assert [f["turn"]["text"] for f in in_two[:2]] == ["From the first tab", "Go on."]
     assert [f["turn"]["text"] for f in in_one[:2]] == ["From the second tab", "Go on."]
-    assert [list(f["labels"]) for f in (in_two[2], in_one[2])] == [["2"], ["2", "4"]]
+    assert [[a["position"] for a in f["annotations"]] for f in (in_two[2], in_one[2])] == [[2], [2, 4]]
 
 
 async def test_a_tab_misses_nothing_that_happens_while_it_opens(
@@ -336,18 +337,18 @@ async def test_what_a_tab_told_before_it_knew_of_another_is_read_anew_there(
 async def test_a_message_sent_while_the_last_reply_is_still_being_told_is_answered(
     make_study: MakeStudy, transactional_db: None
 ) -> None:
-    study = await make(make_study)(labelling_moment="before_finish")
+    study = await make(make_study)(moment=Moment.BEFORE_FINISH)
     dialogue = await begin(study)
-    place = await make(lambda: place_of(dialogue.public_id, worker_of(dialogue).pk))()
+    seat = await make(lambda: seat_of(dialogue.public_id, worker_of(dialogue).pk))()
     answered = asyncio.Event()
 
     async def tell(frame: Frame) -> None:
         if frame["type"] == "bot_turn" and frame["turn"]["position"] == 4:
             answered.set()
         elif frame["type"] == "bot_turn":  # the worker was quicker than the rest of the telling
-            await turn_taking.take_turn(place, text="And then?", key=uuid4(), shown=[], tell=tell)
+            await turn_taking.take_turn(seat, text="And then?", key=uuid4(), shown=[], tell=tell)
 
-    await turn_taking.take_turn(place, text="Well?", key=uuid4(), shown=[], tell=tell)
+    await turn_taking.take_turn(seat, text="Well?", key=uuid4(), shown=[], tell=tell)
     async with asyncio.timeout(10):
         await answered.wait()
 
@@ -372,18 +373,18 @@ async def test_a_page_that_is_only_open_keeps_no_place(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page asks for a pong by itself; only what the worker does shows that they are at work."""
-    monkeypatch.setattr("dialogues.worker_socket.SECONDS_BETWEEN_SIGNS_OF_LIFE", -1.0)
+    monkeypatch.setattr("crowd.worker_socket.SECONDS_BETWEEN_SIGNS_OF_LIFE", -1.0)
     tab = await open_tab(dialogue)
-    since = dialogue.assignment.active_at
+    assignment = await Assignment.objects.aget(seat__dialogue=dialogue)
 
     await tab.send(type="ping")
     assert await tab.receive() == {"type": "pong"}
-    await Assignment.objects.aget(pk=dialogue.assignment_id, active_at=since)
+    await Assignment.objects.aget(pk=assignment.pk, active_at=assignment.active_at)
 
     await tab.say("Hello")
     await tab.send(type="ping")  # handled after what the message left to do
     await tab.receive("pong")
-    assert await Assignment.objects.filter(pk=dialogue.assignment_id, active_at__gt=since).aexists()
+    assert await Assignment.objects.filter(pk=assignment.pk, active_at__gt=assignment.active_at).aexists()
 
 
 async def test_a_tab_that_asks_for_a_reply_that_was_just_saved_does_not_hold_up_the_next_one(
@@ -391,20 +392,20 @@ async def test_a_tab_that_asks_for_a_reply_that_was_just_saved_does_not_hold_up_
 ) -> None:
     # The first human turn takes its time: the late tab asks for its reply again after that was saved.
     script = {"replies": ["Go on."], "hang_on": [1], "hang_seconds": 3}
-    study = await make(make_study)(script=script, labelling_moment="before_finish")
+    study = await make(make_study)(script=script, moment=Moment.BEFORE_FINISH)
     dialogue = await begin(study)
-    place = await make(lambda: place_of(dialogue.public_id, worker_of(dialogue).pk))()
+    seat = await make(lambda: seat_of(dialogue.public_id, worker_of(dialogue).pk))()
     told: list[Frame] = []
 
     async def tell(frame: Frame) -> None:
         told.append(frame)
 
-    await turn_taking.take_turn(place, text="One", key=uuid4(), shown=[], tell=tell)
-    stale_turns, stale_progress, _ = await make(snapshot)(place)
+    await turn_taking.take_turn(seat, text="One", key=uuid4(), shown=[], tell=tell)
+    stale_turns, stale_progress, _ = await make(snapshot)(seat)
     while not any(frame["type"] == "bot_turn" for frame in told):
         await asyncio.sleep(0.01)
-    turn_taking.resume(place, stale_turns, stale_progress, tell=tell)
-    await turn_taking.take_turn(place, text="Two", key=uuid4(), shown=[], tell=tell)
+    turn_taking.resume(seat, stale_turns, stale_progress, tell=tell)
+    await turn_taking.take_turn(seat, text="Two", key=uuid4(), shown=[], tell=tell)
     while sum(frame["type"] == "bot_turn" for frame in told) < 2:
         await asyncio.sleep(0.01)
 

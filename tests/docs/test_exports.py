@@ -1,8 +1,8 @@
 import re
 from pathlib import Path
 
-from reports.participant_views import COLUMNS
-from reports.queries import LabelledTurn
+from crowd.participant_views import COLUMNS
+from exports.turns import LabelledTurn
 
 PAGE = Path(__file__).parents[2] / "docs" / "exports.md"
 

@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from dialogues.importers import FORMATS
+from transcripts.importers import FORMATS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "imports.md").read_text()
 

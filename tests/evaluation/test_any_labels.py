@@ -19,9 +19,12 @@ from evaluation.agreement import (
     percent_mean_of_units,
     percent_pooled,
 )
+from evaluation.alpha import alpha
 from evaluation.comparison import compare_all
 from evaluation.dawid_skene import estimated_shares
-from evaluation.estimates import estimates
+from evaluation.differences import differences
+from evaluation.estimates import estimates, score_samples
+from evaluation.inference import mean
 from evaluation.interval import Undefined
 from evaluation.labels import Labels
 from evaluation.pairwise import Duels, bradley_terry, records
@@ -83,7 +86,6 @@ def test_intervals_are_finite_or_have_a_reason(labels, method):
 
     assert_finite(estimates(labels, rng, method=method, resamples=100))
     assert_finite(estimates(labels, rng, over="raters", method=method, resamples=100))
-    assert_finite(estimates(labels, rng, over="both", resamples=100))
 
 
 @given(any_labels)
@@ -95,6 +97,32 @@ def test_comparisons_are_finite_or_have_a_reason(labels):
         assert_finite(found)
         assert all(comparison.in_words() for comparison in found)
     assert_finite(compare_parties(labels, labels.rater == "r", rng, resamples=100))
+
+
+@given(any_labels)
+def test_inference_is_finite_within_the_scale_or_has_a_reason(labels):
+    for unit in Unit:
+        for of_bots in score_samples(labels, unit).values():
+            found, compared = [mean(sample) for sample in of_bots.values()], differences(of_bots)
+            assert_finite(found, compared)
+            ends = [(e.interval.low, e.value, e.interval.high) for e in found if hasattr(e.interval, "low")]
+            assert all(0 <= low <= value <= high <= 1 for low, value, high in ends)
+            for each in compared:
+                assert_finite(each.equivalence(0.1))
+                assert each.in_words()
+                if not isinstance(each.p, Undefined):
+                    assert (each.p < 0.05) == (0 not in each.interval)
+
+
+@given(any_labels, st.sampled_from(list(Metric)), st.booleans())
+def test_alpha_is_finite_or_has_a_reason(labels, metric, together):
+    ratings = Ratings.from_columns(labels.items[1], labels.raters[1], labels.sensible)
+
+    found = alpha(ratings, metric, clusters=labels.items[0] if together else None)
+
+    assert_finite(found)
+    if not isinstance(found, Undefined) and not isinstance(found.interval, Undefined):
+        assert -1 <= found.interval.low <= found.value <= found.interval.high <= 1
 
 
 @given(any_labels)
@@ -116,6 +144,4 @@ def test_agreement_is_finite_or_has_a_reason(labels):
 
 @given(any_duels)
 def test_pairwise_results_are_finite_or_have_a_reason(duels):
-    rng = np.random.default_rng(0)
-
-    assert_finite(records(duels, rng, resamples=100), bradley_terry(duels, rng, resamples=100))
+    assert_finite(records(duels), bradley_terry(duels))

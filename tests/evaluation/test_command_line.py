@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.__main__ import main
+from evaluation.missing_codes import suspicious
 
 SSA_FILE = """bot,dialogue,turn,rater,sensible,specific,note
 meena,d1,2,wanda,1,1,"two
@@ -39,19 +40,46 @@ def test_ssa_prints_percentages_per_bot(run):
     code, answer = run("ssa", SSA_FILE)
 
     assert code == 0
-    assert list(answer) == ["echo", "meena"]
-    meena = answer["meena"]
-    assert set(meena) == {"sensibleness", "specificity", "ssa", "interval", "turns", "dialogues", "raters"}
-    assert (meena["sensibleness"], meena["specificity"], meena["ssa"]) == (75, 50, 62.5)
+    assert set(answer) == {"count", "bots", "differences"}
+    assert list(answer["bots"]) == ["echo", "meena"]
+    meena = answer["bots"]["meena"]
+    assert set(meena) == {"sensibleness", "specificity", "ssa", "turns", "dialogues", "raters"}
+    assert [meena[key]["percent"] for key in ("sensibleness", "specificity", "ssa")] == [75, 50, 62.5]
     assert (meena["turns"], meena["dialogues"], meena["raters"]) == (4, 2, 2)
-    low, high = meena["interval"]
-    assert low <= 62.5 <= high
+
+
+def test_every_interval_names_its_level_its_method_and_what_it_generalises_to(run):
+    _, answer = run("ssa", SSA_FILE)
+
+    for key in ("sensibleness", "specificity", "ssa"):
+        score = answer["bots"]["meena"][key]
+        assert 0 <= score["interval"][0] <= score["percent"] <= score["interval"][1] <= 100
+        assert (score["interval_level"], score["interval_method"]) == (0.95, "logit t")
+        assert score["interval_for"].startswith("95 % interval for other conversations with other workers")
+
+
+def test_differences_are_printed_for_every_score(run):
+    rows = "bot,dialogue,turn,rater,sensible,specific\n" + "".join(
+        f"{bot},{bot}{k},1,{bot}r{k},{int(k < yes)},{int(k < yes / 2)}\n"
+        for bot, yes in (("a", 19), ("b", 8))
+        for k in range(20)
+    )
+
+    found = run("ssa", rows)[1]["differences"]
+
+    assert list(found) == ["sensibleness", "specificity", "ssa"]
+    (sensible,) = found["sensibleness"]
+    assert sensible["points"] == pytest.approx(55)  # 19 and 8 of 20
+    assert sensible["odds_ratio"] == pytest.approx(19 / (8 / 12))
+    assert sensible["p"] < 0.001
+    assert sensible["in_words"].startswith("a is ahead of b by 55.0 points, 95 % interval ")
 
 
 def test_a_bot_with_one_conversation_has_a_named_reason_instead_of_an_interval(run):
     _, answer = run("ssa", SSA_FILE)
 
-    assert "Only 1 conversation" in answer["echo"]["interval"]["cannot_be_told"]
+    reason = answer["bots"]["echo"]["ssa"]["interval"]["cannot_be_told"]
+    assert reason == "All labels are of one conversation and one worker; an interval needs 2."
 
 
 def test_majority_votes_can_be_chosen(run):
@@ -59,17 +87,33 @@ def test_majority_votes_can_be_chosen(run):
         f"b,d,2,r{k},{int(k < 2)},0\n" for k in range(3)
     )
 
-    assert run("ssa", rows)[1]["b"]["sensibleness"] == pytest.approx(200 / 3)
-    assert run("ssa", rows, "--count", "majority")[1]["b"]["sensibleness"] == 100
+    assert run("ssa", rows)[1]["bots"]["b"]["sensibleness"]["percent"] == pytest.approx(200 / 3)
+    assert run("ssa", rows, "--count", "majority")[1]["bots"]["b"]["sensibleness"]["percent"] == 100
 
 
 def test_agreement_prints_the_documented_keys(run):
     code, answer = run("agreement", RATINGS, *AGREEMENT)
 
     assert code == 0
-    keys = ["units", "raters", "labels", "percent_agreement", "krippendorff_alpha", "interval"]
-    assert list(answer) == keys
-    assert (answer["units"], answer["raters"], answer["labels"]) == (3, 3, 6)
+    assert list(answer) == [
+        "units",
+        "units_with_one_rating",
+        "raters",
+        "labels",
+        "missing",
+        "ratings",
+        "percent_agreement",
+        "level",
+        "krippendorff_alpha",
+        "interval",
+        "interval_level",
+        "interval_method",
+        "interval_for",
+    ]
+    # t3 has one rating and does not count
+    assert [answer[key] for key in ("units", "units_with_one_rating", "raters", "labels")] == [2, 1, 3, 5]
+    assert answer["ratings"] == {"0": 3, "1": 3}
+    assert (answer["interval_level"], answer["interval_method"]) == (0.95, "fisher t")
     assert answer["percent_agreement"] == pytest.approx(1 / 2)  # pairs: one of three in t1, one of one in t2
     assert answer["krippendorff_alpha"] == pytest.approx(1 / 3)
 
@@ -90,8 +134,93 @@ def test_constant_ratings_cannot_be_told(run):
     assert "same" in answer["interval"]["cannot_be_told"]
 
 
-def test_the_same_seed_prints_the_same_bytes(run):
-    assert run("ssa", SSA_FILE, "--seed", "4") == run("ssa", SSA_FILE, "--seed", "4")
+def test_turns_of_a_conversation_can_be_counted_together(run):
+    rows = "talk,item,who,score\n" + "".join(
+        f"c{turn // 4},t{turn},r{k},{(turn // 4 + (turn % 5 == k)) % 2}\n"
+        for turn in range(48)
+        for k in range(3)
+    )
+
+    alone = run("agreement", rows, *AGREEMENT)[1]
+    together = run("agreement", rows, *AGREEMENT, "--cluster", "talk")[1]
+
+    assert together["krippendorff_alpha"] == alone["krippendorff_alpha"]
+    assert together["interval"] != alone["interval"]
+    assert "other clusters and other raters" in together["interval_for"]
+
+
+def test_a_unit_of_two_clusters_is_named(run):
+    rows = RATINGS.replace("item,", "talk,item,").replace("\nt", "\nc,t").replace("c,t2,rita", "d,t2,rita")
+
+    code, error = run("agreement", rows, *AGREEMENT, "--cluster", "talk")
+
+    assert code == 2
+    assert "line 6, column talk: unit 't2' belongs to 'd' here, but to 'c' in line 5" in error
+
+
+def test_a_value_that_looks_like_no_answer_must_be_declared(run):
+    rows = RATINGS.replace("t3,rex,1", "t3,rex,N/A (bot down)")
+
+    code, error = run("agreement", rows, *AGREEMENT)
+    assert code == 2
+    assert "line 7, column score: 'N/A (bot down)' (1 times) may stand for no answer" in error
+    assert "--missing 'N/A (bot down)'" in error
+
+    _, left_out = run("agreement", rows, *AGREEMENT, "--missing", "N/A (bot down)")
+    assert (left_out["missing"], left_out["ratings"]) == (1, {"0": 3, "1": 2})
+    _, real = run("agreement", rows, *AGREEMENT, "--real", "N/A (bot down)")
+    assert real["ratings"] == {"0": 3, "1": 2, "N/A (bot down)": 1}
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (["1", "2", "5", "-99"], ["-99"]),
+        (["1", "2", "5", "99"], ["99"]),
+        (["10", "60", "99"], []),
+        (["-1", "0", "1"], []),
+        (["yes", "no", "nan", "Don't know"], ["Don't know", "nan"]),
+        (["nature", "nonsense", "notable", "no", "missingness"], []),
+        (["good", "none"], ["none"]),
+        (["a", "-", "?", "n/a"], ["-", "?", "n/a"]),
+    ],
+)
+def test_codes_for_no_answer_are_recognised(values, found):
+    assert suspicious(values) == found
+
+
+def test_decimals_are_counted_not_listed(run):
+    rows = "item,who,score\n" + "".join(
+        f"t{k},r{j},{k + 0.001 * j + 0.0001 * k:.4f}\n" for k in range(40) for j in range(3)
+    )
+
+    answer = run("agreement", rows, *AGREEMENT, "--level", "interval")[1]
+
+    assert answer["ratings"] == {"distinct": 120, "lowest": 0, "highest": pytest.approx(39.0059)}
+
+
+@pytest.mark.parametrize("number", ["1_0", "\u0663", "1,5"])
+def test_what_only_looks_like_a_number_is_refused(run, number):
+    rows = RATINGS.replace("t3,rex,1", f't3,rex,"{number}"')
+
+    code, error = run("agreement", rows, *AGREEMENT, "--level", "interval")
+
+    assert code == 2
+    assert f"line 7, column score: '{number}' is not a number; write it with the digits 0 to 9" in error
+
+
+def test_a_turn_of_other_digits_is_refused(run):
+    _, error = run("ssa", SSA_FILE.replace("meena,d2,4,", "meena,d2,1_0,"))
+
+    assert "column turn: '1_0' is not a whole number; write it with the digits 0 to 9" in error
+
+
+@pytest.mark.parametrize(("separator", "called"), [(";", "semicolons"), ("\t", "tabs")])
+def test_another_separator_is_named(run, separator, called):
+    code, error = run("agreement", RATINGS.replace(",", separator), *AGREEMENT)
+
+    assert code == 2
+    assert f"line 1: the columns are separated by {called}. Save the file with commas" in error
 
 
 @pytest.mark.parametrize(
@@ -145,29 +274,13 @@ def test_bad_ratings_are_named_by_line_and_the_users_column(run):
     _, error = run("agreement", RATINGS.replace("t3,rex,1", "t3,rex,-1"), *AGREEMENT, "--level", "ratio")
     assert "line 7, column score: '-1' is negative" in error
 
-    _, error = run("agreement", RATINGS.replace("t3,rex,1", "t3,rex,nan"), *AGREEMENT, "--level", "interval")
-    assert "line 7, column score: 'nan' is not a finite number" in error
+    _, error = run("agreement", RATINGS.replace("t3,rex,1", "t3,rex,inf"), *AGREEMENT, "--level", "interval")
+    assert "line 7, column score: 'inf' is not a finite number" in error
 
     _, error = run(
         "agreement", RATINGS.replace("t3,rex,1", "t3,rex,1e308"), *AGREEMENT, "--level", "interval"
     )
     assert "line 7, column score: '1e308' is too large for a rating; the largest is 1e+100" in error
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("--seed", "-1", "'-1' is no seed; use a whole number from 0 upward"),
-        ("--resamples", "many", "'many' is no number of resamples; use 100 to 1,000,000"),
-        ("--resamples", "99", "'99' is no number of resamples"),
-        ("--resamples", "99999999999", "use 100 to 1,000,000"),
-    ],
-)
-def test_an_option_that_is_no_number_of_its_kind_is_explained(run, capsys, option, value, words):
-    with pytest.raises(SystemExit, match="2"):
-        run("ssa", SSA_FILE, option, value)
-
-    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -193,7 +306,7 @@ def test_a_byte_order_mark_and_blank_lines_are_harmless(run):
     code, answer = run("ssa", b"\xef\xbb\xbf" + SSA_FILE.replace("echo", "\necho").encode())
 
     assert code == 0
-    assert set(answer) == {"echo", "meena"}
+    assert set(answer["bots"]) == {"echo", "meena"}
 
 
 def test_the_module_runs_and_reports_a_missing_file_without_a_traceback(tmp_path):
@@ -205,3 +318,30 @@ def test_the_module_runs_and_reports_a_missing_file_without_a_traceback(tmp_path
     assert done.returncode == 2
     assert "absent.csv: No such file" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+EXCLUDED_FILE = "bot,dialogue,turn,rater,sensible,specific,rater_excluded\n" + "".join(
+    f"{bot},{bot}{n},2,w{n}{bot},{sensible},0,{excluded}\n"
+    for bot, answers in (("echo", "0011"), ("meena", "1110"))
+    for n, (sensible, excluded) in enumerate(zip(answers, ("false", "false", "false", "true"), strict=True))
+)
+
+
+def test_ssa_gives_both_analyses_the_primary_one_first(run):
+    _, answer = run("ssa", EXCLUDED_FILE, "--excluded", "rater_excluded", "--primary", "without_excluded")
+
+    # All: echo 2 of 4, meena 3 of 4 sensible. Without the last rater of each: 1 of 3 and 3 of 3.
+    sensible = [answer["bots"][bot]["sensibleness"]["percent"] for bot in ("echo", "meena")]
+    beside = [answer["other"]["bots"][bot]["sensibleness"]["percent"] for bot in ("echo", "meena")]
+    assert (answer["primary"], answer["other"]["analysis"]) == ("without_excluded", "all")
+    assert sensible == pytest.approx([100 / 3, 100])
+    assert beside == pytest.approx([50, 75])
+    assert answer["differences"]["ssa"][0]["points"] == pytest.approx(-100 / 3)
+    assert answer["other"]["differences"]["ssa"][0]["points"] == pytest.approx(-12.5)
+
+
+def test_a_primary_analysis_without_a_column_of_exclusions_is_refused(run):
+    code, said = run("ssa", SSA_FILE, "--primary", "all")
+
+    assert code == 2
+    assert "--primary needs --excluded COLUMN" in said

@@ -5,8 +5,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evaluation.expected import expected_alpha, expected_majority, expected_share
+from evaluation.agreement import Metric, krippendorff_alpha
+from evaluation.expected import (
+    expected_alpha,
+    expected_alpha_of_answers,
+    expected_majority,
+    expected_share,
+)
 from evaluation.interval import Undefined
+from evaluation.ratings import Ratings
 
 
 def pairs_that_differ(votes: tuple[int, ...]) -> int:
@@ -86,3 +93,32 @@ def test_certain_votes_of_one_kind_cannot_be_told_from_chance():
     assert isinstance(expected_alpha([[1.0, 1.0], [1.0, 1.0]]), Undefined)
     assert isinstance(expected_share([]), Undefined)
     assert isinstance(expected_majority([[]]), Undefined)
+
+
+@pytest.mark.parametrize("metric", [Metric.NOMINAL, Metric.ORDINAL, Metric.INTERVAL])
+def test_certain_answers_have_the_alpha_of_those_answers(metric: Metric) -> None:
+    votes = [[0, 0, 1], [2, 2, 1], [0, 1, 1], [2, 0, 2]]
+    certain = [[tuple(float(vote == each) for each in range(3)) for vote in unit] for unit in votes]
+    ratings = Ratings.from_columns(
+        np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4), np.array(votes, dtype=float).ravel()
+    )
+
+    # Nobody's answer is left to chance, so the expectation is what the data have.
+    found = expected_alpha_of_answers(certain, metric, [0.0, 1.0, 2.0])
+    assert found == pytest.approx(krippendorff_alpha(ratings, metric))
+
+
+def test_expected_disagreement_is_that_over_all_answers_weighed_by_their_chance() -> None:
+    units = [[(0.5, 0.25, 0.25), (0.1, 0.8, 0.1)], [(0.2, 0.2, 0.6), (0.0, 0.5, 0.5)]]
+    apart = [[(a - b) ** 2 for b in range(3)] for a in range(3)]
+
+    # By brute force over all pairs of answers of two raters.
+    def expected(p: tuple[float, ...], q: tuple[float, ...]) -> float:
+        return sum(p[a] * q[b] * apart[a][b] for a in range(3) for b in range(3))
+
+    every = [rater for unit in units for rater in unit]
+    observed = sum(2 * expected(*unit) for unit in units) / 4
+    by_chance = sum(expected(p, q) for p in every for q in every if p is not q) / (4 * 3)
+    assert expected_alpha_of_answers(units, Metric.INTERVAL, [0, 1, 2]) == pytest.approx(
+        1 - observed / by_chance
+    )

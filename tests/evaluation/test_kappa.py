@@ -5,7 +5,7 @@ import pytest
 
 from evaluation.agreement import krippendorff_alpha
 from evaluation.interval import Interval, Undefined
-from evaluation.kappa import cohen_kappa, kappa_interval
+from evaluation.kappa import cohen_kappa, kappa_interval, pairwise_kappas
 from evaluation.ratings import Ratings
 
 TABLE = [[20, 5], [10, 15]]
@@ -112,3 +112,29 @@ def test_too_little_data_is_named(table, reason):
 def test_a_table_that_is_not_square_is_refused():
     with pytest.raises(ValueError, match="must be square"):
         cohen_kappa([[1, 2, 3], [4, 5, 6]])
+
+
+def test_a_rater_who_always_says_the_same_leaves_nothing_to_test():
+    kappa = cohen_kappa([[3, 2], [0, 0]])
+
+    assert kappa.value == 0
+    assert isinstance(kappa.z, Undefined)
+
+
+def test_every_two_raters_who_met_have_a_kappa():
+    nan = float("nan")
+    ratings = Ratings.from_matrix(
+        [[0, 1, 1, 0, nan], [0, 1, 0, 0, nan], [nan, nan, nan, nan, 1], [1, 1, 1, 0, 1]]
+    )
+
+    found = pairwise_kappas(ratings)
+
+    assert [(each.first, each.second, each.units) for each in found] == [
+        (0, 1, 4),
+        (0, 3, 4),
+        (1, 3, 4),
+        (2, 3, 1),
+    ]
+    # Raters 0 and 1 agree on 3 of 4; chance is 1/2 · 3/4 + 1/2 · 1/4 = 1/2, so kappa is 1/2.
+    assert found[0].kappa.value == pytest.approx(0.5)
+    assert isinstance(found[3].kappa, Undefined)

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import binomtest, t
 
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import LabelsError
@@ -39,7 +40,7 @@ def planted(strength: dict[str, float], tie: float, judgments: int, *, seed: int
 
 
 def test_records_count_wins_whatever_the_side():
-    record = records(duels_of(MIXED), rng())[0]
+    record = records(duels_of(MIXED))[0]
 
     assert (record.bot, record.opponent) == ("a", "b")
     assert (record.wins, record.losses, record.ties) == (12, 5 + 3, 4)
@@ -47,18 +48,35 @@ def test_records_count_wins_whatever_the_side():
     assert 12 / 24 in record.win_share
 
 
-def test_win_share_interval_of_independent_judgments_is_binomial():
-    # 24 independent judgments: the bootstrap of a share is the binomial distribution itself.
-    record = records(duels_of(MIXED), rng(), resamples=20_000)[0]
+def test_a_bot_that_always_wins_has_the_exact_interval():
+    record = records(duels_of({("a", "b", "first"): 12}))[0]
 
-    draws = rng(9).binomial(24, 0.5, 200_000) / 24
-    assert (record.win_share.low, record.win_share.high) == pytest.approx(
-        tuple(np.quantile(draws, [0.025, 0.975]))
-    )
+    theirs = binomtest(12, 12).proportion_ci(method="exact")
+    assert (record.win_share.low, record.win_share.high) == pytest.approx((theirs.low, theirs.high))
+
+
+def test_the_interval_of_two_bots_is_that_of_a_log_odds():
+    # 27 wins of 30: the error of the log-odds is √(1/27 + 1/3), half of which is each bot's. Percentiles of
+    # resamples ended at 12 here, where every eleventh resample has no loss.
+    strengths = bradley_terry(duels_of({("a", "b", "first"): 27, ("a", "b", "second"): 3}))
+
+    half = t.ppf(0.975, 29) * np.sqrt((1 / 27 + 1 / 3) * 30 / 29) / 2
+    found = strengths.intervals["a"]
+    assert (found.low, found.high) == pytest.approx((np.log(9) / 2 - half, np.log(9) / 2 + half))
+
+
+def test_intervals_of_strengths_hold_their_level():
+    truth = {"a": 1.0, "b": 0.0, "c": -1.0}
+
+    held = [
+        truth["a"] in bradley_terry(planted(truth, -1.0, 80, seed=seed)).intervals["a"] for seed in range(400)
+    ]
+
+    assert np.mean(held) == pytest.approx(0.95, abs=0.033)
 
 
 def test_two_bots_have_the_log_odds_of_their_wins():
-    strengths = bradley_terry(duels_of({("a", "b", "first"): 30, ("a", "b", "second"): 10}), rng())
+    strengths = bradley_terry(duels_of({("a", "b", "first"): 30, ("a", "b", "second"): 10}))
 
     assert strengths.strength["a"] - strengths.strength["b"] == pytest.approx(np.log(3))
     assert sum(strengths.strength.values()) == pytest.approx(0)
@@ -69,7 +87,7 @@ def test_two_bots_have_the_log_odds_of_their_wins():
 def test_ties_follow_davidson_in_closed_form():
     # Equal wins: the tie parameter is ties over the geometric mean of wins and losses.
     strengths = bradley_terry(
-        duels_of({("a", "b", "first"): 10, ("a", "b", "second"): 10, ("a", "b", "tie"): 5}), rng()
+        duels_of({("a", "b", "first"): 10, ("a", "b", "second"): 10, ("a", "b", "tie"): 5})
     )
 
     assert strengths.strength["a"] == pytest.approx(0)
@@ -92,7 +110,7 @@ def test_strengths_maximise_davidsons_likelihood():
         minus_log_likelihood, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}
     )
 
-    strengths = bradley_terry(duels_of(MIXED), rng())
+    strengths = bradley_terry(duels_of(MIXED))
     assert [strengths.strength["a"], strengths.strength["b"], strengths.tie_tendency] == pytest.approx(
         best.x.tolist(), abs=1e-5
     )
@@ -101,7 +119,7 @@ def test_strengths_maximise_davidsons_likelihood():
 def test_planted_strengths_are_recovered_inside_their_intervals():
     truth = {"a": 1.0, "b": 0.2, "c": -0.4, "d": -0.8}
 
-    strengths = bradley_terry(planted(truth, -0.7, 3000), rng())
+    strengths = bradley_terry(planted(truth, -0.7, 3000))
 
     assert isinstance(strengths, Strengths)
     assert all(truth[bot] in strengths.intervals[bot] for bot in truth)
@@ -113,7 +131,7 @@ def test_judgments_of_one_rater_stay_together():
     rows = [("a", "b", "first" if r < 13 else "second", f"r{r}") for r in range(20) for _ in range(10)]
     once = [("a", "b", "first" if r < 13 else "second", f"r{r}") for r in range(20)]
 
-    together, single = (bradley_terry(Duels.from_rows(table), rng()).intervals["a"] for table in (rows, once))
+    together, single = (bradley_terry(Duels.from_rows(table)).intervals["a"] for table in (rows, once))
 
     assert (together.low, together.high) == pytest.approx((single.low, single.high))
 
@@ -122,7 +140,7 @@ def test_swapping_the_sides_of_every_judgment_changes_nothing():
     other_side = {"first": "second", "second": "first", "tie": "tie"}
     swapped = Counter({(b, a, other_side[o]): n for (a, b, o), n in MIXED.items()})
 
-    strengths, mirrored = (bradley_terry(duels_of(counts), rng()) for counts in (MIXED, swapped))
+    strengths, mirrored = (bradley_terry(duels_of(counts)) for counts in (MIXED, swapped))
 
     assert strengths.strength == pytest.approx(mirrored.strength)
 
@@ -137,7 +155,7 @@ def test_swapping_the_sides_of_every_judgment_changes_nothing():
     ],
 )
 def test_strengths_that_do_not_exist_are_named(counts, reason):
-    answer = bradley_terry(duels_of(counts), rng())
+    answer = bradley_terry(duels_of(counts))
 
     assert isinstance(answer, Undefined)
     assert reason in answer.reason
@@ -146,7 +164,7 @@ def test_strengths_that_do_not_exist_are_named(counts, reason):
 def test_one_rater_gives_strengths_without_intervals():
     rows = [("a", "b", "first", "rita"), ("a", "b", "second", "rita"), ("a", "b", "first", "rita")]
 
-    strengths = bradley_terry(Duels.from_rows(rows), rng())
+    strengths = bradley_terry(Duels.from_rows(rows))
 
     assert strengths.strength["a"] == pytest.approx(np.log(2) / 2)
     assert isinstance(strengths.intervals["a"], Undefined)

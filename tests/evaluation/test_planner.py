@@ -5,11 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from evaluation.differences import difference, differences
+from evaluation.inference import Sample
 from evaluation.interval import Undefined
 from evaluation.planner import (
     conversations_needed,
     deviation_from_rates,
     deviation_from_runs,
+    further_needed,
     pilot_deviation,
     power_of,
 )
@@ -35,6 +38,28 @@ def test_the_stated_power_is_met_in_simulated_studies():
     seen = np.abs(first.mean(axis=1) - second.mean(axis=1)) > 1.980 * error  # t with 118 degrees of freedom
 
     assert power_of(60, 0.05, 0.13) == pytest.approx(seen.mean(), abs=0.025)
+
+
+@pytest.mark.parametrize(("effect", "pairs"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+def test_paired_sample_sizes_are_the_textbooks(effect, pairs):
+    # G*Power 3.1, paired t test, two-sided 5 %, power 80 %, for the effect in deviations of the difference;
+    # with a correlation of 1/2 the difference has the deviation of a single score.
+    assert conversations_needed(effect * 0.2, 0.2, correlation=0.5).conversations == pairs
+
+
+def test_the_stated_power_of_pairs_is_met_in_simulated_studies():
+    draw = np.random.default_rng(3)
+    ease = draw.normal(0, 0.1, (4000, 30))
+    gaps = (0.05 + ease + draw.normal(0, 0.1, ease.shape)) - (ease + draw.normal(0, 0.1, ease.shape))
+    seen = np.abs(gaps.mean(axis=1)) > 2.045 * gaps.std(axis=1, ddof=1) / math.sqrt(30)  # t with 29
+
+    # Ease and noise have equal variance, so the correlation is 1/2 and the deviation 0.1 √2.
+    assert power_of(30, 0.05, 0.1 * math.sqrt(2), correlation=0.5) == pytest.approx(seen.mean(), abs=0.025)
+
+
+def test_a_correlation_of_one_is_refused():
+    with pytest.raises(ValueError, match="correlation=1 must lie in"):
+        power_of(30, 0.05, 0.1, correlation=1)
 
 
 def test_without_a_difference_the_power_is_the_error_rate():
@@ -106,3 +131,41 @@ def test_arguments_out_of_range_are_named(arguments, words):
 def test_rates_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="specificity is at most sensibleness"):
         deviation_from_rates(0.5, 0.6)
+
+
+def spaced(conversations: int, mean: float, deviation: float, start: int) -> Sample:
+    """One label per conversation, with exactly this mean and this standard deviation."""
+    raw = np.linspace(-1, 1, conversations)
+    codes = start + np.arange(conversations)
+    return Sample(mean + deviation * raw / raw.std(ddof=1), codes, codes)
+
+
+def test_what_a_difference_still_needs_is_cohens_number_less_what_is_there():
+    # Cohen 1988, Table 2.4.1: d = 0.5 needs 64 in each group for a power of 0.8; 20 are there.
+    found = difference(spaced(20, 0.55, 0.1, 0), spaced(20, 0.5, 0.1, 100))
+
+    assert further_needed(found) == 44
+
+
+def test_several_pairs_need_more_conversations():
+    means = {"a": 0.55, "b": 0.5, "c": 0.53}
+    samples = {name: spaced(20, mean, 0.1, 100 * n) for n, (name, mean) in enumerate(means.items())}
+    of_three = next(each for each in differences(samples) if {each.first, each.second} == {"a", "b"})
+
+    # Bonferroni over 3 pairs: about (z(1 - .05/6) + z(.8))² · 2 / d² = (2.394 + .842)² · 8 = 84 and a little.
+    assert further_needed(of_three) == pytest.approx(84 - 20, abs=3)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        (spaced(20, 0.7, 0.1, 0), spaced(20, 0.5, 0.1, 100), "told already"),
+        (spaced(20, 0.5, 0.1, 0), spaced(20, 0.5, 0.1, 100), "so close"),
+        (spaced(20, 0.5, 0.1, 0), Sample(np.array([0.4]), np.array([100]), np.array([100])), "needs 2"),
+    ],
+)
+def test_where_nothing_more_is_needed_or_nothing_helps_that_is_said(first, second, reason):
+    needed = further_needed(difference(first, second))
+
+    assert isinstance(needed, Undefined)
+    assert reason in needed.reason

@@ -9,7 +9,7 @@ from evaluation.questions import (
     AnswersError,
     Choice,
     Condition,
-    Level,
+    DeclarationError,
     Question,
     QuestionSet,
     Subject,
@@ -21,7 +21,6 @@ AGREE = Question(
     key="agree",
     wording="Do you agree?",
     help="",
-    level=Level.ORDINAL,
     choices=tuple(Choice(value, f"{value} of 3") for value in (1, 2, 3)),
 )
 
@@ -83,10 +82,8 @@ def test_a_question_without_fallback_is_left_out_where_it_is_not_asked():
     why = Question(
         "why",
         "Why?",
-        "",
-        Level.NOMINAL,
-        (Choice("rude", "Rude"), Choice("odd", "Odd")),
-        Condition("agree", equals=1),
+        choices=(Choice("rude", "Rude"), Choice("odd", "Odd")),
+        asked_if=Condition("agree", any_of=(1,)),
     )
     both = QuestionSet("both", "Both", frozenset({Subject.TURN}), (AGREE, why), source="none")
 
@@ -107,14 +104,7 @@ def test_every_registered_set_is_found_under_its_own_key():
 
 
 def test_a_condition_on_a_later_question_is_refused_at_declaration():
-    first = Question("first", "First?", "", Level.ORDINAL, AGREE.choices, Condition("agree", equals=1))
+    first = Question("first", "First?", choices=AGREE.choices, asked_if=Condition("agree", (1,)))
 
-    with pytest.raises(ValueError, match="must come earlier"):
+    with pytest.raises(DeclarationError, match="does not come before this question"):
         QuestionSet("odd", "Odd", frozenset({Subject.TURN}), (first, AGREE), source="none")
-
-
-def test_a_binary_question_with_three_choices_is_refused_at_declaration():
-    three = Question("three", "Three?", "", Level.BINARY, AGREE.choices)
-
-    with pytest.raises(ValueError, match="True and False"):
-        QuestionSet("odd", "Odd", frozenset({Subject.TURN}), (three,), source="none")

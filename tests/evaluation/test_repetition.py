@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.interval import Interval, Undefined
-from evaluation.repetition import MIN_SHARE, MIN_WORDS, common_subsequence, repeated_turns, repeats, words
+from evaluation.repetition import (
+    MIN_SAME,
+    MIN_SHARE,
+    MIN_WORDS,
+    common_subsequence,
+    repeated_turns,
+    repeats,
+    words,
+)
 from evaluation.repetition_rate import repetition
 
 PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
@@ -47,6 +55,8 @@ def test_the_rule_is_what_its_statement_says(first, second):
     shorter, common = min(len(first), len(second)), literal(first, second)
     expected = common >= MIN_WORDS and common >= MIN_SHARE * shorter
 
+    assert repeated_turns([" ".join(first), " ".join(second)]) == [False, expected]
+    expected = expected or (len(first) >= MIN_SAME and first == second)
     assert repeats(" ".join(first), [" ".join(second)]) is expected
     assert repeats(" ".join(second), ["Hi!", " ".join(first)]) is expected
 
@@ -72,7 +82,8 @@ def test_the_papers_repetitions_are_found(candidate, earlier):
 @pytest.mark.parametrize(
     ("candidate", "earlier"),
     [
-        ("Yes, I do.", "Yes, I do."),  # four words or fewer may recur
+        ("I see.", "I see."),  # two words may recur
+        ("Yes, I do too.", "Yes, I do."),  # so may four that are not the same
         ("I'd love to go to Japan too.", "how about Japan?"),
         ("Paris is a beautiful city, and Barcelona is too.", "Paris, Barcelona, Amsterdam, Prague"),
         ("", "Hi!"),
@@ -102,6 +113,11 @@ def test_a_phrase_repeated_inside_a_longer_turn_is_a_repetition():
     second = "Do you know why? Because, I tell you, he was the best in his whole class, and he knew."
 
     assert repeats(second, [first])
+
+
+def test_a_bot_repeats_itself_with_the_same_few_words_where_a_person_does_not():
+    assert repeats("yes I DO!", ["Do you like cats?", "Yes, I do."])
+    assert repeated_turns(["Do you like cats?", "Yes, I do.", "Dogs?", "yes I DO!"]) == [False] * 4
 
 
 def test_short_and_everyday_turns_are_not_repetitions():

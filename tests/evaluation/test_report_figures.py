@@ -3,10 +3,29 @@
 import numpy as np
 import pytest
 
-from evaluation.questions import HUMAN_LIKENESS, SSA, Choice, Level, Question, QuestionSet, Subject
-from evaluation.report.comparisons import comparisons
+from evaluation.labels import LabelsError
+from evaluation.questions import (
+    HUMAN_LIKENESS,
+    LIKERT,
+    SSA,
+    VOTES,
+    Choice,
+    Kind,
+    Question,
+    QuestionSet,
+    Subject,
+    coded_answers,
+)
+from evaluation.report.analysis import Analysis, AnalysisPlan
+from evaluation.report.checking import check_labels
 from evaluation.report.course import Course, course_figures, latency
-from evaluation.report.figures import bot_scores, columns_of, scores_by_reply, scores_without, study_figures
+from evaluation.report.figures import (
+    bot_scores,
+    comparisons,
+    scores_by_reply,
+    study_figures,
+)
+from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
 from evaluation.report.raters import rater_figures
 
@@ -21,6 +40,7 @@ def planted(*rows: Row, latencies: list[float] | None = None) -> Judged:
         reply=np.array(reply),
         rater=np.array(rater, dtype=object),
         latency_ms=np.array(latencies or [np.nan] * len(rows)),
+        answer_ms=np.full(len(rows), np.nan),
         answers={"sensible": np.array(sensible, float), "specific": np.array(specific, float)},
     )
 
@@ -64,31 +84,33 @@ def test_a_reply_that_few_conversations_reach_has_no_interval_but_a_reason() -> 
     (ann,) = scores_by_reply(SSA, planted(*ANN, ("Ann", 2, 3, "w2", 1, 0)))
 
     assert ann["replies"][2]["cells"][0]["value"] == 100
-    assert "Only 1 conversation" in ann["replies"][2]["cells"][0]["undefined"]
+    assert "All labels are of one conversation" in ann["replies"][2]["cells"][0]["undefined"]
 
 
 def test_a_comparison_says_who_is_ahead_by_how_much() -> None:
-    ann = [row for n in range(20) for row in conversation("Ann", n, "w", (1, 1), (1, n % 2))]
-    bob = [row for n in range(20, 40) for row in conversation("Bob", n, "w", (1, 0), (n % 2, 0))]
+    ann = [row for n in range(20) for row in conversation("Ann", n, f"a{n}", (1, 1), (1, n % 2))]
+    bob = [row for n in range(20, 40) for row in conversation("Bob", n, f"b{n}", (1, 0), (n % 2, 0))]
 
-    (found,) = comparisons(SSA, planted(*ann, *bob), np.random.default_rng(1))
+    sensible, specific, both = comparisons(SSA, planted(*ann, *bob))
 
     # Ann: sensible 40 of 40, specific 30 of 40: 87.5. Bob: 30 of 40 and none: 37.5.
-    assert found["difference"] == pytest.approx(50)
-    assert found["words"].startswith("Ann is ahead of Bob by 50.0 points, 95 % interval ")
-    assert found["low"] <= 50 <= found["high"]
-    assert found["p_holm"] == pytest.approx(1 / 10_001)  # no permutation of 40 differs that much
+    assert [each["score"] for each in (sensible, specific, both)] == ["sensible", "specific", "ssa"]
+    assert [each["difference"] for each in (sensible, specific, both)] == pytest.approx([25, 75, 50])
+    assert both["words"].startswith("Ann is ahead of Bob by 50.0 points, 95 % interval ")
+    assert both["low"] < 50 < both["high"]
+    assert both["p_holm"] < 0.0001
+    assert "other conversations with other workers" in both["rests_on"]
 
 
-def test_three_bots_are_three_comparisons_the_widest_first() -> None:
+def test_three_bots_are_three_comparisons_by_each_score_the_widest_first() -> None:
     rows = [
         row
         for start, bot, specific in ((0, "Ann", 1), (20, "Bob", 0), (40, "Eve", 0))
         for n in range(start, start + 20)
-        for row in conversation(bot, n, "w", (1, specific), (n % 2 if bot == "Eve" else 1, 0))
+        for row in conversation(bot, n, f"w{n}", (1, specific), (n % 2 if bot == "Eve" else 1, 0))
     ]
 
-    found = comparisons(SSA, planted(*rows), np.random.default_rng(1))
+    found = [each for each in comparisons(SSA, planted(*rows)) if each["score"] == "ssa"]
 
     # SSA: Ann 75, Bob 50, Eve 37.5
     assert [(each["first"], each["second"]) for each in found] == [
@@ -102,10 +124,11 @@ def test_three_bots_are_three_comparisons_the_widest_first() -> None:
 def test_one_conversation_each_cannot_be_compared() -> None:
     judged = planted(*conversation("Ann", 1, "w1", (1, 1)), *conversation("Bob", 2, "w2", (0, 0)))
 
-    (found,) = comparisons(SSA, judged, np.random.default_rng(1))
+    found = comparisons(SSA, judged)
 
-    assert "cannot be told" in found["words"]
-    assert found["p_holm"] is None
+    assert len(found) == 3
+    assert all("cannot be told" in each["words"] for each in found)
+    assert all(each["p_holm"] is None for each in found)
 
 
 def human_like(*rows: tuple[str, int, float]) -> Judged:
@@ -115,8 +138,9 @@ def human_like(*rows: tuple[str, int, float]) -> Judged:
         bot=np.array(bot, dtype=object),
         dialogue=np.array(dialogue),
         reply=np.ones(n, dtype=np.int64),
-        rater=np.array(["w"] * n, dtype=object),
+        rater=np.array([f"w{number}" for number in dialogue], dtype=object),
         latency_ms=np.full(n, np.nan),
+        answer_ms=np.full(len(rows), np.nan),
         answers={"human_like": np.array(answers, float)},
     )
 
@@ -133,25 +157,177 @@ def test_another_question_set_is_scored_and_compared_by_its_own_question() -> No
     assert "Ann is ahead of Bob by 50.0 points" in result["comparisons"][0]["words"]
 
 
-def test_ratings_have_a_mean_on_their_own_scale() -> None:
-    quality = Question(
-        key="human_like",
-        wording="How good is it?",
-        help="",
-        level=Level.ORDINAL,
-        choices=tuple(Choice(n, str(n)) for n in range(1, 8)),
+# --- every kind of question -----------------------------------------------------------------------
+
+MOOD = Question("mood", "How does it sound?", choices=(Choice("glad", "Glad"), Choice("sad", "Sad")))
+SOURCES = Question(
+    "sources",
+    "What is it based on?",
+    kind=Kind.SEVERAL,
+    choices=(Choice("fact", "A fact"), Choice("news", "News"), Choice("self", "Itself")),
+)
+WHY = Question("why", "Why?", kind=Kind.TEXT, required=False)
+OWN = QuestionSet("own", "Our own", frozenset({Subject.TURN}), (MOOD, SOURCES, WHY), "us")
+
+
+def answered(*rows: tuple[str, int, str, str, list[str], str | None]) -> Judged:
+    """Rows of bot, conversation, worker, mood, sources, why."""
+    bot, dialogue, rater, mood, sources, why = zip(*rows, strict=True)
+    return Judged(
+        bot=np.array(bot, dtype=object),
+        dialogue=np.array(dialogue),
+        reply=np.ones(len(rows), dtype=np.int64),
+        rater=np.array(rater, dtype=object),
+        latency_ms=np.full(len(rows), np.nan),
+        answer_ms=np.full(len(rows), np.nan),
+        answers={"mood": coded_answers(MOOD, mood), "sources": coded_answers(SOURCES, sources)},
+        texts={"why": np.array(why, dtype=object)},
     )
-    ratings = QuestionSet("rating", "Rating", frozenset({Subject.TURN}), (quality,), "none")
-    judged = human_like(*(("Ann", n, 5 + n % 3) for n in range(30)))
 
-    result = study_figures(ratings, judged)
 
-    assert result["columns"][0]["percent"] is False
+ROWS = (
+    ("Ann", 1, "w1", "glad", ["fact", "self"], "It <b>rhymes</b>"),
+    ("Ann", 1, "w2", "sad", ["fact"], None),
+    ("Ann", 2, "w1", "glad", ["news"], None),
+    ("Ann", 2, "w2", "glad", ["fact", "news"], "Well"),
+)
+
+
+def test_names_and_several_choices_have_shares() -> None:
+    result = study_figures(OWN, answered(*ROWS))
+
+    # Of 4 labels: glad 3, sad 1; a fact 3, news 2, itself 1.
+    assert [column["title"] for column in result["columns"]] == [
+        "How does it sound? Glad",
+        "How does it sound? Sad",
+        "What is it based on? A fact",
+        "What is it based on? News",
+        "What is it based on? Itself",
+    ]
+    assert [cell["value"] for cell in result["bots"][0]["cells"]] == [75, 25, 75, 50, 25]
+    assert all(
+        column["percent"] and (column["low"], column["high"]) == (0, 100) for column in result["columns"]
+    )
+
+
+def test_agreement_has_the_distance_of_its_question_and_each_of_several_choices_its_own() -> None:
+    mood, fact, news, itself = study_figures(OWN, answered(*ROWS))["agreement"]
+
+    # Mood: of two pairs one agrees. Labels 3 glad, 1 sad: expected disagreement 2 * 3 * 1 / (4 * 3) = 1 / 2,
+    # observed 2 / 4. Alpha is 0.
+    assert (mood["percent"], mood["alpha"], mood["metric"]) == (50, pytest.approx(0), "nominal")
+    # A fact: yes, yes and no, yes: as above. News: no, no and yes, yes: perfect. Itself: yes, no and no, no.
+    assert [each["choice"] for each in (fact, news, itself)] == ["A fact", "News", "Itself"]
+    assert [each["alpha"] for each in (fact, news, itself)] == pytest.approx([0, 1, 0])
+
+
+def test_free_text_is_listed_and_not_scored() -> None:
+    (listed,) = study_figures(OWN, answered(*ROWS))["texts"]
+
+    assert (listed["question"], listed["answers"]) == ("Why?", 2)
+    assert listed["first"] == [
+        {"bot": "Ann", "rater": "w1", "text": "It <b>rhymes</b>"},
+        {"bot": "Ann", "rater": "w2", "text": "Well"},
+    ]
+
+
+def rated(set_: QuestionSet, *rows: tuple[str, int, str, dict[str, float]]) -> Judged:
+    bot, dialogue, rater, answers = zip(*rows, strict=True)
+    return Judged(
+        bot=np.array(bot, dtype=object),
+        dialogue=np.array(dialogue),
+        reply=np.ones(len(rows), dtype=np.int64),
+        rater=np.array(rater, dtype=object),
+        latency_ms=np.full(len(rows), np.nan),
+        answer_ms=np.full(len(rows), np.nan),
+        answers={
+            each.key: np.array([given.get(each.key, np.nan) for given in answers]) for each in set_.questions
+        },
+    )
+
+
+def test_ratings_have_means_on_their_own_scale_and_a_sum() -> None:
+    ratings = [
+        {key: float(1 + (n + place) % 7) for place, key in enumerate(each.key for each in LIKERT.questions)}
+        for n in range(14)
+    ]
+
+    result = study_figures(
+        LIKERT, rated(LIKERT, *(("Ann", n, f"w{n}", each) for n, each in enumerate(ratings)))
+    )
+
+    # Each number from 1 to 7 twice in each column: all means are 4, their sum is 20.
+    assert [column["key"] for column in result["columns"]][-1] == "sum"
+    assert [cell["value"] for cell in result["bots"][0]["cells"]] == pytest.approx([4, 4, 4, 4, 4, 20])
+    assert [(column["low"], column["high"]) for column in result["columns"]][-2:] == [(1, 7), (5, 35)]
+    assert not any(column["percent"] for column in result["columns"])
     cell = result["bots"][0]["cells"][0]
-    assert cell["value"] == 6
-    assert 1 <= cell["low"] <= 6 <= cell["high"] <= 7
-    assert columns_of(ratings)[0].high == 7
-    assert result["comparisons"] == []
+    assert 1 <= cell["low"] < 4 < cell["high"] <= 7
+    assert (cell["method"], "other conversations with other workers" in cell["rests_on"]) == ("logit t", True)
+
+
+def test_bots_are_compared_by_every_rating_in_its_own_unit() -> None:
+    rows = [
+        (bot, number + n, f"{bot}{n}", dict.fromkeys((q.key for q in LIKERT.questions), float(low + n % 3)))
+        for bot, number, low in (("Ann", 0, 4), ("Bob", 100, 2))
+        for n in range(12)
+    ]
+
+    found = study_figures(LIKERT, rated(LIKERT, *rows))["comparisons"]
+
+    assert [each["score"] for each in found] == [score.key for score in LIKERT.scores]
+    assert [each["difference"] for each in found] == pytest.approx([2, 2, 2, 2, 2, 10])
+    assert found[0]["words"].startswith("Ann is ahead of Bob by 2.00, 95 % interval")
+
+
+def test_votes_that_were_not_given_count_nowhere() -> None:
+    rows = [
+        ("Ann", n, f"w{n}", {"vote": vote} if vote else {}) for n, vote in enumerate((1.0, 1, 1, -1, 0, 0))
+    ]
+
+    (ann,) = study_figures(VOTES, rated(VOTES, *rows))["bots"]
+
+    # Of four votes three are up; their mean is (3 - 1) / 4.
+    assert [cell["value"] for cell in ann["cells"]] == [75, 0.5]
+
+
+def test_the_level_of_the_intervals_is_a_parameter() -> None:
+    rows = [("Ann", n, f"w{n}", {"vote": float(1 - 2 * (n % 3 == 0))}) for n in range(30)]
+    cells = {
+        level: bot_scores(VOTES, rated(VOTES, *rows), Terms(level))[0]["cells"][0] for level in (0.9, 0.95)
+    }
+
+    assert cells[0.95]["low"] < cells[0.9]["low"] < cells[0.9]["high"] < cells[0.95]["high"]
+    assert "90 % interval" in cells[0.9]["rests_on"]
+
+
+def test_a_question_that_nobody_answered_has_no_value() -> None:
+    (ann,) = bot_scores(VOTES, rated(VOTES, ("Ann", 1, "w1", {})))
+
+    assert ann["cells"] == [{"value": None}, {"value": None}]
+
+
+def test_the_figures_do_not_depend_on_the_order_of_the_labels() -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        (
+            "Ann" if n % 2 else "Bob",
+            n % 17,
+            f"w{n % 5}-{n}",
+            {q.key: float(rng.integers(1, 8)) for q in LIKERT.questions},
+        )
+        for n in range(200)
+    ]
+
+    there, back = (
+        study_figures(LIKERT, rated(LIKERT, *rows)),
+        study_figures(LIKERT, rated(LIKERT, *rows[::-1])),
+    )
+
+    assert there == back
+
+
+# --- workers --------------------------------------------------------------------------------------
 
 
 def test_the_most_influential_worker_comes_first() -> None:
@@ -174,34 +350,71 @@ def test_the_only_worker_of_a_bot_has_no_influence_that_can_be_told() -> None:
     assert found["alone"] == ["w1 gave all labels of Ann."]
 
 
-def test_workers_set_aside_stay_in_the_scores_and_are_left_out_beside_them() -> None:
-    result = study_figures(SSA, planted(*ANN, *BOB), set_aside={"w1": "always yes", "w9": "came later"})
+EXCLUDED = {"w1": "always yes", "w9": "came later"}
 
-    assert [bot["cells"][2]["value"] for bot in result["bots"]] == pytest.approx([62.5, 25])
+
+@pytest.mark.parametrize("primary", list(Analysis))
+def test_every_number_follows_the_declared_analysis_and_the_other_stands_beside(primary: Analysis) -> None:
+    plan = AnalysisPlan(primary, "All answers alike.", EXCLUDED)
+
+    result = study_figures(SSA, planted(*ANN, *BOB), plan=plan)
+
     # Without w1: Ann's second conversation (50 and 50), Bob's second (nothing sensible).
-    assert [bot["cells"][2]["value"] for bot in result["without"]["bots"]] == pytest.approx([50, 0])
-    assert result["without"]["workers"] == [
+    scores = {Analysis.ALL: [62.5, 25], Analysis.WITHOUT_EXCLUDED: [50, 0]}
+    gaps = {Analysis.ALL: 37.5, Analysis.WITHOUT_EXCLUDED: 50}
+    for part, analysis in ((result, primary), (result["other"], primary.other)):
+        assert [bot["cells"][2]["value"] for bot in part["bots"]] == pytest.approx(scores[analysis])
+        assert part["answer"]["difference"] == pytest.approx(gaps[analysis])
+        ssa = next(each for each in part["comparisons"] if each["score"] == "ssa")
+        assert ssa["difference"] == pytest.approx(gaps[analysis])
+        assert all(row["question"] for row in part["agreement"])
+    assert (result["primary"], result["other"]["analysis"]) == (primary, primary.other)
+    assert result["raters"]["workers"] == (3 if primary is Analysis.ALL else 2)
+    assert {row["labels"] for bot in result["by_reply"] for row in bot["replies"]} == (
+        {2} if primary is Analysis.ALL else {1}
+    )
+    assert result["rules"] == "All answers alike."
+    assert result["excluded"] == [
         {"worker": "w1", "reason": "always yes", "labels": 4},
         {"worker": "w9", "reason": "came later", "labels": 0},
     ]
 
 
-def test_nothing_stands_beside_the_scores_if_nobody_was_set_aside() -> None:
-    assert scores_without(SSA, planted(*ANN), {}) is None
+def test_nothing_stands_beside_if_nobody_was_excluded() -> None:
+    plan = AnalysisPlan(Analysis.WITHOUT_EXCLUDED, "Too fast.")
+    result = study_figures(SSA, planted(*ANN), plan=plan)
+
+    assert (result["primary"], result["other"]) == ("without_excluded", None)
+    assert result["bots"][0]["cells"][2]["value"] == pytest.approx(62.5)
 
 
-def test_setting_everybody_aside_leaves_no_scores() -> None:
-    without = scores_without(SSA, planted(*ANN), {"w1": "x", "w2": "x"})
+def test_excluding_everybody_leaves_no_scores() -> None:
+    plan = AnalysisPlan(excluded={"w1": "x", "w2": "x"})
+    result = study_figures(SSA, planted(*ANN), plan=plan)
 
-    assert without is not None
-    assert without["bots"] == []
+    assert result["other"]["bots"] == []
+    assert result["other"]["answer"] is None
 
 
 def test_a_label_without_an_answer_is_an_error_that_names_it() -> None:
     with pytest.raises(
-        ValueError, match="Reply 2 of conversation 1 has a label by w1 without an answer to 'specific'"
+        LabelsError, match="Reply 2 of conversation 1 has a label by w1 without an answer to 'specific'"
     ):
-        bot_scores(SSA, planted(("Ann", 1, 1, "w1", 1, 1), ("Ann", 1, 2, "w1", 1, np.nan)))
+        check_labels(SSA, planted(("Ann", 1, 1, "w1", 1, 1), ("Ann", 1, 2, "w1", 1, np.nan)))
+
+
+def test_an_answer_to_a_question_that_was_not_asked_is_an_error_with_its_row() -> None:
+    with pytest.raises(LabelsError, match="“Is it specific\\?” is not asked") as caught:
+        check_labels(SSA, planted(("Ann", 1, 1, "w1", 1, 1), ("Ann", 1, 2, "w1", 0, 1)))
+
+    assert (caught.value.row, caught.value.column) == (1, "specific")
+
+
+def test_the_same_worker_twice_on_a_reply_is_an_error_with_both_rows() -> None:
+    with pytest.raises(LabelsError, match="already labelled reply 1 of conversation 1") as caught:
+        check_labels(SSA, planted(*ANN, ("Ann", 1, 1, "w1", 0, 0)))
+
+    assert (caught.value.row, caught.value.earlier) == (4, 0)
 
 
 def test_agreement_is_told_over_replies_that_several_workers_labelled() -> None:

@@ -11,12 +11,12 @@ from bots.models import Bot
 from bots.services import version_of
 from chatbots.base import Response
 from dialogues.models import Dialogue
-from dialogues.place import Place
-from dialogues.queries import place_of
-from dialogues.refusals import RefusedError
+from dialogues.queries import seat_of
+from dialogues.seated import Seated
 from dialogues.services import close_exchange, open_exchange
 from labels.models import Label
 from labels.services import record
+from live.refusals import RefusedError
 from tests.conftest import worker_of
 
 GENERIC = {"sensible": True, "specific": False}
@@ -27,51 +27,51 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-async def place(dialogue: Dialogue, bot: Bot) -> Place:
+async def seat(dialogue: Dialogue, bot: Bot) -> Seated:
     """A dialogue of three turns: 0 the opening, 1 the worker's, 2 the bot's."""
 
     @sync_to_async
-    def read() -> tuple[Place, int]:
+    def read() -> tuple[Seated, int]:
         worker = worker_of(dialogue)
-        return place_of(dialogue.public_id, worker.pk), version_of(bot, {"code": "test"}).pk
+        return seat_of(dialogue.public_id, worker.pk), version_of(bot, {"code": "test"}).pk
 
-    place, version = await read()
-    position = (await open_exchange(place, text="Hello", key=uuid4())).progress.turns
+    seated, version = await read()
+    position = (await open_exchange(seated, text="Hello", key=uuid4())).progress.turns
     await close_exchange(
-        place, position=position, reply=Reply(Response("Go on."), version, latency_ms=1, seed=None)
+        seated, position=position, reply=Reply(Response("Go on."), version, latency_ms=1, seed=None)
     )
-    return place
+    return seated
 
 
 async def the_label() -> Label:
     return await Label.objects.select_related("turn").aget()
 
 
-async def test_a_label_is_stored_and_its_turn_no_longer_waits(place: Place) -> None:
-    answers, progress = await record(place, position=2, answers=GENERIC)
+async def test_a_label_is_stored_and_its_turn_no_longer_waits(seat: Seated) -> None:
+    answers, progress = await record(seat, position=2, answers=GENERIC)
 
     label = await the_label()
     assert (answers, label.answers, label.changes) == (GENERIC, GENERIC, 0)
-    assert (label.rater_id, label.turn.position, label.question_set) == (place.worker_id, 2, "ssa")
-    assert (progress.unlabelled, progress.labelled, progress.bot_turns) == ((), 1, 1)
+    assert (label.rater_id, label.turn.position, label.question_set) == (seat.worker_id, 2, "ssa")
+    assert (progress.unlabelled, progress.labelled, progress.replies) == ((), 1, 1)
 
 
-async def test_a_changed_label_replaces_the_first_and_is_counted(place: Place) -> None:
-    await record(place, position=2, answers=GENERIC)
+async def test_a_changed_label_replaces_the_first_and_is_counted(seat: Seated) -> None:
+    await record(seat, position=2, answers=GENERIC)
     created_at = (await the_label()).created_at
 
-    await record(place, position=2, answers=SPECIFIC)
+    await record(seat, position=2, answers=SPECIFIC)
 
     label = await the_label()
     assert (label.answers, label.changes, label.created_at) == (SPECIFIC, 1, created_at)
     assert label.changed_at > created_at
 
 
-async def test_a_label_sent_again_changes_nothing(place: Place) -> None:
-    await record(place, position=2, answers=GENERIC)
+async def test_a_label_sent_again_changes_nothing(seat: Seated) -> None:
+    await record(seat, position=2, answers=GENERIC)
     changed_at = (await the_label()).changed_at
 
-    await record(place, position=2, answers=GENERIC)
+    await record(seat, position=2, answers=GENERIC)
 
     label = await the_label()
     assert (label.changes, label.changed_at) == (0, changed_at)
@@ -87,18 +87,18 @@ async def test_a_label_sent_again_changes_nothing(place: Place) -> None:
         (10**9, "unknown_turn"),
     ],
 )
-async def test_only_the_bots_counted_turns_are_labelled(place: Place, position: int, reason: str) -> None:
+async def test_only_the_bots_counted_turns_are_labelled(seat: Seated, position: int, reason: str) -> None:
     with pytest.raises(RefusedError, match=reason):
-        await record(place, position=position, answers=GENERIC)
+        await record(seat, position=position, answers=GENERIC)
 
     assert not await Label.objects.aexists()
-    assert (await Dialogue.objects.aget()).unlabelled == [2]
+    assert (await Dialogue.objects.aget()).due_1 == [32 * 2]
 
 
-async def test_many_labels_of_one_turn_at_once_leave_one(place: Place) -> None:
+async def test_many_labels_of_one_turn_at_once_leave_one(seat: Seated) -> None:
     given = [SPECIFIC if number % 2 else GENERIC for number in range(24)]
 
-    await asyncio.gather(*(record(place, position=2, answers=answers) for answers in given))
+    await asyncio.gather(*(record(seat, position=2, answers=answers) for answers in given))
 
     assert (await the_label()).changes == 23
-    assert (await Dialogue.objects.aget()).unlabelled == []
+    assert (await Dialogue.objects.aget()).due_1 == []

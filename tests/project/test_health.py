@@ -1,19 +1,27 @@
+import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pytest
 from django.core.cache import cache
+from django.db import OperationalError
 from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from accounts.models import User
 from bots.models import BotCopy
 from bots.services import register_bot
-from project.health import Part, _ask_all
+from project.embedded import PostgreSQL
+from project.health import Part, _ask_all, write_probe
 from project.tasks import HEART, beat_heart
 
+SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
 
 
@@ -36,6 +44,7 @@ def test_readyz_is_ready_when_every_part_is(client: Client) -> None:
     assert body.pop("ready") is True
     assert {name: part["state"] for name, part in body.items()} == {
         "postgresql": "ready",
+        "disk": "ready",
         "redis": "ready",
         "bots": "ready",
         "celery_worker": "ready",
@@ -48,7 +57,10 @@ def announced(name: str, state: str, **health: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_readyz_says_how_each_bot_is_in_each_process_but_no_address_and_no_error(client: Client) -> None:
+def test_readyz_says_how_each_bot_is_in_each_process_but_no_address_and_no_error(
+    sign_in: SignIn, rex: User
+) -> None:
+    client = sign_in(rex)
     beat_heart()
     figures = {"queued": 3, "late": 2, "memory_bytes": 5_000_000, "batches": {"8": 4}, "latencies": [1, 0]}
     announced("idle", "ready", computing=0)
@@ -65,21 +77,88 @@ def test_readyz_says_how_each_bot_is_in_each_process_but_no_address_and_no_error
 
 
 @pytest.mark.django_db(transaction=True)
+def test_readyz_tells_nobody_who_has_not_signed_in_which_bot_answered(client: Client) -> None:
+    beat_heart()
+    announced("talker", "ready", computing=1, served=7)
+
+    before = client.get("/readyz")
+    BotCopy.objects.update(health={"computing": 0, "served": 8})
+    after = client.get("/readyz")
+
+    assert before.json()["bots"] == {"ready": True, "state": "ready"}
+    assert before.content == after.content
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    ("state", "status", "said"),
-    [("failed", 200, "failing"), ("failing", 200, "failing"), ("loading", 503, "not ready")],
+    ("states", "status", "said"),
+    [
+        ({"good": "ready", "other": "failed"}, 200, "failing"),
+        ({"good": "ready", "other": "failing"}, 200, "failing"),
+        ({"good": "ready", "other": "loading"}, 200, "incomplete"),
+        ({"other": "loading"}, 503, "not ready"),
+        ({"other": "failed"}, 200, "failing"),
+    ],
 )
-def test_readyz_waits_for_bots_that_load_and_not_for_one_that_fails(
-    client: Client, state: str, status: int, said: str
+def test_readyz_waits_for_the_first_bot_and_not_for_every_one(
+    sign_in: SignIn, rex: User, states: dict[str, str], status: int, said: str
 ) -> None:
     beat_heart()
-    announced("good", "ready")
-    announced("other", state)
+    for name, state in states.items():
+        announced(name, state)
+
+    answer = sign_in(rex).get("/readyz")
+
+    assert (answer.status_code, answer.json()["bots"]["state"]) == (status, said)
+    assert answer.json()["bots"]["detail"] == f"other: {states['other']}"
+
+
+def test_readyz_answers_while_sessions_cannot_be_read(
+    client: Client, sign_in: SignIn, rex: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object) -> None:
+        raise OperationalError("server closed the connection")
+
+    signed_in = sign_in(rex)
+    monkeypatch.setattr("django.contrib.auth.models.UserManager.get_queryset", down)
+
+    assert "detail" not in signed_in.get("/readyz").json()["redis"]
+
+
+def test_a_full_disk_is_noticed_though_reading_goes_on(tmp_path: Path) -> None:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=120m", "tmpfs", str(tmp_path)], check=False
+    ).returncode:
+        pytest.skip("No disk of its own can be mounted here.")
+    server = PostgreSQL(tmp_path / "postgresql", durable=False)
+    try:
+        server.start()
+        cursor = _autocommitting(server)
+        write_probe(cursor)
+        with suppress(OSError), (tmp_path / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(1 << 16))
+
+        with pytest.raises(psycopg2.errors.DiskFull):
+            write_probe(cursor)
+        cursor.execute("ROLLBACK; SELECT 1")
+    finally:
+        server.stop()
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+
+
+def _autocommitting(server: PostgreSQL) -> Any:
+    connected = psycopg2.connect(server.url)
+    connected.autocommit = True
+    return connected.cursor()
+
+
+def test_a_disk_that_is_nearly_full_is_said_in_time(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("project.health.LEAST_FREE_BYTES", 1 << 60)
 
     answer = client.get("/readyz")
 
-    assert (answer.status_code, answer.json()["bots"]["state"]) == (status, said)
-    assert answer.json()["bots"]["detail"] == f"other: {state}"
+    assert (answer.status_code, answer.json()["disk"]["state"]) == (503, "full")
 
 
 def test_readyz_names_a_worker_that_was_never_heard(client: Client) -> None:

@@ -1,19 +1,22 @@
 """`manage.py serve` with everything real: processes, PostgreSQL, Redis, HTTP."""
 
 import json
+import re
 import signal
 import subprocess
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psutil
 import pytest
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 Serve = Callable[..., Any]
@@ -43,9 +46,12 @@ def running(serve: Serve, new_folder: Callable[[], Path]) -> Any:
     return serve(new_folder() / "var", "--port", "0")
 
 
-def test_the_first_start_prints_links_that_work_and_the_admin_s_password(running: Any) -> None:
+def test_the_first_start_prints_links_that_work_and_where_the_admin_s_password_is(running: Any) -> None:
     worker_link = running.wait_until_said(r"Chat as a worker +(\S+)")[1]
-    running.wait_until_said(r"Name and password +admin / \S{12,}  \(shown this once\)")
+    running.wait_until_said(r"Name and password +in \S+/first_admin  \(change the password")
+    password = running.var / "first_admin"
+    assert password.stat().st_mode & 0o077 == 0
+    assert password.read_text().partition(" / ")[2].strip() not in running.said()  # a log is read by many
     assert urllib.request.urlopen(running.link + "healthz").read() == b"ok"
     assert (status_of(worker_link), status_of(running.link + "sign-in/")) == (200, 200)
     assert (running.var / "secret_key").stat().st_mode & 0o077 == 0
@@ -57,7 +63,9 @@ def test_it_is_ready_once_a_heartbeat_of_the_timer_went_through_the_worker(runni
 
 def test_a_shell_beside_it_finds_the_same_database(running: Any, manage: Manage) -> None:
     program = "from studies.models import Study; print(Study.objects.count())"
-    assert manage("shell", "--no-imports", "-c", program, TURNWISE_VAR=str(running.var)).stdout == "1\n"
+    running.wait_until_said(r"Chat as a worker +(\S+)")
+    found = manage("shell", "--no-imports", "-c", program, TURNWISE_VAR=str(running.var))
+    assert (found.stdout, found.stderr) == ("2\n", "")
 
 
 def test_a_second_one_may_not_share_the_folder(running: Any, manage: Manage) -> None:
@@ -165,3 +173,59 @@ def test_a_setting_that_cannot_be_read_is_named_in_one_line(
     assert ended.returncode == 1
     assert ended.stderr.startswith(complaint)
     assert ended.stderr.count("\n") == 1
+
+
+def test_workers_go_on_while_redis_hangs_and_the_log_stays_short(running: Any) -> None:
+    entry = running.wait_until_said(r"Chat as a worker +(\S+)")[1]
+    redis = running.children()["redis-server"]
+    redis.suspend()
+    try:
+        browser = Browser(entry)
+        browser.begin()
+        for _ in range(10):  # a page that is loaded again and again
+            with browser.open_socket() as tab:
+                state = json.loads(tab.recv(timeout=10))
+                assert state["type"] == "state", state
+        with browser.open_socket() as tab:
+            tab.recv(timeout=10)
+            tab.send(json.dumps({"type": "turn", "key": str(uuid4()), "text": "Hello?"}))
+            kinds = [json.loads(tab.recv(timeout=20))["type"] for _ in range(2)]
+        assert kinds == ["turn_saved", "bot_turn"]
+    finally:
+        redis.resume()
+    assert "Traceback" not in running.said()
+    assert len(running.said()) < 20_000
+
+
+class Browser:
+    """What a worker's browser keeps: cookies, and where the last page sent it."""
+
+    def __init__(self, entry: str) -> None:
+        self.entry = entry
+        self.cookies = urllib.request.HTTPCookieProcessor()
+        self.opener = urllib.request.build_opener(self.cookies)
+        self.page = self.get(entry)
+
+    def get(self, link: str) -> str:
+        with self.opener.open(link, timeout=60) as answer:
+            return str(answer.read().decode())
+
+    def post(self, link: str, **fields: str) -> str:
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.page)
+        assert token, self.page
+        data = urllib.parse.urlencode(fields | {"csrfmiddlewaretoken": token[1]}).encode()
+        with self.opener.open(link, data, timeout=60) as answer:
+            return str(answer.read().decode())
+
+    def begin(self) -> None:
+        version = re.search(r'name="consent" value="(\d+)"', self.page)
+        assert version
+        self.page = self.post(self.entry + "consent/", agree="yes", consent=version[1])
+        self.page = self.post(self.entry + "start/")
+
+    def open_socket(self) -> ClientConnection:
+        path = re.search(r"/ws/dialogues/[\w-]+/", self.page)
+        assert path, self.page
+        cookies = "; ".join(f"{each.name}={each.value}" for each in self.cookies.cookiejar)
+        host = urllib.parse.urlsplit(self.entry).netloc
+        return connect(f"ws://{host}{path[0]}", additional_headers={"Cookie": cookies})

@@ -8,11 +8,13 @@ from django.test import Client
 from accounts.models import User
 from crowd.models import Worker
 from dialogues.models import Dialogue, Turn
-from labels.models import JudgingPlan, Label
+from judging.models import JudgingPlan
+from labels.models import Label
 from responses.models import Response
 from studies.models import Study
-from tests.conftest import MakeQueue, start_dialogue
-from tests.reports.conftest import SignIn, add_exchange, add_label, computed, talked
+from tasks.writing.models import WritingPlan
+from tests.conftest import MakeQueue, MakeStudy, MakeVersion, start_dialogue
+from tests.planted import SignIn, add_exchange, add_label, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 YES = {"post": "yes"}
@@ -63,28 +65,51 @@ def test_labels_deleted_together_are_missed_by_the_report(reported: Study, admin
     assert values(reported) == [50, 50, 50]
 
 
-def test_a_label_amended_by_an_admin_changes_the_report(reported: Study, admin: Client) -> None:
-    wrong = Label.objects.get(answers__sensible=False)
+def test_nobody_answers_in_a_rater_s_place(reported: Study, admin: Client) -> None:
+    label = Label.objects.get(answers__sensible=False)
 
-    admin.post(
-        f"/admin/labels/label/{wrong.pk}/change/", {"answers": '{"sensible": true, "specific": false}'}
-    )
-
-    wrong.refresh_from_db()
-    assert moved_on(reported)
-    assert (wrong.answers, wrong.changes) == ({"sensible": True, "specific": False}, 1)
-    assert values(reported)[0] == 100
-
-
-def test_answers_that_no_question_has_are_refused_in_words(reported: Study, admin: Client) -> None:
-    label = Label.objects.filter(answers__sensible=False).get()
-
-    page = admin.post(f"/admin/labels/label/{label.pk}/change/", {"answers": '{"funny": true}'})
+    page = admin.get(f"/admin/labels/label/{label.pk}/change/")
+    sent = {"answers": '{"sensible": true, "specific": false}'}
+    refused = admin.post(f"/admin/labels/label/{label.pk}/change/", sent)
 
     label.refresh_from_db()
-    assert "funny" in page.content.decode()
-    assert label.answers == {"sensible": False, "specific": False}
+    assert (page.status_code, refused.status_code) == (200, 403)
+    assert b"<textarea" not in page.content
+    assert (label.answers, label.changes) == ({"sensible": False, "specific": False}, 0)
     assert not moved_on(reported)
+
+
+def test_a_study_renamed_by_an_admin_is_renamed_in_its_report(reported: Study, admin: Client) -> None:
+    address = f"/admin/studies/study/{reported.pk}/change/"
+    form = admin.get(address).context["adminform"].form
+    inline = admin.get(address).context["inline_admin_formsets"][0].formset
+    fields = {
+        bound.html_name: bound.value()
+        for each in (form, inline.management_form, *inline.forms)
+        for bound in each
+        if bound.value() is not None
+    }
+
+    answer = admin.post(address, fields | {"title": "Renamed"})
+
+    assert answer.status_code == 302, answer.context["errors"]
+    assert moved_on(reported)
+    assert reported.title == "Renamed"
+
+
+def test_a_writing_plan_is_changed_and_deleted_in_a_draft_only(
+    make_version: MakeVersion, make_study: MakeStudy, admin: Client
+) -> None:
+    plan = WritingPlan.objects.create(study=make_study(), context_version=make_version(2), batch_size=2)
+    address = f"/admin/tasks/writingplan/{plan.pk}"
+
+    opened = [admin.post(f"{address}/change/", {"batch_size": 1}), admin.post(f"{address}/delete/", YES)]
+    Study.objects.update(state=Study.State.DRAFT)
+    drafted = admin.get(f"{address}/delete/")
+
+    assert [each.status_code for each in opened] == [403, 403]
+    assert drafted.status_code == 200
+    assert WritingPlan.objects.get().batch_size == 2
 
 
 def test_a_reply_waits_for_a_label_again_once_its_label_is_deleted(short: Study, admin: Client) -> None:
@@ -97,7 +122,7 @@ def test_a_reply_waits_for_a_label_again_once_its_label_is_deleted(short: Study,
     admin.post(f"/admin/labels/label/{Label.objects.get(turn__dialogue=dialogue).pk}/delete/", YES)
 
     dialogue.refresh_from_db()
-    assert dialogue.unlabelled == [2]
+    assert dialogue.due_1 == [32 * 2]
 
 
 def test_a_worker_deleted_by_an_admin_takes_conversations_and_labels_along(
@@ -113,12 +138,12 @@ def test_a_worker_deleted_by_an_admin_takes_conversations_and_labels_along(
     assert values(reported) == [100, 50, 75]
 
 
-@pytest.mark.parametrize("what", ["dialogues/turn", "dialogues/dialogue", "dialogues/participant"])
+@pytest.mark.parametrize("what", ["dialogues/turn", "dialogues/dialogue", "dialogues/seat"])
 def test_conversations_are_shown_and_not_written(reported: Study, admin: Client, what: str) -> None:
     app, model = what.split("/")
     row = {"turn": Turn, "dialogue": Dialogue}.get(model, Dialogue).objects.first()
     assert row
-    pk = row.pk if model != "participant" else row.participants.first().pk
+    pk = row.pk if model != "seat" else row.seats.first().pk
 
     assert admin.get(f"/admin/{app}/{model}/{pk}/change/").status_code == 200
     assert admin.post(f"/admin/{app}/{model}/{pk}/change/", {"text": "Other"}).status_code == 403
@@ -156,6 +181,6 @@ def test_a_plan_changed_by_an_admin_gives_every_item_its_slots(make_queue: MakeQ
     plan = JudgingPlan.objects.get(study=study)
     values = {"study": study.pk, "raters_per_item": 3, "batch_size": 50, "lease_seconds": 600}
 
-    admin.post(f"/admin/labels/judgingplan/{plan.pk}/change/", values)
+    admin.post(f"/admin/judging/judgingplan/{plan.pk}/change/", values)
 
     assert [item.slots.count() for item in study.items.all()] == [3, 3]

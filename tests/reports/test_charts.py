@@ -10,10 +10,12 @@ from accounts.models import User
 from dialogues.models import Fault
 from reports.models import Chart
 from reports.palettes import DARK, LIGHT, Palette
-from reports.plots import svgs
+from reports.plots import drawings, svgs
+from reports.theme import short
 from studies.models import Study
+from tests.browser.test_contrast import contrast
 from tests.conftest import MakeStudy, start_dialogue
-from tests.reports.conftest import SignIn, computed, talked
+from tests.planted import SignIn, computed, talked
 
 TOKENS = (Path(__file__).parents[2] / "static/css/tokens.css").read_text()
 LIGHT_TOKENS, DARK_TOKENS = TOKENS.split("@media (prefers-color-scheme: dark)")
@@ -25,6 +27,34 @@ def colour(name: str, css: str) -> str:
     assert value
     other = re.fullmatch(r"var\(--([\w-]+)\)", value.group(1))
     return colour(other.group(1), css) if other else value.group(1)
+
+
+SVG_TAG = "{http://www.w3.org/2000/svg}"
+Painted = tuple[set[str], set[tuple[str, float]], set[str]]
+
+
+def painted(svg: str, css: str) -> Painted:
+    """The colours of marks and lines, those of bands with their opacity, and those of texts."""
+    marks, bands, texts = set(), set(), set()
+    for each in ElementTree.fromstring(svg).iter():
+        for kind in ("fill", "stroke"):
+            found = re.fullmatch(r"var\(--([\w-]+)\)", each.get(kind, ""))
+            opacity = float(each.get("opacity") or each.get(f"{kind}-opacity") or 1)
+            if not found or found.group(1) == "chart-grid":
+                continue
+            if each.tag == f"{SVG_TAG}text":
+                texts.add(colour(found.group(1), css))
+            elif opacity < 1:
+                bands.add((colour(found.group(1), css), opacity))
+            elif found.group(1) != "chart-ink":
+                marks.add(colour(found.group(1), css))
+    return marks, bands, texts
+
+
+def blended(over: str, share: float, ground: str) -> str:
+    """The colour of one with so much opacity over another."""
+    pairs = zip(*((int(each[i : i + 2], 16) for i in (1, 3, 5)) for each in (over, ground)), strict=True)
+    return "#" + "".join(f"{round(share * top + (1 - share) * below):02x}" for top, below in pairs)
 
 
 @pytest.mark.parametrize(
@@ -62,20 +92,41 @@ class TestOfAStudy:
     def test_the_plane_has_the_papers_systems(self, reported: Study) -> None:
         svg = Chart.objects.get(report__study=reported, name="plane").svg
 
-        assert {"Human", "Meena (full)", "XiaoIce", "1", "1  Scripty"} <= set(
-            ElementTree.fromstring(svg).itertext()
-        )
+        published = {"Human, published", "Meena (full), published", "XiaoIce, published"}
+        assert published | {"1", "Scripty", "a"} <= set(ElementTree.fromstring(svg).itertext())
 
-    def test_long_names_leave_room_for_each_other_and_for_the_chart(self, reported: Study) -> None:
+    def test_the_best_bot_stands_first_and_published_values_are_marks_of_their_own_score(
+        self, reported: Study
+    ) -> None:
         result = reported.reports.get().result
         assert result
-        result["bots"] = [{**result["bots"][0], "bot": "A system whose name goes on and on and on"}] * 5
+        good, bad = ({**result["bots"][0], "bot": name} for name in ("Good", "Bad"))
+        bad["cells"] = [{"value": 10.0}] * 3
+        result["bots"] = [bad, good]
 
-        texts = {name: re.findall(r"<text[^>]*>([^<]*)", svg) for name, svg in svgs(result).items()}
+        root = ElementTree.fromstring(svgs(result)["scores"])
 
-        # Five bars have an inch each, which is room for a dozen letters.
-        assert texts["scores"][:4] == ["A system", "whose name", "goes on and", "o…"]
-        assert any(text.endswith("A system whose name goes on and o…") for text in texts["plane"])
+        texts = [text for text in root.itertext() if text.strip()]
+        assert texts.index("Good") < texts.index("Bad") < texts.index("Published") < texts.index("Human")
+        # Only marks may be where the paper's values are: nothing goes across a whole panel.
+        lines = [
+            each.get("d", "") for each in root.iter(f"{SVG_TAG}path") if "chart-reference" in str(each.attrib)
+        ]
+        assert lines == []
+
+    def test_long_names_are_shortened_in_what_a_phone_shows(self, reported: Study) -> None:
+        result = reported.reports.get().result
+        assert result
+        result["bots"] = [{**result["bots"][0], "bot": "A system whose name goes on and on and on"}]
+
+        drawn = drawings(result)["scores"]
+
+        assert "A system whose name goes on and o…" in drawn.svg
+        assert "A system whose name goes on…" in drawn.narrow_svg
+
+    def test_letters_of_east_asia_count_twice(self) -> None:
+        assert short("一二三四五", 10) == "一二三四五"
+        assert short("一二三四五六", 10) == "一二三四…"
 
     def test_the_axis_of_replies_counts_whole_replies(self, short: Study) -> None:
         talked(short, [(True, True)])
@@ -86,7 +137,7 @@ class TestOfAStudy:
             text for text in ElementTree.fromstring(svg).itertext() if re.fullmatch(r"\d+(\.\d+)?", text)
         ]
 
-        assert sorted(set(ticks), key=float) == ["0", "1", "20", "40", "60", "80", "100"]
+        assert sorted(set(ticks), key=float) == ["0", "1", "25", "50", "75", "100"]
 
     def test_the_marks_of_bots_on_the_plane_are_whole_at_its_edges(self, reported: Study) -> None:
         root = ElementTree.fromstring(Chart.objects.get(report__study=reported, name="plane").svg)
@@ -100,13 +151,28 @@ class TestOfAStudy:
     def test_what_a_chart_refers_to_is_in_it_and_in_no_other(self, reported: Study) -> None:
         ids: list[str] = []
         for chart in Chart.objects.filter(report__study=reported):
-            referred = set(re.findall(r'(?:href="|url\()#([^")]+)', chart.svg))
-            own = re.findall(r'\bid="([^"]+)"', chart.svg)
-            assert referred == set(own)
-            assert "xlink" not in chart.svg
-            ids += own
+            for svg in (chart.svg, chart.narrow_svg):
+                referred = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
+                own = re.findall(r'\bid="([^"]+)"', svg)
+                assert referred == set(own)
+                assert "xlink" not in svg
+                ids += own
 
-        assert len(ids) == len(set(ids)) > 3
+        assert len(ids) == len(set(ids)) > 6
+
+    @pytest.mark.parametrize("css", [LIGHT_TOKENS, DARK_TOKENS], ids=["light", "dark"])
+    def test_what_is_drawn_stands_out_from_what_is_beneath_it(self, reported: Study, css: str) -> None:
+        """WCAG 2.2, 1.4.11 and 1.4.3: three to one for marks and whiskers, also over a band; text 4.5."""
+        surface = colour("surface", css)
+        for chart in Chart.objects.filter(report__study=reported):
+            for svg in (chart.svg, chart.narrow_svg):
+                marks, bands, texts = painted(svg, css)
+                grounds = {surface, *(blended(each, share, surface) for each, share in bands)}
+                assert marks or chart.name == "plane"
+                for mark in marks:
+                    assert min(contrast(mark, ground) for ground in grounds) >= 3, (chart.name, mark)
+                for text in texts:
+                    assert contrast(text, surface) >= 4.5
 
     @pytest.mark.parametrize("name", ["scores", "plane", "by-reply"])
     @pytest.mark.parametrize(("scheme", "palette"), [("light", LIGHT), ("dark", DARK)])
@@ -152,7 +218,7 @@ class TestOfAStudy:
 
         page = sign_in(rex).get(f"/studies/{reported.pk}/report/").content.decode()
 
-        assert page.count("<svg") == 3
+        assert page.count("<svg") == 6  # each for a desktop and for a phone
         assert "1 late" in page
         assert "Finished conversations of Scripty: 2; in the paper 100 or more." in page
         assert "A conversation has at least 2 turns; in the paper at least 14." in page

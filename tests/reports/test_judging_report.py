@@ -3,6 +3,7 @@
 import json
 import zipfile
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -10,19 +11,23 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
-from crowd.services import set_aside
+from crowd.services import exclude
 from evaluation.csv_file import FileError
 from evaluation.labels import Labels
 from evaluation.report.bundle import recompute
 from evaluation.ssa import Unit, ssa
-from labels import judging, subjects
-from labels.models import Item, Label
+from judging import services as judging
+from judging import subjects
+from judging.models import Item
+from labels.models import Label
+from reports import services
 from studies.models import Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
-from tests.labels.conftest import begin
-from tests.reports.conftest import computed
+from tests.judging.conftest import begin
+from tests.planted import SignIn, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -168,17 +173,17 @@ def test_other_questions_have_means_and_majorities_too(make_queue: MakeQueue) ->
     assert values(result["majority"]) == {"Alpha": [50]}
 
 
-def test_raters_set_aside_are_shown_apart(judged: Study, rex: User) -> None:
+def test_excluded_raters_are_shown_apart(judged: Study, rex: User) -> None:
     participation = judged.participations.order_by("pk").first()
     assert participation
-    set_aside(participation.pk, reason="Too fast", by=rex)
+    exclude(participation.pk, reason="Too fast", by=rex)
 
     result = computed(judged).result
 
     # With the first rater Beta is specific 4 of 6, without 2 of 2 and 1 of 2.
     assert result
     assert values(result["bots"])["Beta"][1] == pytest.approx(400 / 6)
-    assert values(result["without"]["bots"])["Beta"][1] == 75
+    assert values(result["other"]["bots"])["Beta"][1] == 75
 
 
 def test_the_page_shows_both_results(judged: Study, rex: User, sign_in: Callable[[User], Client]) -> None:
@@ -223,6 +228,32 @@ def test_judgments_are_exported_with_their_item(
     assert {(row["context"], row["response"]) for row in of_c2} == {("Question 2?", "Beta answers c2.")}
 
 
+def test_judgments_of_raters_who_never_finish_reach_the_report_by_themselves(
+    make_queue: MakeQueue, rex: User, sign_in: SignIn
+) -> None:
+    study = make_queue(3, raters=2)
+    later = timezone.now() + timedelta(minutes=1)
+    computed(study)
+    assert services.stale_studies(later) == []
+
+    desk = begin(study)
+    first, second = (UUID(shown["key"]) for shown in judging.state(desk)["items"][:2])
+    judging.judge(desk, key=first, answers=YES)
+    assert services.stale_studies(later) == [study]
+
+    report = computed(study)
+    assert services.stale_studies(later) == []
+    judging.judge(desk, key=second, answers=YES)
+    assert services.stale_studies(later) == [study]
+    assert "have changed since" in sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+
+    computed(study)
+    judging.judge(desk, key=second, answers=NO)  # thought better of it
+    assert services.stale_studies(later) == [study]
+    assert report.result
+    assert report.result["bots"][0]["labels"] == 1
+
+
 # --- the bundle ------------------------------------------------------------------------------------
 
 
@@ -235,7 +266,7 @@ def bundled(study: Study, folder: Path) -> Path:
 def test_the_bundle_alone_gives_every_number_of_the_stored_report(
     make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun, rex: User, tmp_path: Path
 ) -> None:
-    """Two systems, repeated runs, four raters of whom one is set aside, items that lack raters."""
+    """Two systems, repeated runs, four raters of whom one is excluded, items that lack raters."""
     study, contexts = make_queue(raters=5, batch=100), make_contexts(9)
     for system in ("Beta", "Alpha"):
         subjects.add_responses(study, make_run(contexts, system, repetitions=2))
@@ -247,7 +278,7 @@ def test_the_bundle_alone_gives_every_number_of_the_stored_report(
     })  # fmt: skip
     participation = study.participations.order_by("pk").first()
     assert participation
-    set_aside(participation.pk, reason="Too fast", by=rex)
+    exclude(participation.pk, reason="Too fast", by=rex)
     stored = computed(study).result
 
     found = recompute(bundled(study, tmp_path))
@@ -256,7 +287,7 @@ def test_the_bundle_alone_gives_every_number_of_the_stored_report(
     assert found.report == stored
     assert (found.differences, found.changed_files) == ([], [])
     assert stored["repetitions"]
-    assert stored["without"]["bots"]
+    assert stored["other"]["bots"]
     assert any("low" in cell for row in stored["majority"] for cell in row["cells"])
 
 

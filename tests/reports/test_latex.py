@@ -33,17 +33,29 @@ def test_unknown_values_are_dashes_and_intervals_are_in_brackets() -> None:
         "repetition": {"undefined": "A_b has no turns."},
     }  # fmt: skip
     result = {
+        "headline": "ssa",
         "columns": [{"title": title} for title in ("Sensibleness", "Specificity", "SSA")],
         "bots": [{"bot": "A_b", "cells": cells, **counts}],
-        "comparisons": [{"first": "A_b", "second": "C", "difference": None, "p_holm": None}],
+        "comparisons": [
+            {
+                "title": "SSA", "first": "A_b", "second": "C", "difference": None, "effect": None,
+                "p_holm": None,
+            },
+            {
+                "title": "SSA", "first": "A_b", "second": "D", "difference": -7.25, "low": -9.0, "high": 0.04,
+                "effect": -0.51, "p_holm": 0.00004,
+            },
+        ],
         "agreement": [{"question": "Is it?", "replies": 4, "labels": 8, "percent": 75.0, "alpha": -0.125}],
         "course": {"bots": [course], "repetition_rule": "It repeats."},
-        "method": "95% intervals", "seed": 7,
+        "method": "95 % intervals", "level": 0.95, "primary": "all", "other": None,
     }  # fmt: skip
 
     made = tables(result)
 
     assert r"A\_b & 83.3 [70.0, 90.1] & -- & 50.0 & 2 & 6 & 6 & 2 \\" in made["scores"]
-    assert r"A\_b & C & -- & -- \\" in made["comparisons"]
-    assert r"Is it? & 4 & 8 & 75.0 & -0.12 \\" in made["agreement"]
+    assert r"SSA & A\_b & C & -- & -- & -- \\" in made["comparisons"]
+    assert r"SSA & A\_b & D & $-$7.2 [$-$9.0, 0.0] & $-$0.51 & $<$ 0.001 \\" in made["comparisons"]
+    assert made["comparisons"].startswith("% Analysis: all workers.")
+    assert r"Is it? & 4 & 8 & 75.0 & $-$0.12 \\" in made["agreement"]
     assert r"A\_b & 2 & 0 & 0 & 0 & -- & -- & -- & 0 \\" in made["course"]

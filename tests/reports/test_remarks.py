@@ -15,14 +15,15 @@ from django.test import Client
 from accounts.models import User
 from bots.models import Bot
 from dialogues.models import Dialogue, Turn
-from dialogues.queries import place_of
+from dialogues.queries import seat_of
 from dialogues.services import finish
 from evaluation.report.bundle import recompute
-from labels import judging, subjects
+from judging import services as judging
+from judging import subjects
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue, worker_of
-from tests.labels.conftest import begin
-from tests.reports.conftest import SignIn, computed, talked
+from tests.judging.conftest import begin
+from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,7 +59,7 @@ Talk = tuple[Dialogue, list[dict[str, Any]]]
 
 
 def end(dialogue: Dialogue) -> None:
-    finish(place_of(dialogue.public_id, worker_of(dialogue).pk))
+    finish(seat_of(dialogue.public_id, worker_of(dialogue).pk))
 
 
 def exported(client: Client, study: Study, ending: str) -> str:

@@ -51,9 +51,7 @@ def test_the_list_of_studies_sums_over_the_bots(make_study: MakeStudy, rex: User
     assert "0 of 9" in page
 
 
-@pytest.mark.parametrize(
-    "page", ["dialogues/dialogue", "dialogues/participant", "dialogues/turn", "labels/label"]
-)
+@pytest.mark.parametrize("page", ["dialogues/dialogue", "dialogues/seat", "dialogues/turn", "labels/label"])
 def test_the_admin_asks_as_often_for_many_as_for_one(make_study: MakeStudy, ada: User, page: str) -> None:
     study = make_study()
     client = Client()

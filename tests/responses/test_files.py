@@ -11,7 +11,7 @@ from accounts.models import User
 from contexts.models import ContextSetVersion
 from responses import files
 from responses.models import Response, ResponseRun
-from tests.responses.conftest import MakeVersion
+from tests.conftest import MakeVersion
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

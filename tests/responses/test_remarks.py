@@ -16,16 +16,17 @@ from accounts.models import User
 from bots.models import Bot
 from crowd.sessions import COOKIE, signed
 from evaluation.report.bundle import recompute
-from labels import judging, subjects
-from labels.models import Batch, Item, Label
+from judging import services as judging
+from judging import subjects
+from judging.models import Batch, Item
+from labels.models import Label
 from responses import files, services
 from responses.answering import answer_slice
 from responses.models import Response, ResponseRun
 from studies.models import Study
-from tests.conftest import MakeQueue
-from tests.labels.conftest import begin
-from tests.reports.conftest import computed
-from tests.responses.conftest import MakeVersion
+from tests.conftest import MakeQueue, MakeVersion
+from tests.judging.conftest import begin
+from tests.planted import computed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,12 +15,13 @@ from accounts.models import User
 from bots import host
 from bots.models import Bot, BotVersion
 from chatbots import breaker
+from live.locks import RUNS, only_here
 from responses import services, tasks
 from responses.answering import answer_slice, seed_of
-from responses.locks import RUNS, only_here
 from responses.models import Response, ResponseFault, ResponseRun
 from responses.queries import progress
-from tests.responses.conftest import MakeRun, MakeVersion
+from tests.conftest import MakeVersion
+from tests.responses.conftest import MakeRun
 
 SignIn = Callable[[User], Client]
 
@@ -251,7 +252,9 @@ def test_a_run_is_begun_and_read_through_its_pages(
     make_version: MakeVersion, rex: User, sign_in: SignIn
 ) -> None:
     version = make_version(2)
-    bot = Bot.objects.create(name="s", title="Scripty", adapter="scripted", configuration={"replies": ["=1"]})
+    bot = Bot.objects.create(
+        name="s", title="Scripty", adapter="scripted", configuration={"replies": ["=1"]}, owner=rex
+    )
     client = sign_in(rex)
 
     begun = client.post(

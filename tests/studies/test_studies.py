@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.models import User
 from bots.models import Bot
 from bots.services import register_bot
-from studies.demo import create_demo_study
+from studies.demo import create_demo_studies
 from studies.models import Study
 from studies.services import results_changed, save_study, set_state
 from tests.conftest import MakeStudy
@@ -20,8 +20,9 @@ SignIn = Callable[[User], Client]
 
 FORM = {
     "title": "Hobbies", "languages": "en, de", "opening_speaker": "bot", "opening_text": "Hi!",
-    "min_turns": "14", "max_turns": "28", "question_set": "ssa",
-    "labelling_moment": "each_turn", "blind": "on",
+    "min_turns": "14", "max_turns": "28", "blind": "on",
+    "asks-rows": "1", "asks-0-question_set": "ssa", "asks-0-when": "partner_turn:each_turn",
+    "asks-0-required": "on",
     "instructions": "Talk.", "pay_amount": "2.50", "pay_currency": "EUR", "expected_minutes": "12",
     "consent_text": "You talk to a machine.",
     "bots-TOTAL_FORMS": "1", "bots-INITIAL_FORMS": "1", "bots-0-chosen": "on", "bots-0-target": "40",
@@ -58,7 +59,7 @@ def test_a_study_is_made_in_the_form(rex: User, bot: Bot, sign_in: SignIn) -> No
         ({"min_turns": "0"}, "greater than or equal to 2"),
         ({"opening_text": ""}, "needs an opening text"),
         ({"languages": "klingon please"}, "is not a list of language codes"),
-        ({"question_set": "vibes"}, "vibes is not one of the available choices"),
+        ({"asks-0-question_set": "vibes"}, "There is no question set “vibes” that you may use"),
         ({"pay_amount": "-1"}, "greater than or equal to 0"),
         ({"pay_currency": "€"}, "“€” is not the code of a currency"),
         ({"consent_text": ""}, "This field is required"),
@@ -174,18 +175,18 @@ def test_the_admin_edits_an_opened_study_but_not_its_protocol(
 
 
 def test_a_demo_study_that_was_renamed_is_not_made_again(ada: User) -> None:
-    study = create_demo_study(ada)
+    study = create_demo_studies(ada)
     Study.objects.filter(pk=study.pk).update(title="Ours now")
     Bot.objects.update(active=False)
 
-    assert create_demo_study(ada) is None
-    assert Study.objects.count() == 1
+    assert create_demo_studies(ada) is None
+    assert Study.objects.count() == 2
 
 
 def test_the_demo_study_is_open_and_made_once(ada: User) -> None:
-    study = create_demo_study(ada)
+    study = create_demo_studies(ada)
 
-    assert create_demo_study(ada) == study
+    assert create_demo_studies(ada) == study
     assert study.state == Study.State.OPEN
     assert {row.bot.name for row in study.study_bots.all()} == {
         "generic",

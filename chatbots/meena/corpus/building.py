@@ -27,11 +27,13 @@ from typing import Any
 
 from tqdm import tqdm
 
+from chatbots.meena.config import check_range
 from chatbots.meena.corpus.filters import FILTERS, Candidate, reason_to_remove, without_quotes
 from chatbots.meena.corpus.reading import Message, ReadingReport, Tree, read_trees
 from chatbots.meena.corpus.shards import ShardWriter
 from chatbots.meena.corpus.sketch import CountSketch
 from chatbots.meena.tokenizer import Tokenizer
+from chatbots.meena.writing import write_atomically, write_json
 from chatbots.safety import CLASSIFIERS, SafetyClassifier
 
 TREES_AT_ONCE = 256
@@ -48,10 +50,13 @@ class CorpusSettings:
 
     Attributes:
         vocabulary_size: tokens of the tokenizer.
-        heldout: share of trees that go to `heldout` instead of `train`, in [0, 1).
+        heldout: share of trees that go to `heldout` instead of `train`, in [0, 0.99].
         safety: name of the classifier that filters messages.
         most_malformed: share of malformed lines in a part from which it is refused, in [0, 1].
         tokenizer_texts: texts that the tokenizer learns from.
+
+    Raises:
+        ValueError: a number out of its range.
     """
 
     vocabulary_size: int = 8192
@@ -59,6 +64,11 @@ class CorpusSettings:
     safety: str = "profanity-check"
     most_malformed: float = 0.01
     tokenizer_texts: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        check_range("vocabulary", self.vocabulary_size, least=6, most=2**16)
+        check_range("heldout", self.heldout, least=0, most=0.99)
+        check_range("most_malformed", self.most_malformed, least=0, most=1)
 
 
 class Corpus:
@@ -325,16 +335,3 @@ def progress(trees: Iterable[Tree], label: str) -> Iterable[Tree]:
     """Show a bar on a terminal."""
     bar: Iterable[Tree] = tqdm(trees, desc=label, unit=" trees", disable=None, leave=False)
     return bar
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON so that readers see all of it or nothing."""
-    write_atomically(path, json.dumps(value, indent=1).encode())
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that readers see all of it or the old one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_bytes(content)
-    os.replace(unfinished, path)

@@ -19,7 +19,12 @@ OVERLAP_WORDS = 3
 MOST_OVERLAP = 0.6
 """Share of a message's word trigrams that its parent has too."""
 
-_URL = re.compile(r"https?://|www\.|\b[\w-]+\.(?:com|org|net|edu|gov|io|co)\b(?:/|\b)", re.IGNORECASE)
+# Without a path, only ends that are no words of English: "yesterday.no surprise" lacks a space.
+_ENDS = (
+    "com|org|net|edu|gov|mil|info|biz|io|co|ai|app|dev|xyz|tv|gg|fm|ly|eu|uk|ie|de|ch|fr|es|nl|se|dk|fi|pl"
+    "|cz|sk|hu|ro|gr|pt|ru|ua|tr|il|jp|cn|kr|tw|au|nz|ca|mx|br|cl|za"
+)
+_URL = re.compile(rf"https?://|\bwww\.|\b[\w-]{{1,63}}\.(?:(?:{_ENDS})\b|[a-z]{{2,10}}/\w)", re.IGNORECASE)
 _WORD = re.compile(r"\w+(?:'\w+)?")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -52,7 +53,7 @@ class ReadingReport:
     Attributes:
         lines: lines read, blank ones not counted.
         malformed: lines that are neither a message nor a conversation.
-        malformed_lines: number and reason of the first few.
+        malformed_lines: file, number and reason of the first few.
         problems: orphans (kept, as roots), messages in cycles (dropped), repeated ids (the first is kept).
     """
 
@@ -63,11 +64,11 @@ class ReadingReport:
         default_factory=lambda: dict.fromkeys(("orphan", "in a cycle", "repeated id"), 0)
     )
 
-    def note_malformed(self, number: int, reason: str) -> None:
+    def note_malformed(self, path: Path, number: int, reason: str) -> None:
         """Count a malformed line, and remember the first few."""
         self.malformed += 1
         if len(self.malformed_lines) < LINES_SHOWN:
-            self.malformed_lines.append(f"line {number}: {reason}")
+            self.malformed_lines.append(f"{path.name}, line {number}: {reason}")
 
 
 def read_trees(path: Path, report: ReadingReport) -> Iterator[Tree]:
@@ -86,54 +87,81 @@ def read_trees(path: Path, report: ReadingReport) -> Iterator[Tree]:
                 else:
                     _store(waiting, record, report)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                report.note_malformed(number, f"{type(error).__name__}: {error}")
+                report.note_malformed(path, number, f"{type(error).__name__}: {error}")
         yield from _trees_of_messages(waiting, report)
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a text file, compressed if the name ends in .gz; what is no UTF-8 becomes replacement marks."""
+    """Open a text file, compressed if the name ends in .gz, perhaps with a byte order mark before its text.
+
+    What is no UTF-8 becomes replacement marks.
+    """
     if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
-    return path.open(encoding="utf-8", errors="replace")
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace")
+    return path.open(encoding="utf-8-sig", errors="replace")
+
+
+def _lines(path: Path, report: ReadingReport) -> Iterator[tuple[int, str]]:
+    """Numbered lines; a compressed file that breaks off has one malformed line there."""
+    number = 0
+    with open_text(path) as lines:
+        try:
+            for number, line in enumerate(lines, start=1):
+                yield number, line
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            report.lines += 1
+            report.note_malformed(path, number + 1, f"the file cannot be unpacked from here on: {error}")
 
 
 def _records(path: Path, report: ReadingReport) -> Iterator[tuple[int, dict[str, Any]]]:
-    with open_text(path) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            report.lines += 1
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                report.note_malformed(number, f"no JSON: {error}")
-                continue
-            if isinstance(record, dict):
-                yield number, record
-            else:
-                report.note_malformed(number, f"a {type(record).__name__} instead of an object")
+    for number, line in _lines(path, report):
+        if not line.strip():
+            continue
+        report.lines += 1
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            report.note_malformed(path, number, f"no JSON: {error}")
+            continue
+        if isinstance(record, dict):
+            yield number, record
+        else:
+            report.note_malformed(path, number, f"a {type(record).__name__} instead of an object")
 
 
 def _conversation(record: dict[str, Any], number: int) -> Tree:
-    author = str(record.get("author") or "")
-    turns = [turn if isinstance(turn, dict) else {"text": turn} for turn in record["turns"]]
+    author, given = record.get("author"), record["turns"]
+    if not isinstance(given, list):
+        raise TypeError(f"turns is a {type(given).__name__}, not a list")
+    turns = [turn if isinstance(turn, dict) else {"text": turn} for turn in given]
     messages = [
-        Message(_text(turn), str(turn.get("author") or turn.get("speaker") or author), position - 1)
+        Message(_text(turn), _storable(turn.get("author") or turn.get("speaker") or author), position - 1)
         for position, turn in enumerate(turns)
     ]
-    return Tree(str(record.get("id", number)), messages)
+    return Tree(_storable(record.get("id", number)), messages)
 
 
 def _text(record: dict[str, Any]) -> str:
     text = record["text"]
     if not isinstance(text, str):
         raise TypeError(f"text is a {type(text).__name__}, not a string")
-    return text.strip()
+    return _storable(text).strip()
+
+
+def _storable(value: object) -> str:
+    """The text of an author, an id or a message.
+
+    Raises:
+        UnicodeEncodeError: it has half a surrogate pair, which no file can hold.
+    """
+    text = "" if value is None else str(value)
+    text.encode()
+    return text
 
 
 def _store(waiting: sqlite3.Connection, record: dict[str, Any], report: ReadingReport) -> None:
     parent = record.get("parent")
-    row = (str(record["id"]), None if parent in (None, "") else str(parent), str(record.get("author") or ""))
+    row = (_storable(record["id"]), _storable(parent) or None, _storable(record.get("author")))
     stored = waiting.execute("INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?)", (*row, _text(record)))
     report.problems["repeated id"] += 1 - stored.rowcount
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,9 +23,10 @@ from chatbots.meena.checkpoint import (
     read_weights,
     save_checkpoint,
 )
-from chatbots.meena.config import MeenaConfig
+from chatbots.meena.config import MeenaConfig, check_range
 from chatbots.meena.model import Meena
 from chatbots.meena.perplexity import negative_log_likelihood, perplexity
+from chatbots.meena.precision import Precision
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batch, Batches
 from chatbots.meena.training.optimizing import OptimizerName, make_optimizer
@@ -37,12 +38,17 @@ from chatbots.meena.training.parallel import (
     sum_over_processes,
     whole,
 )
+from chatbots.meena.writing import write_atomically
 
-MUST_STAY = ("steps", "optimizer", "learning_rate", "warmup", "positions", "accumulation", "seed")
+MUST_STAY = ("optimizer", "learning_rate", "warmup", "positions", "accumulation", "seed")
+LEAST = {"steps": 1, "warmup": 0, "positions": 1, "accumulation": 1, "clip": 0, "seed": 0}
+LEAST |= {"validate_every": 1, "checkpoint_every": 1, "keep": 0}
+"""Least values of settings."""
+LARGEST = 2**62
 
 
 class TrainingDivergedError(Exception):
-    """The loss is no number any more; the message says at which step, and which checkpoint is good."""
+    """Loss, gradient or weights are no numbers any more; says at which step, and which checkpoint is good."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +69,9 @@ class TrainingSettings:
         checkpoint_every: steps between checkpoints.
         keep: newest checkpoints kept; 0 keeps all.
         compile: whether to compile the model first.
+
+    Raises:
+        ValueError: a number out of its range.
     """
 
     steps: int
@@ -71,13 +80,19 @@ class TrainingSettings:
     warmup: int = 500
     positions: int = 8192
     accumulation: int = 1
-    precision: Literal["fp32", "bf16"] = "bf16"
+    precision: Precision = "fp32"
     clip: float = 1.0
     seed: int = 0
     validate_every: int = 1000
     checkpoint_every: int = 1000
     keep: int = 3
     compile: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            check_range(name, getattr(self, name), least=least, most=LARGEST)
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f"learning_rate={self.learning_rate} must be above 0, and finite.")
 
 
 class Trainer:
@@ -124,6 +139,8 @@ class Trainer:
         torch.manual_seed(settings.seed + 1 + train.rank)
         if checkpoint := latest_checkpoint(run):
             self._resume(checkpoint)
+        if not train.rank:
+            self._forget_later_steps()
         if settings.compile:
             self.model.compile()
 
@@ -131,7 +148,7 @@ class Trainer:
         """Train to the last step.
 
         Raises:
-            TrainingDivergedError: the loss became infinite or no number.
+            TrainingDivergedError: the loss, the gradient or a weight became infinite or no number.
             OSError: a checkpoint could not be written; older ones are intact.
         """
         with tqdm(total=self.settings.steps, initial=self.step, unit=" steps", disable=self._quiet) as bar:
@@ -190,9 +207,9 @@ class Trainer:
             torch.autograd.backward(share * ranks)
             loss += share.detach()
         mean = float(sum_over_processes(loss, ranks))
-        self._check(mean)
-        if self.settings.clip:
-            clip_gradients(self.model, self.settings.clip)
+        norm = clip_gradients(self.model, self.settings.clip or math.inf)
+        self._check("loss", mean, self.step + 1)
+        self._check("norm of the gradient", float(norm), self.step + 1)
         for group in self.optimizer.param_groups:
             group["lr"] = self.schedule(self.step)
         self.optimizer.step()
@@ -206,11 +223,11 @@ class Trainer:
     def _precision(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16")
 
-    def _check(self, loss: float) -> None:
-        if not math.isfinite(loss):
+    def _check(self, what: str, value: float, step: int) -> None:
+        if not math.isfinite(value):
             raise TrainingDivergedError(
-                f"The loss is {loss} at step {self.step + 1}. The last good checkpoint is "
-                f"{latest_checkpoint(self.run) or 'none'}. Go on from there with a lower --learning-rate."
+                f"The {what} is {value} at step {step}. The last good checkpoint is "
+                f"{latest_checkpoint(self.run) or 'none'}. Start a run with a lower --learning-rate."
             )
 
     def _measure_and_save(self) -> None:
@@ -221,6 +238,14 @@ class Trainer:
             self._log("heldout.csv", step=self.step, perplexity=measured.value, tokens=measured.tokens)
         if last or self.step % self.settings.checkpoint_every == 0:
             self.save()
+
+    def _forget_later_steps(self) -> None:
+        """Take from the logs what an earlier process did after the checkpoint: it is done again."""
+        for path in (self.run / "train.csv", self.run / "heldout.csv"):
+            if path.exists():
+                header, *rows = path.read_text().splitlines(keepends=True) or [""]
+                kept = [row for row in rows if row.endswith("\n") and int(row.partition(",")[0]) <= self.step]
+                write_atomically(path, "".join([header, *kept]).encode())
 
     def _log(self, name: str, **values: float) -> None:
         if self.train_batches.rank:
@@ -239,6 +264,8 @@ class Trainer:
         parameters = dict(self.model.named_parameters())
         # Every process takes part in putting the shards together; the first one writes.
         weights = {name: whole(parameter) for name, parameter in parameters.items()}
+        for name, weight in weights.items():
+            self._check(f"sum of the weights {name}", float(weight.sum()), self.step)
         tensors = {
             f"{name}|{key}": whole(value)
             for name, parameter in parameters.items()
@@ -289,8 +316,8 @@ class Trainer:
                 f"{checkpoint} was trained with another tokenizer than the corpus. Use its corpus."
             )
         tensors, plain = read_training(checkpoint)
-        self._check_settings(checkpoint, plain["settings"])
         self.step, self.epoch, self.batch_in_epoch = plain["step"], plain["epoch"], plain["batch_in_epoch"]
+        self._check_settings(checkpoint, plain["settings"])
         self._restore_tensors(read_weights(checkpoint), tensors)
         self._restore_random(tensors)
 
@@ -307,9 +334,14 @@ class Trainer:
                 self.optimizer.state[parameters[owner]][key] = value
 
     def _check_settings(self, checkpoint: Path, before: dict[str, Any]) -> None:
-        """Refuse what would change the order of the data or the meaning of the step."""
+        """Refuse what would change the order of the data or the meaning of the step.
+
+        More steps are borne: by Adafactor at any time, by AdamW, whose rate ends at zero, after the last one.
+        """
         now = asdict(self.settings)
-        changed = {name: (before[name], now[name]) for name in MUST_STAY if before[name] != now[name]}
+        ended = self.step == before["steps"] or now["optimizer"] == "adafactor"
+        fixed = MUST_STAY if ended and now["steps"] >= self.step else (*MUST_STAY, "steps")
+        changed = {name: (before[name], now[name]) for name in fixed if before[name] != now[name]}
         if changed:
             raise CheckpointError(f"{checkpoint} was trained with other settings (before, now): {changed}.")
 

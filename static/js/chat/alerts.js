@@ -1,6 +1,6 @@
-/** Everything the page says around the conversation: refusals, faults, hints, the end. */
+/** What the page says around the conversation: refusals, faults, hints, new replies. */
 
-import { byId, make, setText } from "./dom.js";
+import { byId, make, setText } from "../kit/dom.js";
 
 /**
  * @typedef {import("./store.js").Fault} Fault
@@ -9,18 +9,14 @@ import { byId, make, setText } from "./dom.js";
 const UNREAD = "● ";
 
 export class Alerts {
-  /** @param {{retry: () => void, giveUp: () => void, finish: () => void}} actions */
+  /** @param {{retry: () => void, giveUp: () => void}} actions */
   constructor(actions) {
     this.actions = actions;
-    this.finish = /** @type {HTMLButtonElement} */ (byId("finish"));
     this.dialog = /** @type {HTMLDialogElement} */ (byId("confirm"));
     /** @type {() => void} */
     this.confirmed = () => {};
     /** @type {string | null} */
     this.shownFault = null;
-    this.finish.addEventListener("click", () =>
-      this.ask("Finish the conversation?", "After that you can neither write on nor change an answer.", "Yes, finish", actions.finish),
-    );
     this.dialog.addEventListener("close", () => this.dialog.returnValue === "yes" && this.confirmed());
     document.addEventListener("visibilitychange", () => !document.hidden && this.markRead());
   }
@@ -58,55 +54,55 @@ export class Alerts {
   }
 
   /**
+   * The card stays while the chatbot is asked again, so that the focus does.
+   *
    * @param {Fault | null} fault
-   * @param {boolean} isOpen
+   * @param {{isOpen: boolean, isRetrying: boolean}} now
    */
-  showFault(fault, isOpen) {
+  showFault(fault, { isOpen, isRetrying }) {
     const card = byId("fault");
     const wanted = fault && JSON.stringify(fault);
     card.hidden = !fault;
     card.dataset.attempts = String(fault?.attempts ?? 0);
-    if (wanted !== this.shownFault) card.replaceChildren(...(fault ? this.faultParts(fault) : []));
+    if (wanted !== this.shownFault) this.renewFault(fault);
     this.shownFault = wanted;
-    for (const button of card.querySelectorAll("button")) button.disabled = !isOpen;
+    card.setAttribute("aria-busy", String(isRetrying));
+    for (const button of card.querySelectorAll("button")) button.setAttribute("aria-disabled", String(!isOpen || isRetrying));
+  }
+
+  /** @param {Fault | null} fault */
+  renewFault(fault) {
+    const card = byId("fault");
+    const hadFocus = card.contains(document.activeElement);
+    card.replaceChildren(...(fault ? this.faultParts(fault) : []));
+    if (hadFocus) card.querySelector("button")?.focus();
   }
 
   /** @param {Fault} fault */
   faultParts(fault) {
-    const again = make("button", { type: "button", class: "button--main" }, "Try again");
-    again.addEventListener("click", this.actions.retry);
-    const row = make("div", { class: "row" }, again);
-    if (fault.may_give_up) row.append(this.giveUpButton());
+    const row = make("div", { class: "row" }, this.action("Try again", "button--main", this.actions.retry));
+    if (fault.may_give_up) {
+      const end = () =>
+        this.ask("End the conversation here?", "You will be paid in full. You cannot come back to it.", "Yes, end here", this.actions.giveUp);
+      row.append(this.action("End here (you will be paid in full)", "", end));
+    }
     return [make("p", {}, fault.say), row];
   }
 
-  giveUpButton() {
-    const button = make("button", { type: "button" }, "End here (you will be paid in full)");
-    button.addEventListener("click", () =>
-      this.ask("End the conversation here?", "You will be paid in full. You cannot come back to it.", "Yes, end here", this.actions.giveUp),
-    );
+  /**
+   * @param {string} text
+   * @param {string} kind
+   * @param {() => void} act
+   */
+  action(text, kind, act) {
+    const button = make("button", { type: "button", class: kind }, text);
+    button.addEventListener("click", () => button.getAttribute("aria-disabled") !== "true" && act());
     return button;
   }
 
   /** @param {boolean} isThinking */
   showThinking(isThinking) {
     byId("thinking").hidden = !isThinking;
-  }
-
-  /**
-   * @param {string} text
-   * @param {boolean} isSoft
-   */
-  showHint(text, isSoft) {
-    const hint = byId("hint");
-    setText(hint, text);
-    hint.classList.toggle("is-soft", isSoft);
-  }
-
-  /** @param {boolean} mayFinish */
-  showFinish(mayFinish) {
-    this.finish.disabled = !mayFinish;
-    this.finish.classList.toggle("button--main", mayFinish);
   }
 
   /** @param {string} url */

@@ -1,6 +1,6 @@
 /** The message box: grows with its text, counts characters, and sends on Enter. */
 
-import { setText } from "./dom.js";
+import { setText } from "../kit/dom.js";
 
 /** Characters as the server counts them: an emoji is not two. @param {string} text */
 export function lengthOf(text) {
@@ -54,13 +54,26 @@ export class Composer {
     const { box, count } = this.parts;
     box.style.blockSize = "auto";
     box.style.blockSize = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`;
-    setText(count, `${lengthOf(this.text.trim())} / ${this.options.maxChars}`);
+    const length = lengthOf(this.text.trim());
+    setText(count, length > 0.9 * this.options.maxChars ? `${length} / ${this.options.maxChars}` : "");
     count.classList.toggle("is-over", this.isTooLong);
   }
 
   /** Looks locked but stays reachable, so that its reason can be read. @param {boolean} maySend */
   unlock(maySend) {
     this.parts.send.setAttribute("aria-disabled", String(!maySend));
+  }
+
+  /** Text that was begun elsewhere; what is typed next lands behind it. @param {string} text */
+  take(text) {
+    const { box } = this.parts;
+    box.setRangeText(text, box.selectionStart, box.selectionEnd, "end");
+    box.focus();
+    this.changed();
+  }
+
+  get hasFocus() {
+    return document.activeElement === this.parts.box;
   }
 
   focus() {

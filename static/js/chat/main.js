@@ -1,26 +1,30 @@
 /** The chat page: what is known, what is under way, and the parts that show it. */
 
-import { openQuestion, withAnswer } from "./answers.js";
-import { Composer } from "./composer.js";
-import { Connection } from "./connection.js";
-import { showConnection } from "./connection_line.js";
-import { byId, make } from "./dom.js";
-import { listenToKeys } from "./keyboard.js";
-import { lastingStorage, Outbox } from "./outbox.js";
-import { showCounts, showTrack } from "./progress.js";
-import { Follower } from "./scroll.js";
-import { receive, UNKNOWN } from "./store.js";
-import { TurnList } from "./turns.js";
+import { inShort } from "../kit/answers.js";
+import { Asking } from "../kit/asking.js";
+import { Connection } from "../kit/connection.js";
+import { byId, setText } from "../kit/dom.js";
+import { Finish } from "../kit/finish.js";
+import { explain } from "../kit/help.js";
+import { listenToKeys } from "../kit/keyboard.js";
+import { lastingStorage, Outbox } from "../kit/outbox.js";
+import { isDocked, isInView } from "../kit/sight.js";
+import { showConnection, showProgress, showSaved } from "../kit/status.js";
+import { partsOf, subjectOf } from "../kit/subjects.js";
 import { Alerts } from "./alerts.js";
+import { Asks } from "./asks.js";
+import { Composer } from "./composer.js";
+import { Follower } from "./scroll.js";
+import { isLastTurn, receive, UNKNOWN, whyNotFinish } from "./store.js";
+import { TurnList } from "./turns.js";
 
 /**
- * @typedef {import("./store.js").Answers} Answers
  * @typedef {import("./store.js").Dialogue} Dialogue
- * @typedef {import("./store.js").Frame} Frame
  * @typedef {import("./store.js").Turn} Turn
- * @typedef {import("./answers.js").Question} Question
- * @typedef {import("./answers.js").Value} Value
- * @typedef {{socket: string, questions: Question[], max_chars: number, dialogue: string}} Settings
+ * @typedef {import("../kit/outbox.js").Frame} Frame
+ * @typedef {import("../kit/answers.js").Question} Question
+ * @typedef {import("./asks.js").Ask} Ask
+ * @typedef {{socket: string, asks: Ask[], max_chars: number, dialogue: string}} Settings
  */
 
 const ANSWERS_TO_A_REQUEST = new Set(["state", "bot_turn", "bot_failed", "refused"]);
@@ -29,26 +33,29 @@ class Chat {
   /** @param {Settings} settings */
   constructor(settings) {
     const storage = lastingStorage();
-    this.questions = settings.questions;
-    this.outbox = new Outbox(storage, settings.dialogue);
+    this.asks = new Asks(settings.asks);
+    this.outbox = new Outbox(storage, settings.dialogue, (subject, answers) => ({ type: "label", ...partsOf(subject), answers }));
     /** @type {Dialogue} */
     this.known = UNKNOWN;
-    /** Answers begun, with a question still open. @type {Map<number, Answers>} */
-    this.begun = new Map();
     this.isFinishing = false;
     this.isRetrying = false;
+    /** Whether the worker writes although a question waits. */
+    this.isWriting = false;
+    /** Whether the worker is at the questions about the whole conversation. */
+    this.isRating = false;
 
     this.page = byId("chat");
-    this.alerts = new Alerts({
-      retry: () => this.retry(),
-      giveUp: () => this.end("give_up"),
-      finish: () => this.end("finish"),
-    });
+    this.dock = byId("dock");
+    this.alerts = new Alerts({ retry: () => this.retry(), giveUp: () => this.end("give_up") });
+    this.finish = new Finish({ onFinish: () => this.confirmFinish(), onRefused: () => this.toUnjudged() });
     this.follower = new Follower(byId("new-reply"));
+    this.asking = this.makeAsking();
     this.list = new TurnList(byId("turns"), {
-      questions: this.questions,
       botName: this.page.dataset.botName ?? "Chatbot",
-      onAnswer: (position, key, value, event) => this.answer(position, key, value, event),
+      asksOf: (turn) => this.asks.about(turn),
+      onChange: (position, ask) => this.asking.ask(subjectOf(position, ask)),
+      onVote: (position, ask, key, value) => this.vote(subjectOf(position, ask), { [key]: value }),
+      onShown: (turn, element) => this.meet(turn, element),
     });
     this.composer = new Composer(
       { form: byId("composer"), box: byId("message"), send: byId("send"), count: byId("count") },
@@ -58,21 +65,59 @@ class Chat {
         onSend: (text) => this.send(text),
       },
     );
-    listenToKeys({
-      openGroup: () => this.openGroup(),
-      focusMessage: () => this.composer.focus(),
-      storage,
-      toggle: byId("single-keys"),
-    });
-    for (const { wording, help } of this.questions) {
-      byId("explained").append(make("dt", {}, wording), make("dd", {}, help));
+    for (const subject of this.asks.atEnd) {
+      this.asking.attention.meet(subject, 0); // all of it has been read as it came
+      this.asking.attention.read(subject);
     }
+    this.listen(storage);
+    explain(settings.asks.flatMap(({ questions }) => questions));
     byId("unready").remove();
     this.page.hidden = false;
     this.composer.text = this.outbox.held.draft;
     this.connection = new Connection(settings.socket, {
       onFrame: (frame) => this.heard(frame),
       onState: () => this.render(),
+    });
+  }
+
+  makeAsking() {
+    const asking = new Asking((subject) => this.asks.of(subject).questions, {
+      dock: this.dock,
+      place: byId("ask"),
+      outbox: this.outbox,
+      page: {
+        waiting: () => this.waiting,
+        saved: (subject) => this.known.labels[subject] ?? {},
+        describedBy: (subject) => `turn-${partsOf(subject).position ?? ""}`,
+        send: (frame) => void this.connection.send(frame),
+        done: (_, event) => this.moveOn(event),
+        changed: () => this.render(),
+        cancel: () => this.wayBack,
+      },
+    });
+    const [first] = this.asks.all;
+    if (first && this.asks.judgesTurns) asking.keepRoom(subjectOf(null, first.number));
+    return asking;
+  }
+
+  /** The turn stands on the page. @param {Turn} turn @param {HTMLElement} element */
+  meet(turn, element) {
+    for (const { number } of this.asks.about(turn)) {
+      this.asking.meet(subjectOf(turn.position, number), [element], turn.text.length);
+    }
+  }
+
+  /** @param {import("../kit/outbox.js").Store} storage */
+  listen(storage) {
+    listenToKeys({
+      openGroup: () => this.asking.group,
+      mayAnswer: () => this.asking.attention.mayPress && (!isDocked() || isInView(this.askedElement)),
+      early: () => (isDocked() ? this.showAsked() : this.asking.show()),
+      takeBack: () => this.asking.heldBack.takeBack(),
+      takeText: (text) => this.write(text),
+      escape: (isInText) => this.escape(isInText),
+      storage,
+      toggle: byId("single-keys"),
     });
   }
 
@@ -87,6 +132,7 @@ class Chat {
     if (frame.type === "state") this.outbox.frames().forEach((held) => this.connection.send(held));
     if (frame.type === "refused" && frame.key) this.composer.text = this.outbox.held.draft;
     if (this.known.finished) return this.leave(this.known.finished);
+    if (frame.type === "bot_turn") this.isWriting = this.composer.hasFocus && this.composer.text !== "";
     this.render();
     this.follow(frame, isFirst);
   }
@@ -100,10 +146,18 @@ class Chat {
       this.alerts.announce(`${this.page.dataset.botName}: ${frame.turn.text}`);
       this.offerQuestion();
     }
-    if (isFirst) this.follower.toEnd();
-    else if (["bot_turn", "turn_saved", "bot_failed"].includes(frame.type)) {
-      this.follower.added(frame.type === "bot_turn");
+    if (isFirst) return this.begin();
+    if (["bot_turn", "turn_saved", "bot_failed"].includes(frame.type)) {
+      this.follower.added(frame.type === "bot_turn" ? this.list.element(frame.turn.position) : null);
     }
+  }
+
+  /** The page has just been filled: to the open question, or into the box where no keyboard covers the page. */
+  begin() {
+    this.follower.toStart(this.askedElement);
+    const isFree = document.activeElement === document.body || document.activeElement?.id === "main";
+    if (isFree && this.asking.asked) this.asking.focus();
+    else if (isFree && hasKeyboard()) this.composer.focus();
   }
 
   /** @param {string} url */
@@ -118,9 +172,9 @@ class Chat {
 
   /** @param {string} text */
   send(text) {
-    const group = this.openGroup();
-    if (!this.maySend && group) return group.focus();
+    if (!this.maySend && this.asking.asked) return this.escape(true);
     if (!this.maySend || !text.trim() || this.composer.isTooLong) return this.render();
+    this.asking.heldBack.flush();
     this.outbox.holdTurn(crypto.randomUUID?.() ?? fallbackKey(), text.trim());
     this.composer.text = "";
     const turn = this.outbox.frames().find((frame) => frame.type === "turn");
@@ -129,35 +183,61 @@ class Chat {
     this.follower.toEnd();
   }
 
-  /**
-   * @param {number} position
-   * @param {string} key
-   * @param {Value} value
-   * @param {Event} event
-   */
-  answer(position, key, value, event) {
-    const wasOpen = openQuestion(this.questions, this.answersOf(position)) !== null;
-    const answers = withAnswer(this.questions, this.answersOf(position), key, value);
-    const open = openQuestion(this.questions, answers);
-    if (open) {
-      this.begun.set(position, answers);
-      this.outbox.dropLabel(position);
-    } else {
-      this.begun.delete(position);
-      this.outbox.holdLabel(position, answers);
-      this.connection.send({ type: "label", position, answers });
-    }
+  /** Write although a question waits; `text` was typed before the box had the focus. @param {string} text */
+  write(text) {
+    this.isWriting = true;
     this.render();
-    this.follower.added(false);
-    if (open) this.list.group(position, open.key)?.focus();
-    else if (wasOpen) this.moveOn(event);
+    this.composer.take(text);
   }
 
-  /** After the last answer under a reply: to the message, or to the next question where nothing can be written. */
-  moveOn(/** @type {Event} */ event) {
-    const next = this.openGroup();
-    if (next && !this.known.progress?.may_send) next.focus();
+  /** Between the message and the question; without a question to Finish, and out of a change. @param {boolean} isInText */
+  escape(isInText) {
+    const { asked } = this.asking;
+    if (this.asking.change) this.asking.keep();
+    else if (this.wayBack) return this.goOn();
+    else if (isInText && asked) {
+      this.isWriting = false;
+      this.render();
+      this.asking.focus();
+      return this.showAsked();
+    }
+    if (isInText || this.isOver) this.finish.button.focus();
+    else this.write("");
+  }
+
+  /** After the last answer about a reply: to the next question, or to the box. @param {Event} event */
+  moveOn(event) {
+    this.isWriting = false;
+    this.render();
+    this.follower.added(null);
+    if (this.asking.asked) this.showAsked();
+    else if (this.isRating) this.endRating();
+    else if (this.isOver) this.finish.button.focus({ preventScroll: true });
     else if (wantsMessageBox(event)) this.composer.focus();
+  }
+
+  /** @param {string} subject @param {import("../kit/answers.js").Answers} answers */
+  vote(subject, answers) {
+    this.outbox.holdLabel(subject, answers);
+    const frame = this.outbox.frameOf(subject);
+    if (frame) this.connection.send(frame);
+    this.render();
+  }
+
+  endRating() {
+    this.isRating = false;
+    this.render();
+    this.confirmFinish();
+  }
+
+  /** Out of the questions about the whole, back to talking; null where nothing more can be said. */
+  get wayBack() {
+    return this.isRating && this.maySend ? { label: "Go on talking", act: () => this.goOn() } : null;
+  }
+
+  goOn() {
+    this.isRating = false;
+    this.write("");
   }
 
   retry() {
@@ -165,8 +245,30 @@ class Chat {
     this.render();
   }
 
+  /** Before the end come the questions about the whole, unless they are answered. */
+  confirmFinish() {
+    if (this.unrated.length) {
+      this.isRating = true;
+      this.isWriting = false;
+      this.render();
+      return this.showAsked();
+    }
+    const say = "After that you can neither write on nor change an answer.";
+    this.alerts.ask("Finish the conversation?", say, "Yes, finish", () => this.end("finish"));
+  }
+
+  /** Finish was pressed too early: to what is missing. */
+  toUnjudged() {
+    const [first] = this.unjudged;
+    if (first !== undefined && !this.asking.asked) this.asking.ask(first);
+    this.render();
+    this.showAsked();
+    setText(byId("hint"), this.obstacle);
+  }
+
   /** @param {"finish" | "give_up"} type */
   end(type) {
+    this.asking.heldBack.flush();
     this.isFinishing = this.connection.send({ type });
     this.render();
   }
@@ -177,82 +279,162 @@ class Chat {
     return Boolean(this.known.progress?.may_send) && this.outbox.held.turn === null;
   }
 
-  /** @param {number} position @returns {Answers} */
-  answersOf(position) {
-    return this.begun.get(position) ?? this.outbox.held.labels[position] ?? this.known.labels[position] ?? {};
+  /** What of single turns has to be answered and is not, neither saved nor on its way. */
+  get unjudged() {
+    return this.asking.unjudged(this.asks.required(this.known.turns));
   }
 
-  /** The group of the first question that waits for an answer. */
-  openGroup() {
-    for (const turn of this.known.turns) {
-      if (turn.speaker !== "bot" || !turn.counted) continue;
-      const open = openQuestion(this.questions, this.answersOf(turn.position));
-      if (open) return this.list.group(turn.position, open.key);
-    }
-    return null;
+  /** What of the whole conversation is asked and not answered. */
+  get unrated() {
+    return this.asking.unjudged(this.asks.atEnd);
   }
 
-  /** Move to the question of a reply that must be answered now, unless the worker is writing. */
+  /** What must be answered before anything else can happen. @returns {string | null} */
+  get waiting() {
+    const { progress } = this.known;
+    if (!progress) return null;
+    const { unjudged } = this;
+    if (progress.thinking) return unjudged.find((subject) => this.asks.of(subject).moment === "waiting") ?? null;
+    if (unjudged.length) return progress.may_send ? null : unjudged[0];
+    return this.isRating || isLastTurn(progress) ? this.unrated[0] ?? null : null;
+  }
+
+  get askedElement() {
+    const { asked } = this.asking;
+    const position = asked && partsOf(asked.subject).position;
+    return position === null ? null : this.list.element(position);
+  }
+
+  get isOver() {
+    const { progress, fault } = this.known;
+    return progress !== null && !fault && isLastTurn(progress) && !this.unjudged.length && !this.unrated.length;
+  }
+
+  /** Why the conversation cannot be finished now; "" if it can. */
+  get obstacle() {
+    const { progress } = this.known;
+    if (!progress) return "Connecting …";
+    if (this.known.fault) return "The chatbot could not answer: let it try again.";
+    const obstacle = whyNotFinish(progress, {
+      judged: this.count.done,
+      unjudged: this.unjudged.length,
+      areJudged: this.asks.judgesTurns,
+    });
+    if (obstacle) return obstacle;
+    if (this.connection?.state !== "open") return "Not connected: finish when the connection is back.";
+    if (!this.outbox.isEmpty) return "Your last answer is being saved.";
+    if (this.unrated.length) return this.isRating ? "Answer the questions, then finish." : "";
+    if (!progress.may_finish) return "Your last answer is being saved.";
+    return this.isFinishing ? "Finishing …" : this.asking.asked ? "Answer the question, then finish." : "";
+  }
+
+  /** To the question and the reply that it is about. */
+  showAsked() {
+    this.asking.focus();
+    const element = this.askedElement;
+    if (element && !isInView(element)) element.scrollIntoView({ block: isDocked() ? "center" : "start" });
+  }
+
+  /** Move to the question of a new reply, unless the worker is writing. */
   offerQuestion() {
-    const isFree = document.activeElement === document.body || document.activeElement?.id === "message";
-    if (isFree && !this.composer.text && !this.known.progress?.may_send) {
-      this.openGroup()?.focus({ preventScroll: true });
-    }
+    const { activeElement } = document;
+    const isFree = !activeElement || activeElement === document.body || activeElement.id === "message";
+    if (!this.isWriting && (isFree || byId("fault").contains(activeElement))) this.asking.focus();
+  }
+
+  get mode() {
+    if (this.isOver) return "over";
+    if (!this.asking.asked) return "write";
+    return this.isWriting ? "both" : "ask";
   }
 
   render() {
+    if (this.known.finished) return;
     const { turns, progress, fault, refusal } = this.known;
     const { turn: pending } = this.outbox.held;
-    const isOpen = this.connection?.state === "open";
+    const state = this.connection?.state ?? "connecting";
+    const isOpen = state === "open";
+    const { mode } = this;
+    this.dock.dataset.mode = mode;
+    byId("composer").inert = mode === "ask" || mode === "over";
     this.list.show(
       turns,
-      (turn) => this.judgmentOf(turn, isOpen),
+      (turn, ask) => this.judgmentOf(turn, ask, isOpen),
       pending && { text: pending.text, mark: isOpen ? "Sending …" : "Not sent yet", isBad: !isOpen },
     );
-    showConnection(this.connection?.state ?? "connecting", "what you write is");
+    this.asking.render(); // after its subject has come on the page
+    showConnection(state, "what you write is");
+    showSaved(state, this.outbox.isEmpty);
     this.alerts.showRefusal(refusal);
-    this.alerts.showFault(this.isRetrying ? null : fault, isOpen);
+    this.alerts.showFault(fault, { isOpen, isRetrying: this.isRetrying });
     this.composer.unlock(this.maySend);
     if (!progress) return;
     this.alerts.showThinking(this.isRetrying || (progress.thinking && !fault));
-    this.alerts.showHint(this.hint(progress.hint), this.maySend || progress.thinking);
-    const isSaved = this.outbox.isEmpty && this.begun.size === 0;
-    this.alerts.showFinish(progress.may_finish && isOpen && isSaved && !this.isFinishing);
-    showTrack(byId("track"), progress, turns);
-    showCounts(byId("turns-text"), byId("labels-text"), progress);
+    setText(byId("hint"), this.hint(progress.hint));
+    this.showFinish(mode);
+    showProgress({ unit: "Reply", areJudged: this.asks.judgesTurns, ...this.count });
+  }
+
+  /** Replies judged, sent or not, against those wanted. */
+  get count() {
+    const { turns, progress } = this.known;
+    const replies = turns.filter(({ speaker, counted }) => speaker === "bot" && counted);
+    const open = new Set(this.unjudged.map((subject) => partsOf(subject).position));
+    const done = replies.filter(({ position }) => !open.has(position)).length;
+    const wanted = progress?.labels_needed ?? 1;
+    return { done, of: wanted, isAll: done >= wanted };
+  }
+
+  /** @param {string} mode */
+  showFinish(mode) {
+    const { obstacle } = this;
+    const isNear = mode === "over" || (mode === "write" && !obstacle);
+    this.finish.show(obstacle, isNear);
+    setText(byId("why-not"), obstacle);
   }
 
   /** @param {string} serverHint */
   hint(serverHint) {
+    const { asked, attention } = this.asking;
+    if (this.mode === "ask" && asked) {
+      if (!attention.isRead(asked.subject)) return "Read the reply to its end, then answer.";
+      if (partsOf(asked.subject).position === null) return "About the whole conversation. Scroll up to read it again.";
+      return this.composer.text ? "What you have written is kept; Esc goes back to it." : "You can change your answer later.";
+    }
     if (this.outbox.held.turn) {
-      return this.connection.state === "open" ? "Your message is being sent." : "Your message is kept and sent later.";
+      return this.connection?.state === "open" ? "Your message is being sent." : "Your message is kept and sent later.";
     }
     if (this.composer.isTooLong) return "Shorten your message to send it.";
-    const isAllAnswered = this.openGroup() === null;
-    if (!isAllAnswered && this.known.progress?.may_finish) return "A question is open again: answer it, then finish or go on.";
-    if (isAllAnswered && Object.keys(this.outbox.held.labels).length) return "Your answer is being saved.";
-    return serverHint;
+    if (this.mode === "both") return "Answer the question first: Esc goes to it.";
+    return this.outbox.isEmpty ? serverHint : "";
   }
 
   /**
    * @param {Turn} turn
+   * @param {Ask} ask
    * @param {boolean} isOpen
+   * @returns {import("./turns.js").Judgment}
    */
-  judgmentOf({ position }, isOpen) {
-    const answers = this.answersOf(position);
-    const isHeld = position in this.outbox.held.labels;
-    let mark = "";
-    if (this.begun.has(position)) mark = position in this.known.labels ? "Not saved yet: one more answer" : "";
-    else if (isHeld) mark = isOpen ? "Saving …" : "Not saved yet: waiting for the connection";
-    else if (position in this.known.labels) mark = "Saved";
-    return { answers, mark, isBad: isHeld && !isOpen };
+  judgmentOf({ position }, { number }, isOpen) {
+    const subject = subjectOf(position, number);
+    const answers = this.asking.answersOf(subject);
+    if (this.asking.asked?.subject === subject) return { state: "asked", text: "", answers: answers ?? {} };
+    if (!answers) return { state: this.known.progress?.may_send ? "unjudged" : "", text: "", answers: {} };
+    const isHeld = subject in this.outbox.held.labels;
+    const text = inShort(this.asking.questionsOf(subject), answers);
+    return { state: isHeld ? (isOpen ? "saving" : "unsaved") : "saved", text, answers };
   }
 }
 
-/** On a touch screen, focus in the message box would push the keyboard up. @param {Event} event */
+/** On a touch screen, focus in the message box would push the keyboard up. */
+function hasKeyboard() {
+  return !matchMedia("(pointer: coarse)").matches;
+}
+
+/** @param {Event} event */
 function wantsMessageBox(event) {
-  const byKeyboard = event instanceof MouseEvent && event.detail === 0;
-  return byKeyboard || !matchMedia("(pointer: coarse)").matches;
+  const byKeyboard = event instanceof KeyboardEvent || (event instanceof MouseEvent && event.detail === 0);
+  return byKeyboard || hasKeyboard();
 }
 
 /** crypto.randomUUID exists only under https and on localhost. */

@@ -1,6 +1,7 @@
 /** Follows the conversation, unless the reader has scrolled up; then offers a way down. */
 
 const NEAR_PX = 160;
+const TOP_PX = 80; // what sticks to the top, and some air
 
 export class Follower {
   /** @param {HTMLElement} button  shown when a reply waits below */
@@ -17,10 +18,17 @@ export class Follower {
     if (this.isFollowing) this.button.hidden = true;
   }
 
-  /** Call after something was added at the end. @param {boolean} isReply */
-  added(isReply) {
-    if (this.isFollowing) this.toEnd();
-    else if (isReply) this.button.hidden = false;
+  /** Call after something was added at the end. @param {HTMLElement | null} reply  if it was one */
+  added(reply) {
+    if (this.isFollowing) this.toStart(reply);
+    else if (reply) this.button.hidden = false;
+  }
+
+  /** To the end of the page, unless that would hide where this begins. @param {HTMLElement | null} reply */
+  toStart(reply) {
+    this.toEnd();
+    const begin = reply?.getBoundingClientRect().top ?? TOP_PX;
+    if (begin < TOP_PX) scrollBy({ top: begin - TOP_PX });
   }
 
   toEnd() {

@@ -1,8 +1,8 @@
 /**
  * What is known of the dialogue, as the server told it. Pure: no DOM, no socket, no clock.
  *
- * @typedef {string | number | boolean} Value
- * @typedef {Record<string, Value>} Answers  question key → chosen value
+ * @typedef {import("../kit/answers.js").Answers} Answers
+ * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {{position: number, speaker: "human" | "bot", text: string, counted: boolean,
  *            key: string | null, at: string}} Turn
  * @typedef {{turns: number, min_turns: number, max_turns: number, labelled: number, labels_needed: number,
@@ -11,8 +11,9 @@
  * @typedef {{say: string, attempts: number, may_give_up: boolean}} Fault
  * @typedef {{turns: Turn[], labels: Record<string, Answers>, fault: Fault | null, progress: Progress | null,
  *            finished: string | null, refusal: string | null}} Dialogue
- * @typedef {{type: string, [field: string]: any}} Frame  one JSON message of the socket
  */
+
+import { subjectOf } from "../kit/subjects.js";
 
 /** @type {Readonly<Dialogue>} */
 export const UNKNOWN = Object.freeze({
@@ -44,16 +45,18 @@ function later(known, told) {
   return told.turns + told.labelled < known.turns + known.labelled ? known : told;
 }
 
+/** @param {{position: number | null, ask: number, answers: Answers}[]} annotations @returns {Record<string, Answers>} */
+function bySubject(annotations) {
+  return Object.fromEntries(annotations.map(({ position, ask, answers }) => [subjectOf(position, ask), answers]));
+}
+
 /** @type {Record<string, (known: Dialogue, frame: Frame) => Partial<Dialogue>>} */
 const CHANGES = {
-  state: (_, { turns, labels, fault, finished }) => ({ turns, labels, fault, finished, refusal: null }),
+  state: (_, { turns, annotations, fault, finished }) => ({ turns, labels: bySubject(annotations), fault, finished, refusal: null }),
   turn_saved: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null, refusal: null }),
   bot_turn: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null }),
   bot_failed: (_, { fault }) => ({ fault }),
-  label_saved: (known, { position, answers }) => ({
-    labels: { ...known.labels, [position]: answers },
-    refusal: null,
-  }),
+  label_saved: (known, label) => ({ labels: { ...known.labels, ...bySubject([/** @type {any} */ (label)]) }, refusal: null }),
   refused: (_, { say }) => ({ refusal: say }),
 };
 
@@ -68,4 +71,24 @@ export function receive(known, frame) {
   const change = Object.hasOwn(CHANGES, frame.type) ? CHANGES[frame.type] : null;
   if (!change) return known;
   return { ...known, ...change(known, frame), progress: later(known.progress, frame.progress) };
+}
+
+/** Whether no message fits any more. @param {Progress} progress */
+export function isLastTurn({ turns, max_turns, thinking }) {
+  return !thinking && turns + 2 > max_turns;
+}
+
+/**
+ * Why the protocol does not allow an end, in words for the button; "" if it does.
+ *
+ * @param {Progress} progress
+ * @param {{judged: number, unjudged: number, areJudged: boolean}} replies  areJudged: whether replies are judged at all
+ */
+export function whyNotFinish({ thinking, labels_needed }, { judged, unjudged, areJudged }) {
+  if (thinking) return "The chatbot is writing: wait for its reply, then finish.";
+  if (unjudged) return unjudged === 1 ? "Judge the last reply, then finish." : `Judge the ${unjudged} replies above, then finish.`;
+  const left = labels_needed - judged;
+  const more = `${left} more ${left === 1 ? "reply" : "replies"}`;
+  if (left > 0) return `Go on talking: ${more}${areJudged ? " to judge" : ""}, then finish.`;
+  return "";
 }

@@ -1,22 +1,81 @@
-/** The conversation as a list, brought up to date in place so that focus and open help stay. */
+/** The conversation as a list, brought up to date in place so that focus stays. */
 
-import { make, setText } from "./dom.js";
-import { Questions } from "./questions.js";
+import { make, setText } from "../kit/dom.js";
 
 /**
  * @typedef {import("./store.js").Turn} Turn
- * @typedef {import("./answers.js").Answers} Answers
- * @typedef {import("./answers.js").Question} Question
- * @typedef {import("./answers.js").Value} Value
- * @typedef {{answers: Answers, mark: string, isBad: boolean}} Judgment
- * @typedef {{element: HTMLElement, text: HTMLElement, mark: HTMLElement, questions: Questions | null}} Row
+ * @typedef {"" | "asked" | "unjudged" | "saving" | "unsaved" | "saved"} State
+ * @typedef {import("./asks.js").Ask} Ask
+ * @typedef {import("../kit/answers.js").Answers} Answers
+ * @typedef {import("../kit/answers.js").Value} Value
+ * @typedef {{state: State, text: string, answers: Answers}} Judgment  text: the answers in short
+ * @typedef {{text: string, mark: string, isBad: boolean}} Pending
+ * @typedef {{element: HTMLElement, show: (judgment: Judgment) => void}} Foot  of one ask
+ * @typedef {{element: HTMLElement, text: HTMLElement, feet: Map<number, Foot>}} Row
  */
+
+import { Asks } from "./asks.js";
+
+const CHANGES = { saved: "Change", saving: "saving …", unsaved: "not saved yet", unjudged: "", asked: "", "": "" };
+
+/** What was answered about a reply, in short, and the way to change it. */
+class Chip {
+  /**
+   * @param {string} invitation  while nothing is answered
+   * @param {() => void} onChange
+   */
+  constructor(invitation, onChange) {
+    this.invitation = invitation;
+    this.text = make("span", { class: "chip__text" });
+    this.more = make("span", { class: "chip__more" });
+    this.element = make("button", { type: "button", class: "chip" }, this.text, " ", this.more);
+    this.element.addEventListener("click", onChange);
+  }
+
+  /** @param {Judgment} judgment */
+  show({ state, text }) {
+    this.element.hidden = state === "" || state === "asked";
+    this.element.dataset.state = state;
+    setText(this.text, state === "unjudged" ? this.invitation : text);
+    setText(this.more, CHANGES[state]);
+  }
+}
+
+/** A vote that nobody has to give, and that can be taken back: one press. */
+class Votes {
+  /**
+   * @param {Ask} ask
+   * @param {(key: string, value: Value | null) => void} onVote  null: taken back
+   */
+  constructor({ questions: [question] }, onVote) {
+    this.question = question;
+    /** @type {Value | null} */
+    this.given = null;
+    this.buttons = question.choices.map(({ value, label }) => {
+      const button = make("button", { type: "button", class: "vote", "aria-pressed": "false" }, label);
+      button.addEventListener("click", () => onVote(question.key, this.given === value ? null : value));
+      return button;
+    });
+    this.element = make("div", { class: "votes", role: "group", "aria-label": question.wording }, ...this.buttons);
+  }
+
+  /** @param {Judgment} judgment */
+  show({ answers, state }) {
+    const answer = answers[this.question.key] ?? null;
+    this.given = Array.isArray(answer) ? null : answer;
+    this.element.dataset.state = state;
+    this.question.choices.forEach(({ value }, at) => {
+      this.buttons[at].setAttribute("aria-pressed", String(value === this.given));
+    });
+  }
+}
 
 export class TurnList {
   /**
    * @param {HTMLElement} list
-   * @param {{questions: Question[], botName: string,
-   *          onAnswer: (position: number, key: string, value: Value, event: Event) => void}} options
+   * @param {{botName: string, asksOf: (turn: Turn) => Ask[], onChange: (position: number, ask: number) => void,
+   *          onVote: (position: number, ask: number, key: string, value: Value | null) => void,
+   *          onShown: (turn: Turn, text: HTMLElement) => void}} options
    */
   constructor(list, options) {
     this.list = list;
@@ -24,12 +83,14 @@ export class TurnList {
     /** @type {Map<number, Row>} */
     this.rows = new Map();
     this.pending = this.row("human", "pending");
+    this.pendingMark = make("span", { class: "mark" });
+    this.pending.element.append(this.pendingMark);
   }
 
   /**
    * @param {Turn[]} turns
-   * @param {(turn: Turn) => Judgment} judgmentOf
-   * @param {{text: string, mark: string, isBad: boolean} | null} pending  the worker's turn under way
+   * @param {(turn: Turn, ask: Ask) => Judgment} judgmentOf
+   * @param {Pending | null} pending  the worker's turn under way
    */
   show(turns, judgmentOf, pending) {
     const positions = new Set(turns.map(({ position }) => position));
@@ -38,23 +99,14 @@ export class TurnList {
       row.element.remove();
       this.rows.delete(position);
     }
-    turns.forEach((turn, index) => this.place(this.rowOf(turn), index, turn, judgmentOf));
+    turns.forEach((turn, index) => {
+      const row = this.rowOf(turn);
+      if (this.list.children[index] !== row.element) this.list.insertBefore(row.element, this.list.children[index] ?? null);
+      const judgments = this.options.asksOf(turn).map((ask) => ({ ask, ...judgmentOf(turn, ask) }));
+      row.element.classList.toggle("is-asked", judgments.some(({ state }) => state === "asked"));
+      for (const { ask, ...judgment } of judgments) row.feet.get(ask.number)?.show(judgment);
+    });
     this.showPending(pending);
-  }
-
-  /**
-   * @param {Row} row
-   * @param {number} index
-   * @param {Turn} turn
-   * @param {(turn: Turn) => Judgment} judgmentOf
-   */
-  place(row, index, turn, judgmentOf) {
-    if (this.list.children[index] !== row.element) this.list.insertBefore(row.element, this.list.children[index] ?? null);
-    setText(row.text, turn.text);
-    if (turn.speaker === "human") setText(row.mark, "Sent");
-    if (!row.questions) return;
-    const { answers, mark, isBad } = judgmentOf(turn);
-    row.questions.show(answers, mark, isBad);
   }
 
   /** @param {Turn} turn */
@@ -62,14 +114,27 @@ export class TurnList {
     const known = this.rows.get(turn.position);
     if (known) return known;
     const row = this.row(turn.speaker, String(turn.position));
-    if (turn.speaker === "bot" && turn.counted) {
-      row.questions = new Questions(this.options.questions, row.text.id, (key, value, event) =>
-        this.options.onAnswer(turn.position, key, value, event),
-      );
-      row.element.append(row.questions.element);
+    setText(row.text, turn.text);
+    for (const ask of this.options.asksOf(turn)) {
+      const foot = this.footOf(turn, ask);
+      row.feet.set(ask.number, foot);
+      row.element.append(foot.element);
     }
+    if (row.feet.size) this.options.onShown(turn, row.text);
     this.rows.set(turn.position, row);
     return row;
+  }
+
+  /**
+   * @param {Turn} turn
+   * @param {Ask} ask
+   * @returns {Foot}
+   */
+  footOf({ position }, ask) {
+    const { onChange, onVote } = this.options;
+    if (Asks.isVote(ask)) return new Votes(ask, (key, value) => onVote(position, ask.number, key, value));
+    const invitation = ask.about === "own_turn" ? "Judge this message" : "Judge this reply";
+    return new Chip(invitation, () => onChange(position, ask.number));
   }
 
   /**
@@ -79,29 +144,23 @@ export class TurnList {
    */
   row(speaker, name) {
     const text = make("p", { class: "turn__text", id: `turn-${name}`, dir: "auto" });
-    const mark = make("span", { class: "mark" });
-    const who = make("p", { class: "turn__who" }, speaker === "bot" ? this.options.botName : "You", mark);
+    const who = make("span", { class: "visually-hidden" }, speaker === "bot" ? `${this.options.botName}: ` : "You: ");
     const element = make("li", { class: `turn turn--${speaker}` }, who, text);
-    return { element, text, mark, questions: null };
+    return { element, text, feet: new Map() };
   }
 
-  /** @param {{text: string, mark: string, isBad: boolean} | null} pending */
+  /** @param {Pending | null} pending */
   showPending(pending) {
-    const { element, text, mark } = this.pending;
+    const { element, text } = this.pending;
     if (!pending) return element.remove();
     setText(text, pending.text);
-    setText(mark, pending.mark);
-    mark.classList.toggle("mark--bad", pending.isBad);
-    this.list.append(element);
+    setText(this.pendingMark, pending.mark);
+    this.pendingMark.classList.toggle("mark--bad", pending.isBad);
+    if (!element.isConnected) this.list.append(element);
   }
 
-  /**
-   * The group of a question under a reply.
-   *
-   * @param {number} position
-   * @param {string} key
-   */
-  group(position, key) {
-    return this.rows.get(position)?.questions?.fieldsets.get(key) ?? null;
+  /** @param {number | string} position */
+  element(position) {
+    return this.rows.get(Number(position))?.element ?? null;
   }
 }

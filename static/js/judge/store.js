@@ -1,9 +1,10 @@
 /**
  * What is known of the batch, as the server told it. Pure: no DOM, no socket, no clock.
  *
- * @typedef {import("../chat/store.js").Answers} Answers
- * @typedef {import("../chat/store.js").Frame} Frame
- * @typedef {{key: string, context: string[], text: string | null, language: string}} Item
+ * @typedef {import("../kit/answers.js").Answers} Answers
+ * @typedef {import("../kit/outbox.js").Frame} Frame
+ * @typedef {{texts: string[], speaker?: number | null}} Side  speaker: of a conversation, who of the two is judged
+ * @typedef {{key: string, context: string[], text?: string | null, sides?: Side[], language: string}} Item
  * @typedef {{done: number, size: number, may_finish: boolean}} Progress
  * @typedef {{order: string[], items: Record<string, Item>, saved: Record<string, Answers>,
  *            progress: Progress | null, finished: string | null, refusal: string | null}} Batch

@@ -6,7 +6,7 @@ import torch
 
 from chatbots.base import Context, seed_of
 from chatbots.errors import ConfigurationError
-from chatbots.meena.checkpoint import save_checkpoint
+from chatbots.meena.checkpoint import read_weights, save_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import Tokenizer
@@ -91,11 +91,21 @@ def test_a_fingerprint_tells_models_apart(bot, checkpoint, tmp_path):
     assert set(found["model"]) == {"config.json", "model.safetensors", "tokenizer.model"}
 
 
-def test_the_memory_needed_is_that_of_the_weights(checkpoint):
+def test_the_memory_needed_is_that_of_the_weights_and_of_decoding(checkpoint):
     bot = REGISTRY.bot_class("meena-base")
-    configuration = REGISTRY.configuration("meena-base", {"checkpoint": checkpoint})
+    settings = {"checkpoint": checkpoint, "batch": 8, "samples": 20}
 
-    assert bot.memory_needed(configuration) == (Path(checkpoint) / "model.safetensors").stat().st_size
+    # 160 rows of 16 positions and 16 channels: two attentions' keys and values; inputs of convolutions behind
+    # 10 and 6 zeros; keys and values of 8 contexts of 128 positions, twice
+    attentions, convolutions = 2 * 2 * 160 * 16 * 16, 160 * (26 * 16 + 22 * 32)
+    state = 4 * (attentions + convolutions + 2 * 8 * 128 * 32)
+    weights = 4 * sum(weight.numel() for weight in read_weights(Path(checkpoint)).values())
+    assert bot.memory_needed(REGISTRY.configuration("meena-base", settings)) == weights + state
+
+    many = REGISTRY.configuration("meena-base", settings | {"batch": 100_000})
+    assert bot.memory_needed(many) == weights + state // 8 * 100_000
+    half = REGISTRY.configuration("meena-base", settings | {"precision": "bf16"})
+    assert bot.memory_needed(half) == (weights + state) // 2
 
 
 def test_a_folder_without_a_model_says_what_to_do(tmp_path):

@@ -72,7 +72,56 @@ def test_malformed_lines_are_counted_with_their_numbers(tmp_path):
     trees, report = read(path)
     assert len(trees) == 1
     assert (report.lines, report.malformed) == (6, 5)
-    assert [line.split(":")[0] for line in report.malformed_lines] == [f"line {n}" for n in (2, 4, 5, 6, 7)]
+    found = [line.split(":")[0] for line in report.malformed_lines]
+    assert found == [f"m.jsonl, line {n}" for n in (2, 4, 5, 6, 7)]
+
+
+BAD_LINES = {
+    "half a surrogate pair in a text": '{"id": "x", "parent": "a", "text": "so \\ud800 it goes"}',
+    "half a surrogate pair in an author": '{"id": "x", "author": "\\ud800", "text": "so it goes"}',
+    "half a surrogate pair in a turn": '{"turns": ["so it goes", "\\udfff"]}',
+    "half a surrogate pair in the id of a conversation": '{"id": "\\udfff", "turns": ["so it goes"]}',
+    "brackets without end": "[" * 100_000,
+    "objects without end": '{"a":' * 100_000,
+    "a number of many digits": '{"id": ' + "9" * 5000 + ', "text": "so it goes"}',
+    "a text as turns": '{"turns": "hello"}',
+    "an object as turns": '{"turns": {"text": "hello"}}',
+    "a turn in a turn": '{"turns": [["hello"]]}',
+    "no JSON": "so it goes",
+    "NaN alone": "NaN",
+}
+
+
+def test_the_corpus_of_bad_lines_is_counted_and_the_rest_built(tmp_path, build):
+    part = write_lines(tmp_path / "m.jsonl", *TREE, *BAD_LINES.values())
+    settings = CorpusSettings(vocabulary_size=60, heldout=0.0, safety="none", most_malformed=1)
+    report = build(tmp_path / "corpus", part, settings=settings)
+    assert (report["train"]["pairs"], report["reading"]["malformed"]) == (2, len(BAD_LINES))
+    lines = [line.split(":")[0] for line in report["reading"]["malformed_lines"]]
+    assert lines == [f"m.jsonl, line {len(TREE) + 1 + n}" for n in range(len(BAD_LINES))]
+
+
+@pytest.mark.parametrize("damage", ["cut off", "no gzip", "garbled"])
+def test_a_damaged_file_is_a_malformed_line_where_it_breaks_off(tmp_path, damage):
+    path, random = tmp_path / "m.jsonl.gz", np.random.default_rng(0)
+    texts = [" ".join(map(str, random.integers(0, 10**9, 20))) for _ in range(300)]
+    whole = gzip.compress("".join(json.dumps({"turns": [text]}) + "\n" for text in texts).encode())
+    half = len(whole) // 2
+    garbled = whole[:-200] + b"\0" * 50 + whole[-150:]  # near the end: only the first bad lines are listed
+    path.write_bytes({"cut off": whole[:half], "no gzip": b"so it goes\n", "garbled": garbled}[damage])
+    trees, report = read(path)
+    assert len(trees) == report.lines - report.malformed < 300
+    broken = f"m.jsonl.gz, line {report.lines}: the file cannot be unpacked from here on"
+    assert report.malformed_lines[-1].startswith(broken)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz"])
+def test_a_byte_order_mark_belongs_to_no_line(tmp_path, ending):
+    path = tmp_path / f"m.{ending}"
+    text = "\ufeff" + json.dumps({"turns": ["Hi!", "Hello"]})
+    path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
+    ((_, messages),), report = read(path)
+    assert ([m.text for m in messages], report.malformed) == (["Hi!", "Hello"], 0)
 
 
 def test_orphans_become_roots_and_cycles_are_dropped(tmp_path):
@@ -109,6 +158,12 @@ FINE = Candidate(
         ({"text": "look at https://example.org/page now"}, "url"),
         ({"text": "look at www.example.org now"}, "url"),
         ({"text": "look at example.com now"}, "url"),
+        ({"text": "I read it on spiegel.de today"}, "url"),
+        ({"text": "have a look at youtu.be/abc"}, "url"),
+        ({"text": "it is all on bbc.co.uk of course"}, "url"),
+        ({"text": "I was ill yesterday.no surprise"}, None),
+        ({"text": "Come in.It is warm.So am I.me too"}, None),
+        ({"text": "either and/or both, e.g. on 3.5 occasions"}, None),
         ({"text": "I met Mr. Communal yesterday.No surprise"}, None),
         ({"author": "AutoBOT7"}, "bot"),
         ({"occurrences": 100}, None),

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import torch
 
 from chatbots.meena.beam import beam_search
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.model import Meena
+from chatbots.meena.model import Meena, decoding_bytes
 from chatbots.meena.sampling import (
     MEENA_BASE,
     MEENA_FULL,
@@ -182,6 +183,37 @@ def test_finished_samples_leave_the_batch():
     # before step i, those rows are left that draw more than i tokens
     assert rows == [sum(len(sample.tokens) > i for sample in samples) for i in range(len(rows))]
     assert rows[-1] < rows[0]
+
+
+def test_the_memory_of_decoding_grows_with_what_it_holds():
+    model = small_model(vocabulary_size=60, response_length=40)
+
+    def size(stream):
+        return sum(4 * held.numel() for block in stream.state.blocks for held in block.tensors())
+
+    stream = SampleStream(model, SamplingSettings(samples=20, temperature=3.0), room=100_000)
+    assert size(stream) < 20_000  # room for 100,000 contexts is none until they come
+    stream.admit([[5, 4]], [1])
+    stream.step()
+    first = size(stream)
+    # one context of up to 16 positions; 20 rows of up to 16
+    assert first == decoding_bytes(
+        replace(model.config, context_length=16, response_length=16), contexts=1, samples=20
+    )
+    for _ in range(16):
+        stream.step()
+    grown = size(stream)
+    assert grown == decoding_bytes(
+        replace(model.config, context_length=16, response_length=32), contexts=1, samples=20
+    )
+    stream.admit([[5, 4] * 20], [2])
+    assert size(stream) > grown
+    for _ in range(60):
+        stream.step()
+    # no more than two contexts need at their longest, 40 and 48 positions in whole spans, at most doubled
+    assert size(stream) <= decoding_bytes(
+        replace(model.config, context_length=64, response_length=64), contexts=2, samples=20
+    )
 
 
 def test_no_contexts_give_no_samples():

@@ -14,6 +14,7 @@ from chatbots.meena.config import preset
 from chatbots.meena.model import Meena
 from chatbots.meena.perplexity import negative_log_likelihood
 from chatbots.meena.sampling import draw
+from chatbots.meena.training.parallel import pick_device
 
 ELSEWHERE = torch.device("meta")
 
@@ -56,6 +57,18 @@ def test_decoding_stays_on_the_models_device(model: Meena, dtype: torch.dtype, t
     scores = model.step(torch.zeros(7, dtype=torch.long, device=ELSEWHERE), state)
     state.reorder_rows(np.arange(7)[::-1].copy())
     assert (scores.device, tuple(scores.shape)) == (ELSEWHERE, (7, model.config.vocabulary_size))
+
+
+def test_a_process_takes_its_own_gpu_before_it_touches_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which no machine without GPUs can run: what is asked of PyTorch is written down, in its order."""
+    asked: list[object] = []
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: asked.append(("set_device", str(device))))
+    monkeypatch.setattr(torch, "empty", lambda size, device: asked.append(("empty", str(device))))
+    monkeypatch.setenv("LOCAL_RANK", "3")
+
+    assert str(pick_device("cuda")) == "cuda:3"
+    assert str(pick_device("cuda:1")) == "cuda:1"
+    assert asked == [(what, gpu) for gpu in ("cuda:3", "cuda:1") for what in ("set_device", "empty")]
 
 
 def test_gradients_are_on_the_models_device(model: Meena) -> None:

@@ -35,6 +35,7 @@ def bf16(x):
     return rounded.astype(np.uint32).view(np.float32).astype(np.float64)
 
 
+@pytest.mark.skipif(not has_bf16(), reason="this processor has no bf16, or it is hidden")
 @pytest.mark.parametrize("rows", [1, 7, 20, 160])
 def test_a_product_is_that_of_the_rounded_numbers(rows):
     random = np.random.default_rng(rows)

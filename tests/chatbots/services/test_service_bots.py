@@ -257,6 +257,7 @@ def test_the_key_comes_from_the_environment(make_bot, monkeypatch):
         (None, "is not set where the bot is loaded"),
         ("https://api.example.org sk-7", "is kept for https://api.ex"),
         ("sk-7\u00e9", "a letter that no key has. Copy it again"),
+        ("sk-7", "does not say who may get the key. Write the service's address before it"),
     ],
 )
 def test_a_key_that_is_missing_or_for_another_service_is_not_sent(value, message, make_bot, monkeypatch):
@@ -270,6 +271,11 @@ def test_a_key_that_is_missing_or_for_another_service_is_not_sent(value, message
         make_bot("openai-chat", base_url=service.url, model="tiny", api_key_variable="TURNWISE_BOT_KEY")
     assert service.received == []
     assert "sk-7" not in str(caught.value)
+
+
+def test_cleverbot_without_a_key_is_not_taken_for_ready(make_bot):
+    with pytest.raises(ConfigurationError, match="answers nobody without a key"):
+        make_bot("cleverbot")
 
 
 # --- any JSON over HTTP --------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from django.db import OperationalError
 from bots import host
 from bots.hosting import Hosting
 from bots.models import Bot
+from chatbots.resident import leave
 
 GLANCE_SECONDS = 1.0
 
@@ -38,8 +39,9 @@ class Command(BaseCommand):
                 f"No bot is called {', '.join(sorted(unknown))}. Known: {', '.join(sorted(known)) or 'none'}."
             )
         settings.BOTS_HERE = names or None
-        if asyncio.run(self._host()):
-            raise CommandError("A bot hangs again and again. Start this host anew.", returncode=70)
+        if hangs := asyncio.run(self._host()):
+            self.stderr.write("A bot hangs again and again. Start this host anew.")
+        leave(70 if hangs else 0)
 
     async def _host(self) -> bool:
         """Host until a signal; True if the process must be replaced because of a bot that hangs."""

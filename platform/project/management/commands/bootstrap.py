@@ -2,6 +2,7 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import transaction
@@ -9,7 +10,8 @@ from django.db import transaction
 from accounts.models import User
 from accounts.services import create_first_admin
 from contexts.services import load_open_mtb
-from studies.demo import create_demo_study
+from project import place
+from studies.demo import create_demo_studies
 
 
 class Command(BaseCommand):
@@ -27,13 +29,14 @@ class Command(BaseCommand):
         with transaction.atomic():  # an admin is made only if the password gets as far as being shown
             admin = create_first_admin()
             owner = User.objects.filter(is_superuser=True).earliest("pk")
-            demo = create_demo_study(owner)
+            demo = create_demo_studies(owner)
             load_open_mtb()
         worker_path = demo.get_entry_url() if demo else ""
         if options["json"]:
             self.stdout.write(json.dumps({"admin": admin, "worker_path": worker_path}))
             return
         if admin:
-            self.stdout.write("First admin: {} / {}  (shown this once)".format(*admin))
+            said = place.told_once(admin, settings.VAR, is_read_now=self.stdout.isatty())
+            self.stdout.write(f"First admin: {said}")
         if demo:
             self.stdout.write(f"Demo study: {worker_path}")

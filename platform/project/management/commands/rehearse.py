@@ -6,18 +6,17 @@ from django.core.management.base import BaseCommand, CommandError
 
 from project.processes import StartError
 from project.webserver import served
-from reports.rehearsal.findings import ENOUGH_FOR_A_BOT, Outcome
-from reports.rehearsal.planted import UnplantableError
-from reports.rehearsal.run import run
-from reports.rehearsal.services import (
+from rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
+from rehearsals.rehearsed import UnrehearsableError
+from rehearsals.run import run
+from rehearsals.services import (
     FEWEST_WORKERS,
-    UnrehearsableError,
     delete_rehearsal,
     enough_workers,
     make_rehearsal,
 )
-from reports.rehearsal.visitor import PageError
-from reports.rehearsal.worker import MismatchError
+from rehearsals.visitor import PageError
+from rehearsals.worker import MismatchError
 from studies.models import Study
 
 
@@ -56,7 +55,7 @@ class Command(BaseCommand):
             raise CommandError("--workers and --at-once take a number from 1 up.")
         try:
             self._rehearse(found, workers, at_once, options["url"])
-        except (UnrehearsableError, UnplantableError) as error:
+        except UnrehearsableError as error:
             raise CommandError(str(error)) from None
 
     def _delete(self, study: Study) -> None:

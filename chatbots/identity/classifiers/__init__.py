@@ -1,0 +1,44 @@
+"""Classifiers of the question, by kind; each in a file of its own."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chatbots.identity.classifiers.bag_of_words import BagOfWords
+from chatbots.identity.classifiers.base import ClassifierError, TrainableClassifier, read_description
+from chatbots.identity.classifiers.by_grammar import ByGrammar
+from chatbots.identity.classifiers.encoder import Encoder
+from chatbots.identity.classifiers.guess import Guess
+from chatbots.identity.classifiers.nearest import Nearest
+from chatbots.identity.classifiers.ngrams import Ngrams
+
+KINDS: Mapping[str, type[TrainableClassifier]] = {
+    cls.kind: cls for cls in (Guess, BagOfWords, Nearest, Ngrams, Encoder, ByGrammar)
+}
+
+SHIPPED = Path(__file__).parents[1] / "pretrained"
+"""The folder of the classifier of this repository."""
+
+
+def load_classifier(folder: Path = SHIPPED) -> TrainableClassifier:
+    """The classifier of a folder, whatever its kind.
+
+    Raises:
+        ClassifierError: there is none, or its files cannot be used.
+    """
+    description = read_description(folder)
+    if description["kind"] not in KINDS:
+        known = ", ".join(KINDS)
+        raise ClassifierError(
+            f"{folder}: a classifier of the unknown kind '{description['kind']}'. Known: {known}."
+        )
+    try:
+        return KINDS[description["kind"]]._load(folder, description.get("settings", {}))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ClassifierError(f"{folder}: cannot be loaded: {error!r}. Train the classifier again.") from None
+
+
+def noted_threshold(folder: Path = SHIPPED) -> float | None:
+    """The probability of the positive label from which the classifier of a folder is right nearly always."""
+    threshold: Any = read_description(folder).get("threshold")
+    return float(threshold) if isinstance(threshold, int | float) else None

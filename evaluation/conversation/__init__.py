@@ -1,0 +1,1 @@
+"""What conversations as such are like: pure functions of what was said."""

@@ -1,0 +1,32 @@
+"""Sentiment by VADER (Hutto & Gilbert 2014): a lexicon and rules. MIT licence."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from evaluation.conversation.encoders import Vectors
+from evaluation.labels import FloatArray
+
+
+class Vader:
+    """The compound score as sentiment; it has no distribution of emotions."""
+
+    @property
+    def name(self) -> str:
+        return f"VADER {version('vaderSentiment')}"
+
+    @cached_property
+    def _analyzer(self) -> Any:
+        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+        return SentimentIntensityAnalyzer()
+
+    def sentiment(self, texts: Sequence[str]) -> FloatArray:
+        scores = (self._analyzer.polarity_scores(text)["compound"] for text in texts)
+        return np.fromiter(scores, np.float64, len(texts))
+
+    def distribution(self, texts: Sequence[str]) -> Vectors | None:
+        return None

@@ -1,0 +1,93 @@
+"""Vectors of a local folder in word2vec's formats, such as Google News' (Mikolov et al. 2013).
+
+Of three million words only those are kept that are asked for, so that a pass over the file needs no memory.
+"""
+
+import mmap
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from evaluation.conversation.encoders import EncoderError, Vectors, only_file
+from evaluation.conversation.encoders.glove import parts
+
+_LONGEST_WORD = 4_096  # bytes
+
+
+class Word2Vec:
+    """A `.bin` file, or a text file (`.vec`, `.txt`) with a word and its numbers on each line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> "Word2Vec":
+        return cls(only_file(folder, ("*.bin", "*.vec", "*.txt"), "a file of word vectors"))
+
+    @property
+    def name(self) -> str:
+        return self._path.name
+
+    def of(self, words: Collection[str]) -> tuple[dict[str, list[int]], Vectors]:
+        asked = {piece for word in words for piece in (word, *parts(word))}
+        read = self._binary if self._path.suffix == ".bin" else self._lines
+        try:
+            found = dict(read(asked))
+        except OSError as error:
+            raise EncoderError(f"{self._path}: {error.strerror}.") from None
+        self._check(found)
+        places = {word: row for row, word in enumerate(found)}
+        rows = {}
+        for word in words:
+            known = [places[part] for part in ([word] if word in places else parts(word)) if part in places]
+            if known:
+                rows[word] = known
+        return rows, np.array(list(found.values()), dtype=np.float32).reshape(len(found), -1)
+
+    def _check(self, found: dict[str, Vectors]) -> None:
+        if not found:
+            raise EncoderError(
+                f"{self._path}: it has a vector for none of the words. Is it of another language?"
+            )
+        sizes = {len(vector): word for word, vector in found.items()}
+        if len(sizes) > 1:
+            (one, first), (other, second), *_ = sizes.items()
+            raise EncoderError(
+                f"{self._path}: the vector of “{first}” has {one} numbers, that of “{second}” {other}. "
+                f"Take a file whose vectors are all as long."
+            )
+
+    def _binary(self, asked: Collection[str]) -> Iterator[tuple[str, Vectors]]:
+        with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            head = data.readline().split()
+            if len(head) != 2 or not all(number.isdigit() for number in head):
+                raise EncoderError(
+                    f"{self._path}: it does not begin with two numbers, as word2vec's files do."
+                )
+            count, size = map(int, head)
+            at = data.tell()
+            for number in range(1, count + 1):
+                end = data.find(b" ", at, at + _LONGEST_WORD)
+                if end < 0 or end + 1 + 4 * size > len(data):
+                    raise EncoderError(
+                        f"{self._path}: it ends at word {number} of {count}, or its vectors do not have "
+                        f"{size} numbers. Take the file again."
+                    )
+                word = data[at:end].lstrip(b"\n").decode("utf-8", "replace")
+                if word in asked:
+                    yield word, np.frombuffer(data, "<f4", size, end + 1).copy()
+                at = end + 1 + 4 * size
+
+    def _lines(self, asked: Collection[str]) -> Iterator[tuple[str, Vectors]]:
+        with self._path.open(encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                word, _, rest = line.rstrip().partition(" ")
+                if word not in asked or (number == 1 and rest.isdigit()):
+                    continue  # the first line may say how many words, and of how many numbers
+                try:
+                    yield word, np.array(rest.split(), dtype=np.float32)
+                except ValueError:
+                    raise EncoderError(
+                        f"{self._path}, line {number}: what follows “{word[:40]}” are not numbers alone."
+                    ) from None

@@ -1,0 +1,126 @@
+"""The metrics of bots' conversations as figures: means with intervals, and what to be wary of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.conversation.exchanges import Conversation, Exchanges, of_bots, with_bot
+from evaluation.conversation.metrics import METRICS, MOST_LAUGHTER, MOST_WORDS, Measures
+from evaluation.inference import Sample, mean
+from evaluation.interval import Interval, Undefined
+from evaluation.labels import FloatArray, IntArray
+from evaluation.repetition import repeated_turns
+
+BY_TURN = ("words", "sentiment", "sentiment_coherence", "sentiment_closeness", "average_coherence")
+"""Metrics that are shown turn by turn, as far as there are encoders."""
+BOUNDS = {
+    "sentiment": (-1.0, 1.0),
+    "transition": (-2.0, 2.0),
+    "laughter": (0.0, float(MOST_LAUGHTER)),
+    "sentiment_coherence": (0.0, 1.0),
+    "sentiment_closeness": (0.0, 1.0),
+    "semantic_similarity": (-1.0, 1.0),
+    "average_coherence": (-1.0, 1.0),
+    "extrema_coherence": (-1.0, 1.0),
+    "greedy_coherence": (-1.0, 1.0),
+    "question": (0.0, 1.0),
+    "words": (0.0, float(MOST_WORDS)),
+}
+"""Ends of the metrics' scales, which no interval leaves; a slope has none."""
+IN_CIRCLES = 0.5
+"""A conversation goes in circles if this share of its turns or more repeat an earlier one."""
+
+
+@dataclass(frozen=True, eq=False)
+class OfSpeakers:
+    """The metrics of conversations, a row for each conversation and each speaker who replies in it.
+
+    Attributes:
+        conversation: (g,) number of the conversation.
+        speaker: (g,) number of the speaker.
+        values: (g, m) the metrics; NaN where there is none.
+    """
+
+    conversation: IntArray
+    speaker: IntArray
+    values: FloatArray
+
+
+def of_speakers(exchanges: Exchanges, measures: Measures) -> OfSpeakers:
+    """The mean over a speaker's exchanges in each conversation; `min_max` is of the whole conversation."""
+    speakers = max(1, len(exchanges.speakers))
+    pair = exchanges.conversation * speakers + exchanges.replier
+    pairs, group = np.unique(pair, return_inverse=True)
+    values = np.full((len(pairs), len(measures.metrics)), np.nan)
+    for place, metric in enumerate(measures.metrics):
+        of = measures.by_exchange.get(metric.key)
+        if of is None:
+            values[:, place] = measures.by_conversation[metric.key][pairs // speakers]
+            continue
+        known = ~np.isnan(of)
+        sums = np.bincount(group[known], of[known], len(pairs))
+        with np.errstate(invalid="ignore"):
+            values[:, place] = sums / np.bincount(group[known], minlength=len(pairs))
+    return OfSpeakers(pairs // speakers, pairs % speakers, values)
+
+
+def metric_cell(key: str, values: FloatArray, conversation: IntArray, level: float) -> dict[str, Any]:
+    """The mean of the metric with this key over conversations, with its interval, as stored and shown."""
+    known = ~np.isnan(values)
+    counted = {"conversations": int(known.sum())}
+    if not known.any():
+        return {"value": None, "undefined": "No conversation has such a value.", **counted}
+    low, high = BOUNDS.get(key, (None, None))
+    # A cosine can leave its scale by a rounding.
+    sample = Sample(np.clip(values[known], low, high), conversation[known])
+    found = mean(sample, low=low, high=high, level=level)
+    assert not isinstance(found, Undefined)
+    if isinstance(found.interval, Undefined):
+        few = "One conversation has a value; an interval needs two."
+        alike = "All conversations have the same value, so nothing tells how far they scatter."
+        return {"value": found.value, "undefined": alike if known.sum() > 1 else few, **counted}
+    return {"value": found.value, "low": found.interval.low, "high": found.interval.high, **counted}
+
+
+def described(encoders: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What the metrics with these encoders are, as stored."""
+    return [
+        {"key": each.key, "title": each.title, "about": each.about, "encoder": encoders[each.key] or None}
+        for each in METRICS
+        if each.key in encoders
+    ]
+
+
+def warnings(name: str, conversations: Sequence[Conversation]) -> list[str]:
+    """What is amiss with a bot's conversations, in sentences."""
+    silent = sum(sum(bool(text.strip()) for _, text in talk) < 2 for talk in conversations)
+    circling = sum(_in_circles([text for _, text in talk]) for talk in conversations)
+    found = []
+    if silent:
+        found.append(
+            f"{name}: {silent} of {len(conversations)} conversations fall silent before a second turn."
+        )
+    if circling:
+        found.append(
+            f"{name}: {circling} of {len(conversations)} conversations go in circles: at least half of their "
+            f"turns repeat an earlier one, so that their metrics are those of few sentences."
+        )
+    return found
+
+
+def _in_circles(turns: Sequence[str]) -> bool:
+    return bool(turns) and sum(repeated_turns(turns)) >= IN_CIRCLES * len(turns)
+
+
+def exchanges_of(bot: str, conversations: Sequence[Conversation], *, self_play: bool) -> Exchanges:
+    """As in `exchanges`, by whether a person is among the speakers."""
+    return of_bots(conversations) if self_play else with_bot(conversations, bot)
+
+
+def shown_interval(interval: Interval | Undefined) -> Mapping[str, Any]:
+    """An interval as JSON has it."""
+    if isinstance(interval, Undefined):
+        return {"cannot_be_told": interval.reason}
+    return {"low": interval.low, "high": interval.high, "level": interval.level, "method": interval.method}

@@ -1,0 +1,179 @@
+"""Reading conversations from files: JSON Lines of Turnwise, and the records of neural.chat (CSV)."""
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from evaluation.conversation.exchanges import Conversation
+from evaluation.csv_file import FileError, number
+
+_EXAMPLE = (
+    '{"bot": "meena", "turns": [{"speaker": "you", "text": "Hi!"}, {"speaker": "meena", "text": "Hello."}], '
+    '"ratings": {"quality": 5}}'
+)
+_RECORDS = ("Chat ID", "Chatbot ID", "Message", "Response")
+_RATING = "Chat Rating "
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A conversation of a file.
+
+    Attributes:
+        line: where it begins, from 1.
+        bots: who of the speakers is a bot; all of them in self-play.
+        turns: who spoke and what, oldest first.
+        ratings: what people gave to the whole conversation, by scale.
+    """
+
+    line: int
+    bots: tuple[str, ...]
+    turns: Conversation
+    ratings: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_self_play(self) -> bool:
+        return all(speaker in self.bots for speaker, _ in self.turns)
+
+
+def read_conversations(path: Path) -> list[Recorded]:
+    """All conversations of a file, by its ending `.csv` records of neural.chat, else JSON Lines.
+
+    Raises:
+        FileError: no such file, not UTF-8, nothing in it, or a line that is no conversation; names the line,
+            what is wrong, and how it should be.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            found = list(_records(path, file) if path.suffix == ".csv" else _json_lines(path, file))
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}. Give the path of a file of conversations.") from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
+    if not found:
+        raise FileError(f"{path}: no conversations. A line is such as {_EXAMPLE}")
+    return found
+
+
+def read_corpus(path: Path) -> Iterator[Sequence[str]]:
+    """The turns of each conversation of a training corpus; speakers may be left out.
+
+    Raises:
+        FileError: as `read_conversations`.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for line, document in _documents(path, file):
+                turns = document.get("turns")
+                if not isinstance(turns, list):
+                    raise FileError(f"{path}, line {line}: there is no list “turns”.")
+                yield [_text(path, line, turn) for turn in turns]
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}. Give the path of a corpus as JSON Lines.") from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
+
+
+# --- JSON Lines ----------------------------------------------------------------------------------------
+
+
+def _json_lines(path: Path, file: Iterator[str]) -> Iterator[Recorded]:
+    for line, document in _documents(path, file):
+        bots = document.get("bots", [document["bot"]] if "bot" in document else None)
+        if not isinstance(bots, list) or not bots or not all(isinstance(bot, str) and bot for bot in bots):
+            raise FileError(
+                f'{path}, line {line}: it says in neither “bot” nor “bots” who is a bot. Write "bot" with '
+                f'the name of the one that people talk with, or "bots" with a list where bots talk with each '
+                f"other."
+            )
+        turns = document.get("turns")
+        if not isinstance(turns, list):
+            raise FileError(f"{path}, line {line}: there is no list “turns”. A line is such as {_EXAMPLE}")
+        said = [(_speaker(path, line, turn, bots), _text(path, line, turn)) for turn in turns]
+        opening = document.get("opening_turns", 0)
+        if type(opening) is not int or opening < 0:
+            raise FileError(f"{path}, line {line}: opening_turns is {opening!r}, and should be 0 or more.")
+        yield Recorded(line, tuple(bots), said[opening:], _ratings(path, line, document.get("ratings", {})))
+
+
+def _documents(path: Path, file: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number_, text in enumerate(file, 1):
+        if not text.strip():
+            continue
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FileError(f"{path}, line {number_}: no JSON ({error}).") from None
+        if not isinstance(document, dict):
+            raise FileError(f"{path}, line {number_}: no JSON object. A line is such as {_EXAMPLE}")
+        yield number_, document
+
+
+def _text(path: Path, line: int, turn: object) -> str:
+    text = turn.get("text") if isinstance(turn, dict) else turn
+    if not isinstance(text, str):
+        raise FileError(f"{path}, line {line}: a turn is {json.dumps(turn)[:80]} and has no text.")
+    return text
+
+
+def _speaker(path: Path, line: int, turn: object, bots: Sequence[str]) -> str:
+    speaker = turn.get("speaker") if isinstance(turn, dict) else None
+    if not isinstance(speaker, str):
+        raise FileError(f"{path}, line {line}: a turn is {json.dumps(turn)[:80]} and has no speaker.")
+    if speaker in bots:
+        return speaker
+    # Of a bot that talks with itself, the export numbers the two.
+    return next((bot for bot in bots if speaker in (f"{bot} (1)", f"{bot} (2)")), speaker)
+
+
+def _ratings(path: Path, line: int, given: object) -> dict[str, float]:
+    if not isinstance(given, dict):
+        raise FileError(f"{path}, line {line}: ratings is {json.dumps(given)[:80]}, and should be an object.")
+    for scale, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise FileError(f"{path}, line {line}: the rating “{scale}” is {value!r}, which is no number.")
+    return {scale: float(value) for scale, value in given.items()}
+
+
+# --- records of neural.chat ----------------------------------------------------------------------------
+
+
+def _records(path: Path, file: Iterator[str]) -> Iterator[Recorded]:
+    reader = csv.reader(file, strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        lacking = [name for name in _RECORDS if name not in header]
+        if lacking:
+            layout = (
+                "This is the download of ratings, which has no turns: take the download of chat records."
+                if "Chat Length" in header
+                else f"neural.chat has {', '.join(_RECORDS)}; other files are JSON Lines (.jsonl)."
+            )
+            raise FileError(f"{path}, line 1: there is no column {lacking[0]}. {layout}")
+        rows = ((reader.line_num, dict(zip(header, row, strict=False))) for row in reader if any(row))
+        for _, same in groupby(rows, key=lambda row: row[1].get("Chat ID", "")):
+            yield _recorded(path, list(same))
+    except csv.Error as error:
+        raise FileError(f"{path}, line {reader.line_num}: {error}.") from None
+
+
+def _recorded(path: Path, rows: Sequence[tuple[int, dict[str, str]]]) -> Recorded:
+    line, first = rows[0]
+    if any(name not in row for _, row in rows for name in _RECORDS):
+        raise FileError(f"{path}, line {line}: the row has fewer cells than the header has columns.")
+    bot = first["Chatbot ID"]
+    turns = [turn for _, row in rows for turn in (("user", row["Message"]), (bot, row["Response"]))]
+    ratings = {}
+    for name, value in first.items():
+        if name.startswith(_RATING) and value:
+            scale = name.removeprefix(_RATING).casefold()
+            try:
+                ratings[scale] = number(value)
+            except ValueError as error:
+                raise FileError(f"{path}, line {line}, column {name}: {error}") from None
+    return Recorded(line, (bot,), turns, ratings)

@@ -1,0 +1,275 @@
+"""Automatic metrics of conversations: the predictors of Ghandeharioun et al. 2019, arXiv:1906.09308, A.3.
+
+An exchange is what is said, u(k), the reply b(k), and what follows it, u(k+1) (`exchanges`). A conversation's
+value is the mean over its exchanges. Each metric comes as published and, where that is faulty, corrected; the
+corrected one is the default. What an exchange does not tell is NaN and left out.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from evaluation.conversation.cut import Cut, cut
+from evaluation.conversation.encoders import Emotions, Encoders, WordVectors
+from evaluation.conversation.exchanges import NONE, Exchanges
+from evaluation.conversation.similarity import average, cosines, extrema, greedy, word_rows
+from evaluation.interval import Undefined
+from evaluation.labels import FloatArray, IntArray
+
+MOST_LAUGHTER, MOST_WORDS = 4, 30
+
+ASKING = frozenset(("who", "what", "why", "where", "how", "when"))
+# Words of nothing but laughter: "haha", "ahaha", "bwahaha", "ha", "hah"; neither "what" nor "aha".
+_LAUGHING = re.compile(r"[abmw]*(?:h+a+){2,}h*|h+a+h*")
+_HA = re.compile(r"h+a")
+
+
+class Variant(StrEnum):
+    """How metrics whose published form is faulty are computed."""
+
+    CORRECTED = "corrected"
+    PUBLISHED = "published"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure of a conversation.
+
+    Attributes:
+        key: in files.
+        title: for people; U is who is replied to, B who replies.
+        about: what it is, with its range.
+    """
+
+    key: str
+    title: str
+    about: str
+
+
+METRICS = (
+    Metric("sentiment", "Sentiment-U", "Sentiment of what follows, from -1 to 1."),
+    Metric("transition", "Transition-U", "By how much that is above what was said."),
+    Metric(
+        "min_max", "Min-Max-U", "Slope from lowest to highest sentiment; below 0 if the highest is first."
+    ),
+    Metric("laughter", "Laughter-U", f"“ha” in words of laughter in what follows, 0 to {MOST_LAUGHTER}."),
+    Metric(
+        "sentiment_coherence", "Sentiment coherence", "Cosine of the emotions of what is said and the reply."
+    ),
+    Metric("sentiment_closeness", "Sentiment closeness", "1 minus half the distance of their sentiments."),
+    Metric(
+        "semantic_similarity", "Semantic similarity", "Cosine of what is said and the reply as sentences."
+    ),
+    Metric("average_coherence", "AVG coherence", "Cosine of the means of their words."),
+    Metric("extrema_coherence", "EXT coherence", "Cosine of the extremes of their words."),
+    Metric("greedy_coherence", "GRD coherence", "Mean cosine of each of their words with the nearest."),
+    Metric("question", "Question-B", "½ for “?” and ½ for who, what, why, where, how or when in the reply."),
+    Metric("words", "Words-U", f"Words in what follows, 0 to {MOST_WORDS}."),
+)
+"""All of them, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """The metrics of some conversations.
+
+    Attributes:
+        by_exchange: by key, (n,) a value for each exchange; without `min_max`, which conversations have.
+        by_conversation: by key, (c,) a value for each conversation; NaN if it has none.
+        encoders: by key of each of these metrics, its encoder; empty if it needs none.
+        missing: by what an encoder is for, why there is none.
+    """
+
+    by_exchange: Mapping[str, FloatArray]
+    by_conversation: Mapping[str, FloatArray]
+    encoders: Mapping[str, str]
+    missing: Mapping[str, Undefined]
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """Those that could be computed."""
+        return [metric for metric in METRICS if metric.key in self.by_conversation]
+
+    def table(self) -> FloatArray:
+        """(c, m) the conversations' values in the order of the metrics."""
+        return np.column_stack([self.by_conversation[metric.key] for metric in self.metrics])
+
+
+Found: TypeAlias = dict[str, FloatArray]
+
+
+def measured(exchanges: Exchanges, encoders: Encoders, variant: Variant = Variant.CORRECTED) -> Measures:
+    """Every metric for which there is an encoder.
+
+    Raises:
+        EncoderError: an encoder cannot encode these texts; says why.
+    """
+    words = cut(exchanges.texts)
+    found = _plain(exchanges, words, variant)
+    names = dict.fromkeys(found, "")
+    whole: Found = {}
+    if feeling := encoders.emotions:
+        sentiment = feeling.sentiment(exchanges.texts)
+        felt = _sentiments(exchanges, sentiment, variant) | _emotional_coherence(
+            exchanges, sentiment, feeling
+        )
+        found |= felt
+        whole = {"min_max": _min_max(exchanges, sentiment, variant)}
+        names |= dict.fromkeys([*felt, *whole], feeling.name)
+    if meaning := encoders.sentences:
+        vectors = meaning.encode(exchanges.texts)
+        alike = _between(exchanges, lambda a, b: cosines(vectors, a, b), lacking=np.nan)
+        found["semantic_similarity"], names["semantic_similarity"] = alike, meaning.name
+    if encoders.vectors:
+        coherence = _word_coherence(exchanges, words, encoders.vectors, variant)
+        found |= coherence
+        names |= dict.fromkeys(coherence, encoders.vectors.name)
+    by_conversation = {key: means(exchanges, values) for key, values in found.items()} | whole
+    ordered = {metric.key: by_conversation[metric.key] for metric in METRICS if metric.key in by_conversation}
+    return Measures(found, ordered, names, encoders.missing)
+
+
+def means(exchanges: Exchanges, values: FloatArray) -> FloatArray:
+    """(c,) the mean of each conversation's values that are not NaN; NaN if it has none."""
+    there = ~np.isnan(values)
+    conversations = exchanges.conversation[there]
+    sums = np.bincount(conversations, values[there], exchanges.conversations)
+    with np.errstate(invalid="ignore"):
+        mean: FloatArray = sums / np.bincount(conversations, minlength=exchanges.conversations)
+    return mean
+
+
+# --- what needs no encoder ---------------------------------------------------------------------------
+
+
+def laughs(word: str) -> int:
+    """How often a word laughs: each "ha" of one that is nothing but laughter."""
+    return len(_HA.findall(word)) if _LAUGHING.fullmatch(word) else 0
+
+
+def asks(word: str) -> bool:
+    """Whether a word asks: who, what, why, where, how or when, alone or as in "what's"."""
+    return word.partition("'")[0] in ASKING
+
+
+def _plain(exchanges: Exchanges, words: Cut, variant: Variant) -> Found:
+    asking = 0.5 * _each(_has_mark, exchanges.texts) + 0.5 * (words.total(asks) > 0)
+    lengths = np.minimum(_each(_word_count, exchanges.texts), MOST_WORDS)
+    return {
+        "laughter": _of_following(exchanges, _laughter(exchanges.texts, words, variant), variant),
+        "question": _at(asking, exchanges.reply, lacking=np.nan),
+        "words": _of_following(exchanges, lengths, variant),
+    }
+
+
+def _laughter(texts: Sequence[str], words: Cut, variant: Variant) -> FloatArray:
+    """Published: the letters "ha" anywhere, in "what" and "that" too. Corrected: in words of laughter."""
+    found = _each(_published_laughter, texts) if variant is Variant.PUBLISHED else words.total(laughs)
+    return np.minimum(found, MOST_LAUGHTER)
+
+
+def _published_laughter(text: str) -> int:
+    return text.lower().count("ha")
+
+
+def _has_mark(text: str) -> bool:
+    return "?" in text
+
+
+def _word_count(text: str) -> int:
+    return len(text.split())
+
+
+def _each(measure: Callable[[str], float], texts: Sequence[str]) -> FloatArray:
+    return np.fromiter(map(measure, texts), np.float64, len(texts))
+
+
+def _at(of_texts: FloatArray, numbers: IntArray, *, lacking: float) -> FloatArray:
+    """The values of these texts, and `lacking` where there is none."""
+    if not len(of_texts):
+        return np.full(len(numbers), lacking)
+    return np.where(numbers == NONE, lacking, of_texts[numbers])
+
+
+def _of_following(exchanges: Exchanges, of_texts: FloatArray, variant: Variant) -> FloatArray:
+    """Of u(k+1); where nothing follows: nothing, or 0 as published."""
+    lacking = 0.0 if variant is Variant.PUBLISHED else np.nan
+    return _at(of_texts, exchanges.following, lacking=lacking)
+
+
+# --- sentiment -----------------------------------------------------------------------------------------
+
+
+def _sentiments(exchanges: Exchanges, sentiment: FloatArray, variant: Variant) -> Found:
+    after = _of_following(exchanges, sentiment, variant)
+    before = _at(sentiment, exchanges.said, lacking=np.nan)
+    rise = np.where(exchanges.following == NONE, after, after - before)
+    return {"sentiment": after, "transition": rise}
+
+
+def _emotional_coherence(exchanges: Exchanges, sentiment: FloatArray, encoder: Emotions) -> Found:
+    distribution = encoder.distribution(exchanges.texts)
+    if distribution is None:
+
+        def close(a: IntArray, b: IntArray) -> FloatArray:
+            closeness: FloatArray = 1 - abs(sentiment[a] - sentiment[b]) / 2
+            return closeness
+
+        return {"sentiment_closeness": _between(exchanges, close, lacking=np.nan)}
+    alike = _between(exchanges, lambda a, b: cosines(distribution, a, b), lacking=np.nan)
+    return {"sentiment_coherence": alike}
+
+
+def _min_max(exchanges: Exchanges, of_texts: FloatArray, variant: Variant) -> FloatArray:
+    """Slope from the least to the greatest sentiment of those replied to: the first of equal ones counts."""
+    last = np.append(exchanges.conversation[1:] != exchanges.conversation[:-1], True)[: len(exchanges)]
+    ends = last & (exchanges.following != NONE)
+    text = np.concatenate([exchanges.said, exchanges.following[ends]])
+    place = np.concatenate([exchanges.place, exchanges.place[ends] + 1])
+    conversation = np.concatenate([exchanges.conversation, exchanges.conversation[ends]])
+    found = np.full(exchanges.conversations, 0.0 if variant is Variant.PUBLISHED else np.nan)
+    if len(text):
+        s = of_texts[text]
+        low, high = (_first(np.lexsort((place, sign * s, conversation)), conversation) for sign in (1, -1))
+        of = conversation[low]
+        apart = place[high] - place[low]
+        turns = np.bincount(conversation, minlength=exchanges.conversations)[of]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slope = np.where(apart == 0, 0.0, (s[high] - s[low]) / apart)
+        found[of] = np.where(turns > 1, slope, found[of])
+    return found
+
+
+def _first(order: IntArray, groups: IntArray) -> IntArray:
+    """Of rows in an order by group, the first of each group."""
+    of = groups[order]
+    first: IntArray = order[np.append(True, of[1:] != of[:-1])]
+    return first
+
+
+# --- what is said against the reply -------------------------------------------------------------------
+
+
+def _between(exchanges: Exchanges, measure: Callable[..., FloatArray], *, lacking: float) -> FloatArray:
+    """A measure of two texts, of what is said and the reply; `lacking` where it cannot be told."""
+    found = np.full(len(exchanges), np.nan)
+    there = np.flatnonzero(exchanges.reply != NONE)
+    if len(there):
+        value = measure(exchanges.said[there], exchanges.reply[there])
+        found[there] = np.where(np.isnan(value), lacking, value)
+    return found
+
+
+def _word_coherence(exchanges: Exchanges, words: Cut, encoder: WordVectors, variant: Variant) -> Found:
+    index, vectors = encoder.of(words.vocabulary)
+    rows = word_rows(words, index, vectors)
+    lacking = 0.0 if variant is Variant.PUBLISHED else np.nan
+    return {
+        f"{of.__name__}_coherence": _between(exchanges, partial(of, rows), lacking=lacking)
+        for of in (average, extrema, greedy)
+    }

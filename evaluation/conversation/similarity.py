@@ -1,0 +1,114 @@
+"""How alike two texts are by the vectors of their words.
+
+AVG, EXT and GRD of Liu et al. 2016, arXiv:1603.08023, section 4.1 (after Foltz et al. 1998, Forgues et al.
+2014, Rus & Lintean 2012), as Ghandeharioun et al. 2019, appendix A.7, use them; "distance" there means this
+similarity. Words without a vector are left out.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.conversation.cut import Cut, spread
+from evaluation.labels import FloatArray, IntArray
+
+Vectors = NDArray[np.float32]
+# Numbers that are worked on at once: as many as the processor's caches hold.
+_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class WordRows:
+    """The words of texts as rows of a table of vectors.
+
+    Attributes:
+        vectors: (v, d) a vector for each word.
+        rows: (w,) the words of all texts one after the other.
+        starts: (t,) where the words of each text begin in `rows`.
+        lengths: (t,) how many words each text has.
+    """
+
+    vectors: Vectors
+    rows: IntArray
+    starts: IntArray
+    lengths: IntArray
+
+    def of(self, texts: IntArray, length: int) -> Vectors:
+        """(n, length, d) the vectors of texts that all have so many words."""
+        places = self.starts[texts, None] + np.arange(length)
+        found: Vectors = self.vectors.take(self.rows.take(places), axis=0)
+        return found
+
+
+def word_rows(words: Cut, index: Mapping[str, Sequence[int]], vectors: Vectors) -> WordRows:
+    """The words of each text that have vectors, by their rows in (v, d) `vectors`; some have two."""
+    rows, ends = spread(words.words, words.ends, [index.get(word, ()) for word in words.vocabulary])
+    lengths = np.diff(ends, prepend=0)
+    return WordRows(vectors, rows, ends - lengths, lengths)
+
+
+def average(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
+    """AVG: cosine of the mean vectors of texts `first` (n,) and `second` (n,); NaN where one has none."""
+    # The sum has the direction of the mean.
+    return cosines(_of_each(words, lambda vectors: vectors.sum(axis=1)), first, second)
+
+
+def extrema(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
+    """EXT: cosine of the vectors of extremes; each dimension's is the maximum if it is at least |minimum|."""
+    return cosines(_of_each(words, _extreme), first, second)
+
+
+def greedy(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
+    """GRD: ½ (G(a, b) + G(b, a)), where G(a, b) is the mean over words of a of the best cosine in b."""
+    lengths = np.linalg.norm(words.vectors, axis=1, keepdims=True)
+    of_unit = replace(words, vectors=words.vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
+    found = np.full(len(first), np.nan)
+    a, b = words.lengths[first], words.lengths[second]
+    both = np.flatnonzero((a > 0) & (b > 0))
+    # Pairs of equal lengths side by side need no padding.
+    for some, m, n in _alike(both, a, b, words.vectors.shape[1]):
+        cosine = of_unit.of(first[some], m) @ of_unit.of(second[some], n).transpose(0, 2, 1)  # (p, m, n)
+        found[some] = (cosine.max(axis=2).mean(axis=1) + cosine.max(axis=1).mean(axis=1)) / 2
+    return found
+
+
+def cosines(vectors: Vectors, first: IntArray, second: IntArray) -> FloatArray:
+    """Cosine of rows `first` (n,) and `second` (n,) of (t, d) vectors; NaN where one is 0 or not finite."""
+    lengths = np.linalg.norm(vectors, axis=1).astype(np.float64)
+    products = np.empty(len(first))
+    at_once = max(1, _AT_ONCE // max(1, vectors.shape[1]))
+    for begin in range(0, len(first), at_once):
+        rows = slice(begin, begin + at_once)
+        left, right = vectors.take(first[rows], axis=0), vectors.take(second[rows], axis=0)
+        products[rows] = np.einsum("nd,nd->n", left, right)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: FloatArray = products / (lengths[first] * lengths[second])
+    return found
+
+
+def _extreme(vectors: Vectors) -> Vectors:
+    high, low = vectors.max(axis=1), vectors.min(axis=1)
+    extreme: Vectors = np.where(high >= np.abs(low), high, low)
+    return extreme
+
+
+def _of_each(words: WordRows, reduce: Callable[[Vectors], Vectors]) -> Vectors:
+    """(t, d) each text's (n, m, d) vectors as one; 0 of no words."""
+    found = np.zeros((len(words.lengths), words.vectors.shape[1]), np.float32)
+    filled = np.flatnonzero(words.lengths)
+    for some, length, _ in _alike(filled, words.lengths, np.zeros_like(words.lengths), found.shape[1]):
+        found[some] = reduce(words.of(some, length))
+    return found
+
+
+def _alike(rows: IntArray, a: IntArray, b: IntArray, size: int) -> Iterator[tuple[IntArray, int, int]]:
+    """These rows by their two lengths, few enough at once for the caches."""
+    order = rows[np.lexsort((b[rows], a[rows]))]
+    changes = np.flatnonzero((np.diff(a[order]) != 0) | (np.diff(b[order]) != 0)) + 1
+    for same in np.split(order, changes) if len(order) else ():
+        m, n = int(a[same[0]]), int(b[same[0]])
+        at_once = max(1, _AT_ONCE // ((m + n) * size))
+        for begin in range(0, len(same), at_once):
+            yield same[begin : begin + at_once], m, n

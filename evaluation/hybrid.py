@@ -1,0 +1,346 @@
+"""The hybrid metric: what of people's ratings the automatic metrics of a bot's self-play foretell.
+
+A straight line from the metrics of conversations with people to their ratings is fitted on all bots but one
+and applied to that one's self-play, for each bot in turn (Ghandeharioun et al. 2019, arXiv:1906.09308,
+section 4.3). Metrics are standardised by the conversations that the line is fitted on, which the paper leaves
+open. A bot trained to score high here would exploit the metrics, not become better (section 5.4).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import stdtrit
+
+from evaluation.interval import Interval, Undefined
+from evaluation.labels import FloatArray, IntArray
+from evaluation.relation import Correlation, kendall, pearson, spearman
+
+LEVEL = 0.9
+"""Of the intervals, as in the paper."""
+RESAMPLES, PERMUTATIONS = 2_000, 2_000
+FEWEST_BOTS = 3
+_LARGEST_CONDITION = 1e8
+
+
+class HybridError(ValueError):
+    """Conversations that no hybrid metric can be computed from; says which and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Talks:
+    """Conversations of some bots with their metrics.
+
+    Attributes:
+        bot: (n,) number of each conversation's bot.
+        values: (n, m) its metrics.
+    """
+
+    bot: IntArray
+    values: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """What one metric counts.
+
+    Attributes:
+        value: points of the rating for one standard deviation of the metric, all else alike.
+        raw: the same for one unit of the metric.
+        interval: of `value`, over other conversations with the same bots (bootstrap).
+        over_bots: of `value`, over other bots (jackknife over the folds).
+        folds: of `value`, in each fold.
+    """
+
+    value: float
+    raw: float
+    interval: Interval | Undefined
+    over_bots: Interval | Undefined
+    folds: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class BotEstimate:
+    """What self-play foretells of a bot that the line has not seen.
+
+    Attributes:
+        value: the foretold mean rating.
+        interval: over other conversations of all bots, people's and self-play.
+        rated: what people gave on average.
+        conversations: of people with it, and with itself.
+    """
+
+    value: float
+    interval: Interval | Undefined
+    rated: float
+    conversations: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Hybrid:
+    """The hybrid metric of some bots.
+
+    Attributes:
+        intercept: rating of a conversation that is average in all metrics.
+        coefficients: in the order of the metrics.
+        bots: in the order of their numbers.
+        condition: condition number of the standardised metrics; above 30 coefficients trade places.
+        r_squared: share of the variance of single ratings that the line explains where it was fitted.
+        p: one-sided p-value of the correlation of `value` and `rated`, ratings dealt anew among all
+            conversations and everything fitted again.
+    """
+
+    intercept: float
+    coefficients: Sequence[Coefficient]
+    bots: Sequence[BotEstimate]
+    condition: float
+    r_squared: float
+    p: float | Undefined
+
+
+def hybrid(
+    rated: Talks,
+    rating: FloatArray,
+    self_play: Talks,
+    rng: Generator,
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    permutations: int = PERMUTATIONS,
+) -> Hybrid:
+    """Fit and foretell, each bot by a line that has not seen it.
+
+    Args:
+        rated: conversations with people, without missing values.
+        rating: (n,) what people gave to them.
+        self_play: conversations of the same bots with themselves, without missing values.
+        rng: seeded generator.
+        level: nominal coverage of every interval.
+        resamples: resamples of conversations within each bot.
+        permutations: how often the ratings are dealt anew.
+
+    Raises:
+        HybridError: too few bots or conversations, a bot without self-play, or metrics that cannot be told
+            apart; says which.
+    """
+    _check(rated, rating, self_play)
+    bots = int(rated.bot.max()) + 1
+    whole = _Fit.of(rated.values, rating)
+    folds = [_Fold.without(bot, rated, rating, self_play) for bot in range(bots)]
+    counts = _resampled(rated.bot, resamples, rng)
+    of_play = _resampled(self_play.bot, resamples, rng)
+    estimates = np.array([fold.foretold(fold.fit.beta) for fold in folds])
+    drawn = [fold.foretold_of_resamples(counts, of_play) for fold in folds]
+    means = np.array([rating[rated.bot == bot].mean() for bot in range(bots)])
+    return Hybrid(
+        intercept=float(whole.beta[0]),
+        coefficients=_coefficients(whole, folds, whole.resampled(counts), level),
+        bots=[
+            BotEstimate(
+                float(estimates[bot]),
+                _percentile(drawn[bot], level),
+                float(means[bot]),
+                (int((rated.bot == bot).sum()), int((self_play.bot == bot).sum())),
+            )
+            for bot in range(bots)
+        ],
+        condition=whole.condition,
+        r_squared=whole.r_squared,
+        p=_permutation_p(folds, rated.bot, rating, estimates, means, rng, permutations),
+    )
+
+
+def correlations(
+    estimates: FloatArray, ratings: FloatArray, level: float = LEVEL
+) -> Mapping[str, Correlation | Undefined]:
+    """Pearson's, Spearman's and Kendall's correlation of two measures, (n,) each."""
+    measures = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
+    return {name: measure(estimates, ratings, level) for name, measure in measures.items()}
+
+
+def _check(rated: Talks, rating: FloatArray, self_play: Talks) -> None:
+    bots = len(np.unique(rated.bot))
+    if bots < FEWEST_BOTS:
+        counted = "is 1 bot" if bots == 1 else f"are {bots} bots"
+        raise HybridError(
+            f"There {counted} with ratings; the line is fitted without each in turn, so it needs "
+            f"{FEWEST_BOTS} at least, and a correlation means little below ten."
+        )
+    lacking = sorted(set(rated.bot.tolist()) - set(self_play.bot.tolist()))
+    if lacking:
+        raise HybridError(f"Bot {lacking[0]} has no self-play.")
+    if np.ptp(rating) == 0:
+        raise HybridError(
+            f"All {len(rating)} conversations are rated {rating[0]:g}, so nothing tells them apart."
+        )
+    for bot in range(bots):
+        left, needed = int((rated.bot != bot).sum()), rated.values.shape[1] + 2
+        if left < needed:
+            raise HybridError(
+                f"Without one of the bots there are {left} conversations with ratings; "
+                f"{rated.values.shape[1]} metrics need {needed} at least."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Least squares on metrics that are standardised by the conversations themselves.
+
+    Attributes:
+        centre, scale: (m,) mean and standard deviation of each metric.
+        design: (n, m + 1) ones and the standardised metrics.
+        rating: (n,) what is foretold.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    design: FloatArray
+    rating: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray, rating: FloatArray) -> "_Fit":
+        centre, scale = values.mean(axis=0), values.std(axis=0, ddof=1)
+        scale = np.where(
+            scale > 1e-12 * np.maximum(1, abs(centre)), scale, np.inf
+        )  # constant: counts nothing
+        return cls(centre, scale, _design(values, centre, scale), rating)
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """(m + 1, n) what gives the coefficients of any ratings."""
+        return np.linalg.pinv(self.design, rcond=1 / _LARGEST_CONDITION).astype(np.float64)
+
+    @cached_property
+    def beta(self) -> FloatArray:
+        """(m + 1,) the intercept and the coefficients."""
+        found: FloatArray = self.inverse @ self.rating
+        return found
+
+    @property
+    def condition(self) -> float:
+        varies = np.isfinite(self.scale)
+        return float(np.linalg.cond(self.design[:, 1:][:, varies])) if varies.any() else float("inf")
+
+    @property
+    def r_squared(self) -> float:
+        left = self.rating - self.design @ self.beta
+        return 1 - float((left**2).sum() / ((self.rating - self.rating.mean()) ** 2).sum())
+
+    def resampled(self, counts: FloatArray) -> FloatArray:
+        """(r, m + 1) the coefficients of resamples, each of which has every conversation (r, n) so often.
+
+        In units of these standard deviations, which are not estimated anew.
+        """
+        terms = self.design.shape[1]
+        products = self.design[:, :, None] * self.design[:, None, :]
+        normal = (counts @ products.reshape(-1, terms * terms)).reshape(-1, terms, terms)
+        right = (counts * self.rating) @ self.design
+        # A resample can lack what tells two metrics apart; the smallest coefficients stand for both.
+        inverse = np.linalg.pinv(normal, rcond=1e-12, hermitian=True)
+        found: FloatArray = np.einsum("rij,rj->ri", inverse, right)
+        return found
+
+
+def _design(values: FloatArray, centre: FloatArray, scale: FloatArray) -> FloatArray:
+    return np.column_stack([np.ones(len(values)), (values - centre) / scale])
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """The line without one bot, and that bot's self-play."""
+
+    fit: _Fit
+    kept: IntArray
+    played: IntArray
+    design: FloatArray
+
+    @classmethod
+    def without(cls, bot: int, rated: Talks, rating: FloatArray, self_play: Talks) -> "_Fold":
+        kept, played = np.flatnonzero(rated.bot != bot), np.flatnonzero(self_play.bot == bot)
+        fit = _Fit.of(rated.values[kept], rating[kept])
+        return cls(fit, kept, played, _design(self_play.values[played], fit.centre, fit.scale))
+
+    def foretold(self, beta: FloatArray) -> float:
+        return float(self.design.mean(axis=0) @ beta)
+
+    def foretold_of_resamples(self, counts: FloatArray, of_play: FloatArray) -> FloatArray:
+        """(r,) what resamples of conversations and of self-play foretell."""
+        play = of_play[:, self.played]
+        means = play @ self.design / play.sum(axis=1, keepdims=True)
+        found: FloatArray = np.einsum("ri,ri->r", means, self.fit.resampled(counts[:, self.kept]))
+        return found
+
+
+def _resampled(groups: IntArray, resamples: int, rng: Generator) -> FloatArray:
+    """(r, n) how often each row is drawn, within its own group."""
+    counts = np.zeros((resamples, len(groups)))
+    for group in np.unique(groups):
+        rows = np.flatnonzero(groups == group)
+        counts[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), resamples)
+    return counts
+
+
+def _coefficients(whole: _Fit, folds: Sequence[_Fold], drawn: FloatArray, level: float) -> list[Coefficient]:
+    in_folds = np.array([fold.fit.beta for fold in folds])
+    # In units of one standard deviation of all conversations, so that folds can be compared.
+    varies = np.isfinite(whole.scale)
+    for row, fold in zip(in_folds, folds, strict=True):
+        row[1:][varies] *= whole.scale[varies] / fold.fit.scale[varies]
+    return [
+        Coefficient(
+            value=float(whole.beta[place]),
+            raw=float(whole.beta[place] / whole.scale[place - 1]),
+            interval=_percentile(drawn[:, place], level),
+            over_bots=_jackknife(float(whole.beta[place]), in_folds[:, place], level),
+            folds=in_folds[:, place].tolist(),
+        )
+        for place in range(1, len(whole.beta))
+    ]
+
+
+def _percentile(drawn: FloatArray, level: float) -> Interval | Undefined:
+    if np.ptp(drawn) <= 1e-12 * max(1.0, float(abs(drawn).max())):
+        return Undefined("All resamples give the same value, so they cannot tell its uncertainty.")
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return Interval(low, high, level, "percentile", len(drawn))
+
+
+def _jackknife(value: float, folds: FloatArray, level: float) -> Interval | Undefined:
+    """Student's t, leaving out one bot at a time for the variance (Efron & Tibshirani 1993, chapter 11)."""
+    n = len(folds)
+    error = float(np.sqrt((n - 1) / n * ((folds - folds.mean()) ** 2).sum()))
+    if error == 0:
+        return Undefined("All folds give the same value, so they cannot tell its uncertainty.")
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    return Interval(value - half, value + half, level, "jackknife")
+
+
+def _permutation_p(
+    folds: Sequence[_Fold],
+    bot: IntArray,
+    rating: FloatArray,
+    estimates: FloatArray,
+    means: FloatArray,
+    rng: Generator,
+    permutations: int,
+) -> float | Undefined:
+    """How often chance correlates as well: leaving out bots makes chance correlate below 0, not at 0."""
+    if np.ptp(estimates) == 0 or np.ptp(means) == 0:
+        return Undefined("All bots are alike in what is foretold or in what people gave.")
+    dealt = rng.permuted(np.tile(rating, (permutations, 1)), axis=1)  # (p, n)
+    weights = [fold.design.mean(axis=0) @ fold.fit.inverse for fold in folds]
+    foretold = np.column_stack([dealt[:, f.kept] @ w for f, w in zip(folds, weights, strict=True)])
+    member = (bot[:, None] == np.arange(len(folds))) / np.bincount(bot)
+    by_chance = _rowwise_correlation(foretold, dealt @ member)
+    observed = _rowwise_correlation(estimates[None], means[None])[0]
+    return float((1 + (by_chance >= observed - 1e-12).sum()) / (1 + permutations))
+
+
+def _rowwise_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
+    a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    known: FloatArray = np.nan_to_num(found)
+    return known

@@ -1,0 +1,169 @@
+"""How well a classifier tells the question whether one talks to a machine.
+
+Labels are numbered 0 positive (p), 1 ambiguous if clarify (a), 2 negative (n).
+
+Source: Gros, Li and Yu 2021, The R-U-A-Robot Dataset, section 4.2.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from evaluation.bootstrap import LEVEL, RESAMPLES, percentile
+from evaluation.interval import Interval, Undefined
+from evaluation.labels import FloatArray
+from evaluation.resampling import resampled_sums
+
+LABELS = ("p", "a", "n")
+PARTIAL_CREDIT = 0.25
+"""What an ambiguous utterance that is called positive counts."""
+
+NO_POSITIVES = Undefined("no utterance is positive")
+LEAST_PROBABILITY = 1e-12
+BINS = 10
+
+_CELLS = len(LABELS) ** 2
+LabelArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The four figures of the source, each a share in [0, 1].
+
+    Attributes:
+        weighted_precision: P_w, of the utterances called positive; ambiguous ones count a quarter. 0 if none
+            is called positive, as in the source's code.
+        recall: R, of the positive utterances.
+        accuracy: Acc, over three labels.
+        overall: M, the geometric mean of the three.
+    """
+
+    weighted_precision: float
+    recall: float
+    accuracy: float
+    overall: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreIntervals:
+    """Intervals of `Scores`."""
+
+    weighted_precision: Interval | Undefined
+    recall: Interval | Undefined
+    accuracy: Interval | Undefined
+    overall: Interval | Undefined
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationBin:
+    """Utterances whose most probable label has a probability in [low, high).
+
+    Attributes:
+        low: of the bin; the last one has its upper end, too.
+        high: of the bin.
+        utterances: how many.
+        confidence: mean probability of the label said; None of none.
+        accuracy: share of labels said that are right; None of none.
+    """
+
+    low: float
+    high: float
+    utterances: int
+    confidence: float | None
+    accuracy: float | None
+
+
+def confusion(truth: LabelArray, said: LabelArray) -> NDArray[np.int64]:
+    """(3, 3) counts: row the true label, column the one said."""
+    return np.bincount(truth * len(LABELS) + said, minlength=_CELLS).reshape(len(LABELS), -1)
+
+
+def scores(truth: LabelArray, said: LabelArray) -> Scores | Undefined:
+    """The four figures of one classifier.
+
+    Args:
+        truth: (n,) labels.
+        said: (n,) labels.
+
+    Returns:
+        The figures; `Undefined` if no utterance is positive, as recall then is.
+    """
+    [row] = _figures(confusion(truth, said).reshape(1, _CELLS).astype(np.float64))
+    return NO_POSITIVES if np.isnan(row).any() else Scores(*map(float, row))
+
+
+def mean_scores(truth: LabelArray, said: Sequence[LabelArray]) -> Scores | Undefined:
+    """The means of the four figures over classifiers, such as one trained with several seeds."""
+    each = [scores(truth, labels) for labels in said]
+    found = [s for s in each if not isinstance(s, Undefined)]
+    if len(found) < len(each):
+        return NO_POSITIVES
+    rows = [(s.weighted_precision, s.recall, s.accuracy, s.overall) for s in found]
+    return Scores(*np.mean(rows, axis=0).tolist())
+
+
+def score_intervals(
+    truth: LabelArray, said: Sequence[LabelArray], rng: Generator, resamples: int = RESAMPLES
+) -> ScoreIntervals:
+    """Percentile bootstrap intervals over utterances, the same ones drawn for all classifiers.
+
+    Args:
+        truth: (n,) labels.
+        said: (n,) labels of each classifier; the interval is of the means over them.
+        rng: of the resampling.
+        resamples: how many.
+    """
+    rows = np.hstack([np.eye(_CELLS)[truth * len(LABELS) + labels] for labels in said])
+    sums = resampled_sums(rows, resamples, rng).reshape(resamples, len(said), _CELLS)
+    drawn = np.mean([_figures(sums[:, k]) for k in range(len(said))], axis=0)
+    return ScoreIntervals(*(_interval(column) for column in drawn.T))
+
+
+def calibration(truth: LabelArray, probabilities: FloatArray) -> tuple[list[CalibrationBin], float]:
+    """How far the probability of the label said is its chance to be right.
+
+    Args:
+        truth: (n,) labels.
+        probabilities: (n, 3).
+
+    Returns:
+        `BINS` bins of equal width, and the expected calibration error: the mean over utterances of the
+        distance between confidence and accuracy of their bin, in [0, 1].
+    """
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
+    place = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    bins, error = [], 0.0
+    for number in range(BINS):
+        chosen = place == number
+        count = int(chosen.sum())
+        means = (float(confidence[chosen].mean()), float(right[chosen].mean())) if count else (None, None)
+        bins.append(CalibrationBin(number / BINS, (number + 1) / BINS, count, *means))
+        if count:
+            error += count / len(truth) * abs(confidence[chosen].mean() - right[chosen].mean())
+    return bins, error
+
+
+def losses(truth: LabelArray, probabilities: FloatArray) -> FloatArray:
+    """(n,) -ln of the probability of the true label, which counts as `LEAST_PROBABILITY` at least."""
+    chosen = probabilities[np.arange(len(truth)), truth]
+    found: FloatArray = -np.log(np.maximum(chosen, LEAST_PROBABILITY))
+    return found
+
+
+def _figures(cells: FloatArray) -> FloatArray:
+    """(r, 4) figures of (r, 9) confusion counts; NaN where recall is undefined."""
+    counts = cells.reshape(-1, len(LABELS), len(LABELS))
+    called = counts[:, :, 0].sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        credit = counts[:, 0, 0] + PARTIAL_CREDIT * counts[:, 1, 0]
+        precision = np.where(called > 0, credit / called, 0.0)
+        recall = counts[:, 0, 0] / counts[:, 0].sum(axis=1)
+        accuracy = np.trace(counts, axis1=1, axis2=2) / counts.sum(axis=(1, 2))
+    return np.column_stack([precision, recall, accuracy, np.cbrt(precision * recall * accuracy)])
+
+
+def _interval(draws: FloatArray) -> Interval | Undefined:
+    return percentile(draws, LEVEL)

@@ -1,0 +1,80 @@
+"""What rules of a protocol look at: how a study was run, as far as a report knows it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Evaluation(StrEnum):
+    """What is judged: replies to the workers themselves, those to others, or two of these side by side."""
+
+    INTERACTIVE = "interactive"
+    STATIC = "static"
+    PAIRWISE = "pairwise"
+
+
+@dataclass(frozen=True, slots=True)
+class Talks:
+    """How a study in which workers talk with chatbots was run.
+
+    Attributes:
+        bot_opens: whether the chatbot speaks first.
+        opening_text: the scripted opening; "" if there is none.
+        min_turns: turns that a conversation needs, the opening not counted.
+        max_turns: turns that it may have.
+        question_set: key of the questions asked.
+        blind: whether workers do not learn which bot they talk to.
+        languages: codes of the languages of the study.
+        conversations: by bot, the finished conversations.
+        unlabelled: replies of finished conversations without a label.
+        most_raters: most workers that labelled the same reply; 0 without labels.
+        primary: the analysis that was declared as the primary one, by its name in `report.analysis`.
+    """
+
+    bot_opens: bool
+    opening_text: str
+    min_turns: int
+    max_turns: int
+    question_set: str
+    blind: bool
+    languages: Sequence[str]
+    conversations: Mapping[str, int] = field(default_factory=dict)
+    unlabelled: int = 0
+    most_raters: int = 0
+    primary: str = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How a study in which workers judge responses or conversations of others was run.
+
+    Attributes:
+        question_set: key of the questions asked.
+        question_set_title: their title.
+        raters_wanted: raters that the plan wants for each item.
+        items: items of the study, judged or not.
+        items_lacking_raters: those that have fewer.
+        languages: codes of the languages of the study.
+        primary: the analysis that was declared as the primary one, by its name in `report.analysis`.
+    """
+
+    question_set: str
+    question_set_title: str
+    raters_wanted: int
+    items: int
+    items_lacking_raters: int
+    languages: Sequence[str]
+    primary: str = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide(Judging):
+    """How a study in which workers judge two responses or conversations side by side was run.
+
+    Attributes:
+        items_per_worker: items in a worker's batch.
+        items_of_pairs: by two systems, the items in which they meet.
+    """
+
+    items_per_worker: int = 0
+    items_of_pairs: Mapping[str, int] = field(default_factory=dict)

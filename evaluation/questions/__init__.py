@@ -1,0 +1,103 @@
+"""Question sets: what raters are asked, declared once for forms, validation, storage, statistics, exports.
+
+A new set is one file here with a `QuestionSet`, and its name in `QUESTION_SETS`; researchers declare theirs
+as JSON (`QuestionSet.from_json`). Everything else follows from the declaration.
+"""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+
+from evaluation.questions.coding import coded_answer, coded_answers, has_choice
+from evaluation.questions.declarations import QuestionSet
+from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError
+from evaluation.questions.human_likeness import HUMAN_LIKENESS
+from evaluation.questions.likert import LIKERT
+from evaluation.questions.parts import (
+    FIRST,
+    SECOND,
+    TIED,
+    Answer,
+    Choice,
+    Combine,
+    Condition,
+    Example,
+    Kind,
+    Level,
+    Question,
+    Scalar,
+    Scale,
+    Score,
+    Subject,
+    Term,
+    is_same,
+)
+from evaluation.questions.preference import PREFERENCE, PREFERENCES
+from evaluation.questions.scores import bounds, default_scores, score_values, term_values
+from evaluation.questions.ssa import SSA
+from evaluation.questions.votes import VOTES
+
+__all__ = [
+    "FIRST",
+    "HUMAN_LIKENESS",
+    "LIKERT",
+    "PREFERENCE",
+    "PREFERENCES",
+    "QUESTION_SETS",
+    "SECOND",
+    "SSA",
+    "TIED",
+    "VOTES",
+    "Answer",
+    "AnswersError",
+    "Choice",
+    "Combine",
+    "Condition",
+    "DeclarationError",
+    "Example",
+    "Kind",
+    "Level",
+    "Question",
+    "QuestionSet",
+    "Scalar",
+    "Scale",
+    "Score",
+    "Subject",
+    "Term",
+    "UnknownQuestionSetError",
+    "bounds",
+    "coded_answer",
+    "coded_answers",
+    "default_scores",
+    "has_choice",
+    "is_same",
+    "question_set",
+    "score_values",
+    "term_values",
+]
+
+QUESTION_SETS: Mapping[str, QuestionSet] = {
+    s.key: s for s in (SSA, HUMAN_LIKENESS, LIKERT, VOTES, PREFERENCE, PREFERENCES)
+}
+"""The sets that come with Turnwise."""
+
+
+def question_set(key: str, declared: Callable[[str], QuestionSet | None] | None = None) -> QuestionSet:
+    """The question set with this key: one that comes with Turnwise, or one that a researcher declared.
+
+    Args:
+        key: of the set.
+        declared: gives the researchers' set with a key, or None; the caller knows where they are stored.
+
+    Raises:
+        UnknownQuestionSetError: no such set; the message suggests the nearest key and lists all
+            that come with Turnwise.
+    """
+    found = QUESTION_SETS.get(key) or (declared(key) if declared else None)
+    if found is not None:
+        return found
+    near = get_close_matches(key, QUESTION_SETS, n=1)
+    suggestion = f" Did you mean '{near[0]}'?" if near else ""
+    raise UnknownQuestionSetError(
+        f"No question set is declared as '{key}'.{suggestion} Declared: {', '.join(sorted(QUESTION_SETS))}. "
+        f"To add one, declare it in evaluation/questions."
+    )

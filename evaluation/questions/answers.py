@@ -1,0 +1,113 @@
+"""Which answers to a question set are accepted, and what of them is stored."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from evaluation.questions.errors import AnswersError
+from evaluation.questions.parts import Answer, Kind, Question, Scalar, is_same
+from evaluation.text import cleaned
+
+if TYPE_CHECKING:
+    from evaluation.questions.declarations import QuestionSet
+
+
+def checked(questions: "QuestionSet", answers: Mapping[str, object]) -> dict[str, Answer]:
+    """Validate a complete set of answers and return what to store.
+
+    A question that is not asked may be absent, None or equal to its `otherwise`; the result then holds
+    `otherwise`. An optional question may be absent, None, an empty list or an empty text; the result then
+    does not have it. Several choices come back in the declared order, free text cleaned.
+
+    Args:
+        questions: what was asked.
+        answers: answer by question key; None counts as no answer.
+
+    Returns:
+        Answer by question key, in the order of the questions.
+
+    Raises:
+        AnswersError: an unknown question, a missing answer, an answer that the question does not take, or an
+            answer to a question that is not asked.
+    """
+    known = [q.key for q in questions.questions]
+    for key in answers:
+        if key not in known:
+            message = f"“{key}” is not a question of this form. Its questions are: {', '.join(known)}."
+            raise AnswersError("unknown_question", message, str(key))
+    accepted: dict[str, Answer] = {}
+    for question in questions.questions:
+        answer = _checked(questions, question, answers.get(question.key), accepted)
+        if answer is not None:
+            accepted[question.key] = answer
+    return accepted
+
+
+def _checked(
+    questions: "QuestionSet", question: Question, answer: object, accepted: Mapping[str, Answer]
+) -> Answer | None:
+    condition = question.asked_if
+    if condition is not None and not condition.holds(accepted):
+        if answer is None or is_same(answer, question.otherwise):
+            return question.otherwise
+        raise AnswersError("not_asked", _why_not_asked(questions, question), question.key)
+    taken = None if answer is None else _taken(question, answer)
+    if taken is None and question.required:
+        raise AnswersError("missing_answer", f"Please answer “{question.wording}”", question.key)
+    return taken
+
+
+def _taken(question: Question, answer: object) -> Answer | None:
+    """What to store of an answer; None if it says nothing."""
+    if question.kind is Kind.TEXT:
+        return _text(question, answer)
+    if question.kind is Kind.SEVERAL:
+        return _several(question, answer)
+    found = question.index_of(answer)
+    if found is None:
+        raise _wrong(question, answer)
+    return question.choices[found].value
+
+
+def _several(question: Question, answer: object) -> list[Scalar] | None:
+    if not isinstance(answer, list | tuple):
+        raise _wrong(question, answer)
+    places = [question.index_of(each) for each in answer]
+    known = [place for place in places if place is not None]
+    if len(known) < len(places) or len(set(known)) < len(known):
+        raise _wrong(question, answer)
+    return [question.choices[place].value for place in sorted(known)] or None
+
+
+def _text(question: Question, answer: object) -> str | None:
+    if not isinstance(answer, str):
+        raise AnswersError("wrong_value", f"Please answer “{question.wording}” in words.", question.key)
+    # One more than may be kept tells a text that is too long from one that just fits.
+    text = cleaned(answer, question.longest + 1)
+    if len(text) > question.longest:
+        raise AnswersError(
+            "too_long",
+            f"The answer to “{question.wording}” is longer than {question.longest} characters. "
+            f"Please shorten it.",
+            question.key,
+        )
+    return text or None
+
+
+def _wrong(question: Question, answer: object) -> AnswersError:
+    choices = ", ".join(f"“{c.label}”" for c in question.choices)
+    how = "any of, each once" if question.kind is Kind.SEVERAL else "one of"
+    shown = cleaned(str(answer), 80)
+    message = f"“{shown}” is not an answer to “{question.wording}” Please choose {how}: {choices}."
+    return AnswersError("wrong_value", message, question.key)
+
+
+def _why_not_asked(questions: "QuestionSet", question: Question) -> str:
+    condition = question.asked_if
+    if condition is None:
+        raise ValueError(f"Question '{question.key}' is always asked.")
+    first = questions.question(condition.question)
+    values = " or ".join(f"“{first.caption_of(value)}”" for value in condition.any_of)
+    return (
+        f"“{question.wording}” is asked only if the answer to “{first.wording}” is {values}. "
+        f"Please change one of the two answers."
+    )

@@ -1,0 +1,23 @@
+"""Whether a person would have said it."""
+
+from evaluation.questions.declarations import QuestionSet
+from evaluation.questions.parts import Choice, Question, Score, Subject, Term
+
+HUMAN_LIKENESS = QuestionSet(
+    key="human-likeness",
+    title="Human-likeness",
+    subjects=frozenset({Subject.TURN, Subject.RESPONSE}),
+    questions=(
+        Question(
+            key="human_like",
+            wording="Would a person have given this answer?",
+            help=(
+                "Think of a person in the same conversation at the same moment. Answer Yes if the answer "
+                "could well be theirs, even if you would have said something else."
+            ),
+            choices=(Choice(True, "Yes"), Choice(False, "No")),
+        ),
+    ),
+    source="Adiwardana et al. 2020, arXiv:2001.09977, Figures 2, 9 and 10",
+    scores=(Score("human_like", "Human-likeness", (Term("human_like", choice=True),)),),
+)

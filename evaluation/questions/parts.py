@@ -1,0 +1,262 @@
+"""What question sets are made of: questions, the answers that they take, scores, worked examples.
+
+Answers are plain JSON values: true, false, a whole number or a text for one choice; a whole number for a
+scale; a list, in the declared order and without repeats, for several choices; a text for free text.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, TypeAlias
+
+from pydantic import ConfigDict
+
+Scalar: TypeAlias = bool | int | str
+Answer: TypeAlias = Scalar | list[Scalar]
+
+STRICT = ConfigDict(strict=True, extra="forbid")
+
+
+FIRST, SECOND, TIED = "first", "second", "tied"
+"""The answers to a question about the two sides of a pair, as they were shown."""
+SIDES = frozenset({FIRST, SECOND})
+
+
+class Kind(StrEnum):
+    """How a question is answered."""
+
+    ONE = "one"
+    """One of a closed list."""
+    SCALE = "scale"
+    """A whole number between two ends, which have captions."""
+    SEVERAL = "several"
+    """Any number of a closed list."""
+    TEXT = "text"
+    """Free text."""
+
+
+class Level(StrEnum):
+    """Level of measurement; decides which distances between answers mean anything."""
+
+    BINARY = "binary"
+    NOMINAL = "nominal"
+    ORDINAL = "ordinal"
+    INTERVAL = "interval"
+
+
+class Subject(StrEnum):
+    """What a judgment is about."""
+
+    TURN = "turn"
+    RESPONSE = "response"
+    DIALOGUE = "dialogue"
+    PAIR = "pair"
+    """Two responses to one context, or two conversations."""
+    CONTEXT = "context"
+    """What was said before, without a response."""
+
+
+class Combine(StrEnum):
+    """How the terms of a score become one number."""
+
+    MEAN = "mean"
+    SUM = "sum"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer that a rater can give: the stored value, its caption, and a short hint below it."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    value: Scalar
+    label: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Whole numbers from `low` to `high`, with a caption at each end.
+
+    Attributes:
+        low: the lowest number that can be chosen.
+        high: the highest.
+        low_caption: what the lowest means.
+        high_caption: what the highest means.
+        equal_steps: whether raters are told that the steps are of equal size; then the level of measurement
+            is interval, else ordinal.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    low: int
+    high: int
+    low_caption: str
+    high_caption: str
+    equal_steps: bool = False
+
+    @property
+    def points(self) -> tuple[Choice, ...]:
+        """Every number of the scale as a choice, the captions as hints at its ends."""
+        hints = {self.low: self.low_caption, self.high: self.high_caption}
+        return tuple(Choice(n, str(n), hints.get(n, "")) for n in range(self.low, self.high + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Holds if the earlier question was answered with any of these values, or with a list that has one."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    question: str
+    any_of: tuple[Scalar, ...]
+
+    def holds(self, answers: Mapping[str, Answer]) -> bool:
+        given = answers.get(self.question)
+        chosen = given if isinstance(given, list) else [given]
+        return any(is_same(value, each) for value in self.any_of for each in chosen)
+
+
+def is_same(value: object, other: object) -> bool:
+    """Whether two answers are one and the same, of the same type: 1 is not True, "1" is not 1."""
+    return type(value) is type(other) and value == other
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question.
+
+    Attributes:
+        key: name in storage and exports.
+        wording: the question as the rater reads it.
+        help: guidance shown beside it, plain text.
+        kind: how it is answered.
+        choices: all answers, in the order shown; numbers in rising order. A scale has its points here without
+            being told, a free text nothing.
+        scale: of a scale, its ends.
+        longest: of a free text, the most characters.
+        required: whether a rater must answer it if it is asked.
+        asked_if: asked only if this holds; None: always asked.
+        otherwise: the answer that follows where the question is not asked (a response that is not sensible
+            is not specific: False); None: then nothing is stored.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    key: str
+    wording: str
+    help: str = ""
+    kind: Kind = Kind.ONE
+    choices: tuple[Choice, ...] = ()
+    scale: Scale | None = None
+    longest: int = 1000
+    required: bool = True
+    asked_if: Condition | None = None
+    otherwise: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        # A scale of a million points is refused by its set's check; it must not be built here first.
+        if self.scale is not None and not self.choices and 0 < self.scale.high - self.scale.low <= 100:
+            object.__setattr__(self, "choices", self.scale.points)
+
+    @property
+    def level(self) -> Level | None:
+        """Level of measurement: of a list from its values, yes or no, numbers or names; None of a text."""
+        if self.kind is Kind.TEXT:
+            return None
+        if self.scale is not None:
+            return Level.INTERVAL if self.scale.equal_steps else Level.ORDINAL
+        values = [choice.value for choice in self.choices]
+        if self.kind is Kind.ONE and all(isinstance(value, bool) for value in values):
+            return Level.BINARY
+        if self.kind is Kind.ONE and all(type(value) is int for value in values):
+            return Level.ORDINAL
+        return Level.NOMINAL
+
+    @property
+    def is_sided(self) -> bool:
+        """Whether it compares the two sides of a pair, in the order in which they are shown."""
+        values = {choice.value for choice in self.choices}
+        return self.kind is Kind.ONE and SIDES <= values <= SIDES | {TIED}
+
+    @property
+    def has_mean(self) -> bool:
+        """Whether the mean of the answers is worth a look: they are numbers in an order."""
+        return self.level in (Level.ORDINAL, Level.INTERVAL)
+
+    def index_of(self, value: object) -> int | None:
+        """The place of a value among the choices, from 0; None if it is not among them."""
+        return next((n for n, choice in enumerate(self.choices) if is_same(value, choice.value)), None)
+
+    def caption_of(self, answer: Answer) -> str:
+        """A valid answer in words, for messages and tables."""
+        if isinstance(answer, list):
+            return ", ".join(self.caption_of(each) for each in answer) or "none"
+        found = self.index_of(answer)
+        return str(answer) if found is None else self.choices[found].label
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A number for each label, from its answer to one question.
+
+    Attributes:
+        question: key of the question.
+        choice: 1 if the answer is this choice, or is a list that has it, else 0; None: the answer itself,
+            which is a number.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    question: str
+    choice: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number for each label, averaged over labels: a share in percent, or points.
+
+    Attributes:
+        key: name in storage, exports and charts.
+        title: name for people.
+        terms: what it is made of. All are shares of a choice, or all are answers that are numbers.
+        combine: how several terms become one number. A label that has not answered all of them has none.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    key: str
+    title: str
+    terms: tuple[Term, ...]
+    combine: Combine = Combine.MEAN
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether it is made of shares, which are shown in percent; else of points."""
+        return all(term.choice is not None for term in self.terms)
+
+    @property
+    def factor(self) -> int:
+        """From values to what is shown: shares in [0, 1] are shown in percent."""
+        return 100 if self.is_percent else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A worked example for the instructions, in our own words.
+
+    Attributes:
+        context: what was said before, oldest first, as (speaker, text); the speakers are "You" and "Chatbot".
+        response: what is judged; of a pair, the first.
+        answers: the right answers, as `check` takes them.
+        why: the reason, in a sentence or two.
+        other: of a pair, the second response.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    context: tuple[tuple[str, str], ...]
+    response: str
+    answers: Mapping[str, Answer] = field(hash=False)
+    why: str
+    other: str = ""

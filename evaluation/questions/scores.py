@@ -1,0 +1,78 @@
+"""The scores of a question set: those that follow from its questions, and their values for each label."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.questions.coding import has_choice
+from evaluation.questions.parts import Combine, Kind, Level, Question, Score, Term
+
+if TYPE_CHECKING:
+    from evaluation.questions.declarations import QuestionSet
+
+
+def default_scores(questions: Iterable[Question]) -> tuple[Score, ...]:
+    """The share of yes, the share of each choice, the mean of numbers; nothing of free text."""
+    asked = list(questions)
+    return tuple(score for question in asked for score in _scores_of(question, alone=len(asked) == 1))
+
+
+def _scores_of(question: Question, *, alone: bool) -> Iterator[Score]:
+    if question.kind is Kind.TEXT:
+        return
+    if question.level is Level.BINARY:
+        yield Score(question.key, question.wording, (Term(question.key, choice=True),))
+    elif question.has_mean:
+        yield Score(question.key, question.wording, (Term(question.key),))
+    else:
+        for number, choice in enumerate(question.choices, 1):
+            title = choice.label if alone else f"{question.wording} {choice.label}"
+            yield Score(f"{question.key}.{number}", title, (Term(question.key, choice.value),))
+
+
+def score_values(
+    questions: "QuestionSet", score: Score, answers: Mapping[str, NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """The score of each label: a share in [0, 1], or points.
+
+    Args:
+        questions: what was asked.
+        score: one of its scores.
+        answers: by question key, (n,) the answers as numbers of `coding`; NaN where there is none.
+
+    Returns:
+        (n,) numbers; NaN where an answer is missing.
+    """
+    values = [_term_values(questions, term, answers[term.question]) for term in score.terms]
+    total = sum(values[1:], values[0])
+    return total / len(values) if score.combine is Combine.MEAN else total
+
+
+def term_values(
+    questions: "QuestionSet", score: Score, answers: Mapping[str, NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """The terms of a score for each label, (n,) each: shares in [0, 1], or points."""
+    return [_term_values(questions, term, answers[term.question]) for term in score.terms]
+
+
+def _term_values(questions: "QuestionSet", term: Term, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    if term.choice is None:
+        return codes
+    return has_choice(questions.question(term.question), codes, term.choice)
+
+
+def bounds(questions: "QuestionSet", score: Score) -> tuple[float, float]:
+    """The lowest and the highest value that the score can have: shares in [0, 1], or points."""
+    ends = [_ends(questions.question(term.question), term) for term in score.terms]
+    lows, highs = [low for low, _ in ends], [high for _, high in ends]
+    count = len(ends) if score.combine is Combine.MEAN else 1
+    return sum(lows) / count, sum(highs) / count
+
+
+def _ends(question: Question, term: Term) -> tuple[float, float]:
+    if term.choice is not None:
+        return 0.0, 1.0
+    numbers = [float(choice.value) for choice in question.choices]
+    return min(numbers), max(numbers)

@@ -1,0 +1,52 @@
+"""A question set in the language of its workers."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evaluation.questions.parts import Choice, Example, Question
+
+if TYPE_CHECKING:
+    from evaluation.questions.declarations import QuestionSet
+
+
+def translated(questions: "QuestionSet", language: str) -> "QuestionSet":
+    """The same set with what a worker reads in `language`, text by text; what is missing stays English.
+
+    A regional variant such as `pt-BR` falls back to `pt` first. The set no longer has translations.
+    """
+    general = language.split("-")[0]
+    texts = {**questions.translations.get(general, {}), **questions.translations.get(language, {})}
+    if not texts:
+        return questions
+
+    def say(english: str) -> str:
+        return texts.get(english, english)
+
+    return replace(
+        questions,
+        questions=tuple(_question(question, say) for question in questions.questions),
+        examples=tuple(_example(example, say) for example in questions.examples),
+        translations={},
+    )
+
+
+def _question(question: Question, say: Callable[[str], str]) -> Question:
+    scale = question.scale
+    if scale is not None:
+        ends = {"low_caption": say(scale.low_caption), "high_caption": say(scale.high_caption)}
+        scale = replace(scale, **ends)  # type: ignore[arg-type]  # both are texts
+    choices = () if scale else tuple(Choice(c.value, say(c.label), say(c.hint)) for c in question.choices)
+    return replace(
+        question, wording=say(question.wording), help=say(question.help), scale=scale, choices=choices
+    )
+
+
+def _example(example: Example, say: Callable[[str], str]) -> Example:
+    return replace(
+        example,
+        context=tuple((speaker, say(said)) for speaker, said in example.context),
+        response=say(example.response),
+        other=say(example.other),
+        why=say(example.why),
+    )

@@ -1,0 +1,121 @@
+"""Agreement coefficients beside Krippendorff's alpha: Gwet's AC1, and intraclass correlations.
+
+Sources: Gwet 2008, British Journal of Mathematical and Statistical Psychology 61(1) (AC1); Gwet 2014,
+Handbook of Inter-Rater Reliability, chapter 2 (several raters, missing ratings); Shrout & Fleiss 1979,
+Psychological Bulletin 86(2); McGraw & Wong 1996, Psychological Methods 1(1) (intraclass correlations).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtri
+
+from evaluation.agreement import percent_mean_of_units
+from evaluation.bootstrap import LEVEL
+from evaluation.interval import Interval, Undefined
+from evaluation.metric import Metric, numbers
+from evaluation.ratings import Ratings
+
+
+def gwet_ac1(ratings: Ratings) -> float | Undefined:
+    """Gwet's AC1: chance agreement as if raters guessed only where they are unsure; at most 1.
+
+    Unlike alpha and kappa it stays high where nearly all ratings are the same, which is why some prefer it
+    and others mistrust it; to be read beside alpha.
+
+    Args:
+        ratings: nominal; every unit with two ratings or more counts once. Its categories are
+            `ratings.values`, so give the scale if a rating exists that nobody gave.
+
+    Returns:
+        AC1, or `Undefined`: no unit has two ratings, or there is one category only.
+    """
+    categories = len(ratings.values)
+    if categories < 2:
+        return Undefined("Only one rating occurs, so agreement cannot be told from chance.")
+    observed = percent_mean_of_units(ratings)
+    if isinstance(observed, Undefined):
+        return observed
+    per_unit = np.bincount(ratings.unit, minlength=ratings.units)
+    weight = 1 / per_unit[ratings.unit] / np.count_nonzero(per_unit)
+    share = np.bincount(ratings.value, weight, categories)
+    chance = float((share * (1 - share)).sum()) / (categories - 1)
+    return (observed - chance) / (1 - chance)
+
+
+@dataclass(frozen=True, slots=True)
+class Intraclass:
+    """Intraclass correlations of raters who all rated all units; intervals by the F distribution.
+
+    Attributes:
+        one_way: ICC(1): every unit has raters of its own, so their leaning is error.
+        agreement: ICC(2,1), ICC(A,1): the same raters, who stand for others; their leaning is error.
+        consistency: ICC(3,1), ICC(C,1): the same raters, whose leaning does not matter.
+        of_means: ICC(2,k): agreement of the mean of so many raters.
+        one_way_interval: of `one_way`.
+        consistency_interval: of `consistency`.
+        units: number of units.
+        raters: number of raters.
+    """
+
+    one_way: float
+    agreement: float
+    consistency: float
+    of_means: float
+    one_way_interval: Interval
+    consistency_interval: Interval
+    units: int
+    raters: int
+
+
+def intraclass(ratings: Ratings, *, level: float = LEVEL) -> Intraclass | Undefined:
+    """Intraclass correlations of a scale whose distances count, from the two-way analysis of variance.
+
+    Assumes normal ratings for the intervals. Needs every rater to have rated every unit; where ratings are
+    missing, alpha with the interval distance is the like of `agreement`.
+
+    Returns:
+        The correlations; `Undefined` for missing ratings, fewer than two units or raters, or no variation.
+
+    Raises:
+        ValueError: ratings that are no numbers.
+    """
+    n, k = ratings.units, ratings.raters
+    if min(n, k) < 2:
+        return Undefined(f"Units: {n}, raters: {k}; an intraclass correlation needs 2 of each.")
+    if len(ratings) < n * k:
+        return Undefined(
+            f"{n * k - len(ratings)} of {n * k} ratings are missing; an intraclass correlation needs them "
+            f"all. Use Krippendorff's alpha with the interval distance."
+        )
+    table = np.empty((n, k))
+    table[ratings.unit, ratings.rater] = numbers(ratings.values, Metric.INTERVAL)[ratings.value]
+    of_units, of_raters = table.mean(axis=1) - table.mean(), table.mean(axis=0) - table.mean()
+    rest = table - table.mean() - of_units[:, None] - of_raters
+    rows = k * float((of_units**2).sum()) / (n - 1)
+    columns = n * float((of_raters**2).sum()) / (k - 1)
+    error = float((rest**2).sum()) / ((n - 1) * (k - 1))
+    within = ((k - 1) * columns + (n - 1) * (k - 1) * error) / (n * (k - 1))
+    if not rows + within:
+        return Undefined("All ratings are the same, so agreement cannot be told from chance.")
+    shared = rows + (columns - error) / n
+    return Intraclass(
+        one_way=(rows - within) / (rows + (k - 1) * within),
+        agreement=(rows - error) / (rows + (k - 1) * error + k * (columns - error) / n),
+        consistency=(rows - error) / (rows + (k - 1) * error) if rows + error else 1.0,
+        of_means=(rows - error) / shared if shared else 0.0,
+        one_way_interval=_by_f(rows, within, k, (n - 1, n * (k - 1)), level),
+        consistency_interval=_by_f(rows, error, k, (n - 1, (n - 1) * (k - 1)), level),
+        units=n,
+        raters=k,
+    )
+
+
+def _by_f(rows: float, error: float, k: int, freedom: tuple[int, int], level: float) -> Interval:
+    """Interval of (F - 1) / (F + k - 1), F being the ratio of two mean squares."""
+    if not error:
+        return Interval(1.0, 1.0, level, "F")
+    f, tail = rows / error, (1 + level) / 2
+    low = f / float(fdtri(freedom[0], freedom[1], tail))
+    high = f * float(fdtri(freedom[1], freedom[0], tail))
+    return Interval((low - 1) / (low + k - 1), (high - 1) / (high + k - 1), level, "F")

@@ -1,0 +1,47 @@
+"""What a study asks beside the questions that its report begins with. Pure."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.protocols import protocol_for
+from evaluation.protocols.facts import Evaluation
+from evaluation.questions import QuestionSet
+from evaluation.report.analysis import AnalysisPlan
+from evaluation.report.checking import check_labels
+from evaluation.report.figures import study_figures
+from evaluation.report.intervals import Terms
+from evaluation.report.judged import Judged
+
+WHOLE = "dialogue"
+"""What an ask about the whole conversation is about."""
+
+
+@dataclass(frozen=True, eq=False)
+class AskData:
+    """One ask with its answers.
+
+    Attributes:
+        about: `own_turn`, `partner_turn` or `dialogue`, as seen from who was asked.
+        required: whether a conversation could not be finished without it.
+        questions: what was asked.
+        judged: the labels of finished conversations; of whole ones, each counts as a reply.
+    """
+
+    about: str
+    required: bool
+    questions: QuestionSet
+    judged: Judged
+
+
+def ask_figures(ask: AskData, plan: AnalysisPlan) -> dict[str, Any]:
+    """The figures of one ask, on the terms of the protocol that asked the same.
+
+    Raises:
+        LabelsError: labels that cannot be; names the row and the column.
+    """
+    check_labels(ask.questions, ask.judged)
+    terms = Terms(protocol_for(Evaluation.INTERACTIVE, ask.questions.key).level)
+    result = study_figures(ask.questions, ask.judged, plan=plan, terms=terms)
+    if ask.about == WHOLE:
+        result["by_reply"] = []  # a whole conversation has no course
+    return result | {"about": ask.about, "required": ask.required, "title": ask.questions.title}

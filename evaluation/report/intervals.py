@@ -1,0 +1,140 @@
+"""Where a report gets its intervals: one place for every printed score, difference and agreement."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.alpha import alpha
+from evaluation.bootstrap import LEVEL
+from evaluation.differences import Difference, differences
+from evaluation.inference import NOUNS, Estimate, Nouns, Sample, mean, samples
+from evaluation.interval import Undefined
+from evaluation.labels import FloatArray, IntArray
+from evaluation.metric import Metric
+from evaluation.planner import further_needed
+from evaluation.questions import QuestionSet, Score, bounds, score_values
+from evaluation.ratings import Ratings
+from evaluation.report.judged import Judged
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On which terms a report states its uncertainty.
+
+    Attributes:
+        level: nominal coverage of every interval, in (0, 1).
+        nouns: what conversations and workers are called in sentences.
+    """
+
+    level: float = LEVEL
+    nouns: Nouns = NOUNS
+
+
+TERMS = Terms()
+
+
+def of_bots(judged: Judged, values: FloatArray, *, single_raters: bool = True) -> dict[str, Sample]:
+    """By bot, these (n,) values of its labels; who has none is left out.
+
+    Args:
+        judged: the labels.
+        values: a number for each; NaN where there is none.
+        single_raters: whether a value is one rater's, not a majority's.
+    """
+    raters = judged.rater_code if single_raters else None
+    found = samples(judged.bot_code, values, judged.dialogue, raters)
+    return {judged.bots[int(code)]: sample for code, sample in found.items()}  # type: ignore[call-overload]
+
+
+def cells(
+    questions: QuestionSet, score: Score, of_systems: Mapping[str, Sample], terms: Terms
+) -> dict[str, dict[str, Any]]:
+    """By bot, its score with the interval, as stored and shown."""
+    low, high = bounds(questions, score)
+    return {
+        bot: _cell(score, mean(sample, low=low, high=high, level=terms.level, nouns=terms.nouns), terms)
+        for bot, sample in of_systems.items()
+    }
+
+
+def score_cells(
+    questions: QuestionSet, score: Score, judged: Judged, terms: Terms
+) -> dict[str, dict[str, Any]]:
+    """By bot, its score over all labels; a bot without an answer is left out."""
+    return cells(questions, score, of_bots(judged, score_values(questions, score, judged.answers)), terms)
+
+
+def _cell(score: Score, found: Estimate | Undefined, terms: Terms) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"value": None, "undefined": found.reason}
+    shown: dict[str, Any] = {"value": score.factor * found.value}
+    if isinstance(found.interval, Undefined):
+        return shown | {"undefined": found.interval.reason}
+    ends = found.interval.scaled(score.factor)
+    return shown | {
+        "low": ends.low,
+        "high": ends.high,
+        "method": ends.method,
+        "rests_on": found.in_words(terms.nouns),
+    }
+
+
+def compared(questions: QuestionSet, score: Score, judged: Judged, terms: Terms) -> list[dict[str, Any]]:
+    """Every two bots by one score, with Holm's correction over these pairs; the widest difference first."""
+    low, high = bounds(questions, score)
+    of_systems = of_bots(judged, score_values(questions, score, judged.answers))
+    found = differences(of_systems, low=low, high=high, level=terms.level, nouns=terms.nouns)  # type: ignore[arg-type]
+    stored = [{"score": score.key, "title": score.title, **_stored(each, score, terms)} for each in found]
+    return sorted(stored, key=lambda each: -abs(each["difference"]))
+
+
+def _stored(found: Difference, score: Score, terms: Terms) -> dict[str, Any]:
+    more = further_needed(found)
+    stored: dict[str, Any] = {
+        "first": found.first,
+        "second": found.second,
+        "words": found.in_words(terms.nouns),
+        "rests_on": found.basis_in_words(terms.nouns),
+        "difference": score.factor * found.difference,
+        "p": None if isinstance(found.p, Undefined) else found.p,
+        "p_holm": None if isinstance(found.p_holm, Undefined) else found.p_holm,
+        "odds_ratio": None if isinstance(found.odds_ratio, Undefined) else found.odds_ratio,
+        "effect": None if isinstance(found.effect, Undefined) else found.effect,
+        "more": None if isinstance(more, Undefined) else more,
+    }
+    if not isinstance(found.interval, Undefined):
+        ends = found.interval.scaled(score.factor)
+        stored |= {"low": ends.low, "high": ends.high, "method": ends.method}
+    return stored
+
+
+def alpha_cell(ratings: Ratings, metric: Metric, clusters: IntArray, terms: Terms) -> dict[str, Any]:
+    """Krippendorff's alpha with its interval, as stored and shown.
+
+    Args:
+        ratings: of units with two ratings or more.
+        metric: distance of two ratings.
+        clusters: (units,) the conversation or context of each unit.
+        terms: level of the interval, and words.
+    """
+    found = alpha(ratings, metric, clusters=clusters, level=terms.level)
+    if isinstance(found, Undefined):
+        return {"undefined": found.reason}
+    if isinstance(found.interval, Undefined):
+        return {"alpha": found.value, "no_interval": found.interval.reason}
+    ends = {"low": found.interval.low, "high": found.interval.high, "method": found.interval.method}
+    return {"alpha": found.value, "rests_on": found.in_words(terms.nouns), **ends}
+
+
+def percent(share: float) -> str:
+    """A level or a share as it stands in sentences: 95 %."""
+    return f"{100 * share:g} %"
+
+
+def method(terms: Terms) -> str:
+    """How the intervals of scores and differences were computed, in a sentence."""
+    return (
+        f"{percent(terms.level)} intervals: Student's t, of scores on the logit of their scale and of alpha "
+        f"on Fisher's z, with the variance over whatever the labels cross ({terms.nouns.cluster}s, "
+        f"{terms.nouns.rater}s, or both)"
+    )

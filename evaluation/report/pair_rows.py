@@ -1,0 +1,68 @@
+"""From the rows of a bundle of a study of pairs to what its report reads."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from evaluation.questions import QuestionSet
+from evaluation.report.answers import answer_times, coded_columns, text_columns
+from evaluation.report.judged import Judged
+from evaluation.report.judging_rows import items_of, places_of
+from evaluation.report.pairs import JudgedPairs, name_of
+
+Row = dict[str, Any]
+_SIDES = ("first_system", "second_system")
+
+
+def judged_pairs(
+    about: Mapping[str, Any], questions: QuestionSet, pairs: Iterable[Row], judgments: Iterable[Row]
+) -> JudgedPairs:
+    """The judgments of a study of pairs as `pair_figures` takes them.
+
+    Args:
+        about: the study, as study.json has it.
+        questions: what was asked.
+        pairs: rows of the table `pairs`.
+        judgments: rows of the table `pair_judgments`, in its order.
+
+    Raises:
+        ValueError: a judgment of a pair that is not among the pairs; names both.
+    """
+    by_key, given = {row["item"]: row for row in pairs}, list(judgments)
+    of = items_of(given, by_key, "data/pairs.jsonl")
+    places = places_of(by_key.values())
+    shown = [
+        [pair[side] for side in (_SIDES[::-1] if row["sides_swapped"] else _SIDES)]
+        for pair, row in zip(of, given, strict=True)
+    ]
+    judged = Judged(
+        bot=np.array([first for first, _ in shown], dtype=object),
+        dialogue=np.array([pair["context"] for pair in of], dtype=np.int64),
+        reply=np.array([places[pair["item"]] for pair in of], dtype=np.int64),
+        rater=np.array([row["rater"] for row in given], dtype=object),
+        latency_ms=np.full(len(given), np.nan),
+        answer_ms=answer_times(given),
+        answers=coded_columns(questions, given),
+        texts=text_columns(questions, given),
+    )
+    return JudgedPairs(
+        judged=judged,
+        other=np.array([second for _, second in shown], dtype=object),
+        raters_wanted=about["judging"]["raters_per_item"],
+        items_per_worker=about["judging"]["batch_size"],
+        items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
+        languages=about["languages"],
+        noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
+    )
+
+
+def counted(names: Iterable[str]) -> dict[str, int]:
+    """How often each name is there, in the order of the names."""
+    return dict(sorted(Counter(names).items()))
+
+
+def noun_of(has_contexts: bool) -> str:
+    """What pairs are from: contexts, where there are any, or conversations."""
+    return "context" if has_contexts else "conversation"

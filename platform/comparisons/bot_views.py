@@ -1,0 +1,131 @@
+"""One bot over time, and the perplexities of its versions."""
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from bots.models import Bot, BotVersion
+from bots.queries import visible_bots
+from bots.services import record_perplexity, reports_perplexity
+from comparisons import history, protocols, sheets, shown
+from comparisons.differences import differences
+from comparisons.forms import MOST_STUDIES, PerplexityForm
+from comparisons.published import SCORED, TITLES
+from comparisons.scores import TooMuchError
+from comparisons.views import bounded
+from studies.models import Study
+from studies.queries import real_studies_of
+
+
+@require_GET
+@bounded
+def bot(request: HttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(history.bots_of(request.user), name=name)
+    return render(request, "comparisons/bot.html", _context(request, found))
+
+
+@require_POST
+@bounded
+def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Note the perplexity of a version."""
+    found = get_object_or_404(history.bots_of(request.user), name=name)
+    get_object_or_404(visible_bots(request.user), pk=found.pk)  # else it is not theirs to measure
+    version = get_object_or_404(found.versions, pk=pk)
+    assert request.user.is_authenticated
+    form = PerplexityForm(request.POST, prefix=str(pk))
+    if form.is_valid():
+        try:
+            record_perplexity(
+                version,
+                perplexity=form.cleaned_data["perplexity"],
+                data=form.cleaned_data["measured_on"],
+                tokenizer=form.cleaned_data["tokenizer"],
+                by=request.user,
+            )
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, f"The perplexity of version {version.fingerprint[:7]} is saved.")
+            return redirect("comparisons:bot", name=name)
+    return render(request, "comparisons/bot.html", _context(request, found, refused=form), status=422)
+
+
+@require_GET
+@bounded
+def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpResponse:
+    found = get_object_or_404(history.bots_of(request.user), name=name)
+    try:
+        rows = history.rows(found, history.versions_of(found), _studies(request, found))
+    except TooMuchError as error:
+        return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
+    return shown.file(request, sheets.of_course(history.drawn(rows)), chart, ending)
+
+
+def _studies(request: HttpRequest, bot: Bot) -> list[Study]:
+    """The newest studies with this bot that the person may see."""
+    visible = history.studies_with(bot, real_studies_of(request.user)).exclude(state=Study.State.DRAFT)
+    return sorted(visible.order_by("-created_at", "-pk")[:MOST_STUDIES], key=lambda study: study.pk)
+
+
+def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None = None) -> dict[str, Any]:
+    studies, versions = _studies(request, bot), history.versions_of(bot)
+    rows, trouble = [], ""
+    try:
+        rows = history.rows(bot, versions, studies)
+    except TooMuchError as error:
+        trouble = str(error)
+    in_rows = {row.study.pk: row.study for row in rows}
+    drawn, not_drawn = shown.charts(
+        sheets.of_course(history.drawn(rows)),
+        lambda name, ending: reverse("comparisons:bot_chart", args=[bot.name, name, ending]),
+        "",
+    )
+    return {
+        "bot": bot,
+        "studies": studies,
+        "chosen": list(in_rows.values()),
+        "may_see": visible_bots(request.user).filter(pk=bot.pk).exists(),
+        "versions": [_version(each, refused) for each in versions[::-1]],
+        "most_versions": history.MOST_VERSIONS,
+        "most_studies": MOST_STUDIES,
+        "rows": rows,
+        "titles": TITLES,
+        "scored": SCORED,
+        "reasons": [
+            f"Row {row.number}: {row.scored.cells[SCORED.headline]['undefined']}"
+            for row in rows
+            if "undefined" in row.scored.cells[SCORED.headline]
+        ],
+        "most_drawn": sheets.MOST_ROWS,
+        "chart": drawn.get("history"),
+        "differences": differences(protocols.protocols(list(in_rows.values()))),
+        "trouble": trouble or not_drawn,
+    }
+
+
+def _version(version: BotVersion, refused: PerplexityForm | None) -> dict[str, Any]:
+    details = json.dumps(version.details, indent=1, sort_keys=True, ensure_ascii=False)
+    return {
+        "version": version,
+        "form": _form(version, refused),
+        "details": details,
+        "is_reported": reports_perplexity(version),
+    }
+
+
+def _form(version: BotVersion, refused: PerplexityForm | None) -> PerplexityForm:
+    """The form of a version: what was refused, or what is stored."""
+    if refused is not None and refused.prefix == str(version.pk):
+        return refused
+    stored = {
+        "perplexity": version.perplexity,
+        "measured_on": version.perplexity_data,
+        "tokenizer": version.perplexity_tokenizer,
+    }
+    return PerplexityForm(initial=stored, prefix=str(version.pk))

@@ -1,0 +1,74 @@
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from accounts.models import User
+from bots.models import LONGEST_NOTE
+from reports.reported import ReportedTask
+from studies.models import Study
+from studies.queries import real_studies_of
+from studies.tasks import keys_of
+
+# One page compares no more; beyond it nobody reads a table, and nothing bounds the work.
+MOST_STUDIES = 50
+
+
+class StudiesField(forms.ModelMultipleChoiceField[Study]):
+    """Studies to tick, told apart by what they ask and when they were made."""
+
+    def label_from_instance(self, obj: Study) -> str:
+        return f"{obj.title} ({obj.question_set_title}, {obj.created_at:%Y-%m-%d})"
+
+
+class StudiesForm(forms.Form):
+    """Which studies to compare, from a query string."""
+
+    study = StudiesField(
+        queryset=Study.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Studies",
+        error_messages={
+            "invalid_choice": "There is no study %(value)s that you may see. Choose from the list.",
+            "invalid_pk_value": "“%(pk)s” is not the number of a study. Choose from the list.",
+        },
+    )
+
+    def __init__(self, data: Any, *, user: User | AnonymousUser, question_sets: tuple[str, ...] = ()) -> None:
+        super().__init__(data)
+        field = self.fields["study"]
+        assert isinstance(field, StudiesField)
+        opened = real_studies_of(user).exclude(state=Study.State.DRAFT)
+        found = opened.filter(task__in=keys_of(ReportedTask))
+        field.queryset = (
+            found.filter(asks__number=0, asks__question_set__in=question_sets) if question_sets else found
+        )
+        self.offered: QuerySet[Study] = field.queryset
+
+    def clean_study(self) -> list[Study]:
+        chosen = list(self.cleaned_data["study"].order_by("created_at", "pk"))
+        if len(chosen) > MOST_STUDIES:
+            raise forms.ValidationError(
+                f"{len(chosen)} studies are chosen; a page compares at most {MOST_STUDIES}. Choose fewer."
+            )
+        return chosen
+
+    def newest(self) -> list[Study]:
+        """The newest of the studies on offer, for a page where nothing has been chosen yet."""
+        return sorted(self.offered.order_by("-created_at", "-pk")[:MOST_STUDIES], key=lambda study: study.pk)
+
+
+class PerplexityForm(forms.Form):
+    """The perplexity of a version as somebody measured it."""
+
+    perplexity = forms.FloatField(
+        required=False, label="Perplexity", help_text="Per token, at least 1. Empty takes the note back."
+    )
+    measured_on = forms.CharField(
+        required=False, max_length=LONGEST_NOTE, label="Measured on", help_text="Which held-out data."
+    )
+    tokenizer = forms.CharField(
+        required=False, max_length=LONGEST_NOTE, label="Tokenizer", help_text="What counts as a token."
+    )

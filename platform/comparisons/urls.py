@@ -1,0 +1,23 @@
+from django.urls import path, re_path
+
+from comparisons import bot_views, views
+
+app_name = "comparisons"
+urlpatterns = [
+    path("compare/", views.side_by_side, name="compare"),
+    path("compare/studies.csv", views.side_by_side_csv, name="compare_csv"),
+    path("compare/perplexity/", views.relation, {"page": "perplexity"}, name="perplexity"),
+    path("compare/human-likeness/", views.relation, {"page": "human-likeness"}, name="human_likeness"),
+    re_path(
+        r"^compare/(?P<page>studies|perplexity|human-likeness)/(?P<name>[\w-]+)\.(?P<ending>svg|pdf)$",
+        views.chart,
+        name="compare_chart",
+    ),
+    path("bots/<slug:name>/history/", bot_views.bot, name="bot"),
+    path("bots/<slug:name>/versions/<int:pk>/perplexity/", bot_views.perplexity, name="bot_perplexity"),
+    re_path(
+        r"^bots/(?P<name>[\w-]+)/history/(?P<chart>[\w-]+)\.(?P<ending>svg|pdf)$",
+        bot_views.chart,
+        name="bot_chart",
+    ),
+]

@@ -1,0 +1,236 @@
+"""Studies side by side, and scores against perplexity and human-likeness."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from accounts.limits import too_many, too_often
+from comparisons import history, pairs, protocols, sheets, shown
+from comparisons.differences import differences
+from comparisons.drawing import Sheet
+from comparisons.forms import MOST_STUDIES, StudiesForm
+from comparisons.published import MARKS, SCORED, TITLES, published_r_squared
+from comparisons.scores import TooMuchError
+from comparisons.side_by_side import CSV_COLUMNS, Reported, csv_rows, tables, without_interval
+from evaluation.questions import HUMAN_LIKENESS
+from evaluation.spreadsheets import csv_text
+from reports.models import Report
+from studies.models import Study
+
+MOST_BOTS = 200
+_UNKNOWN = {"value": None}
+
+View = Callable[..., HttpResponse]
+
+QUESTION_SETS = {"perplexity": (SCORED.key,), "human-likeness": (SCORED.key, HUMAN_LIKENESS.key)}
+
+
+def bounded(view: View) -> View:
+    """For people who sign in, and not without end: these pages read and draw more than others."""
+
+    @wraps(view)
+    def within_bounds(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if too_often(request, "compare", rate="60/m", key="user"):
+            return too_many(request)
+        return view(request, *args, **kwargs)
+
+    return login_required(within_bounds)
+
+
+@require_GET
+@bounded
+def side_by_side(request: HttpRequest) -> HttpResponse:
+    form = StudiesForm(request.GET, user=request.user)
+    chosen = form.cleaned_data["study"] if form.is_valid() else []
+    reports = _reported(chosen)
+    found = tables(reports)
+    drawn, trouble = shown.charts(sheets.of_tables(found), _address("studies"), _query(chosen))
+    with_report = {report.code for report in reports}
+    context = {
+        "form": form,
+        "chosen": chosen,
+        "query": _query(chosen),
+        "reports": reports,
+        "without": [study for study in chosen if study.code not in with_report],
+        "tables": [
+            table | {"chart": drawn.get(table["name"]), "reasons": without_interval(table)} for table in found
+        ],
+        "differences": differences(protocols.protocols(chosen)),
+        "bots": history.bots_of(request.user)[:MOST_BOTS],
+        "trouble": trouble,
+    }
+    return render(request, "comparisons/studies.html", context, status=_status(form))
+
+
+@require_GET
+@bounded
+def side_by_side_csv(request: HttpRequest) -> HttpResponse:
+    form = StudiesForm(request.GET, user=request.user)
+    if not form.is_valid():
+        return HttpResponse(
+            " ".join(map(str, form.errors["study"])), status=422, content_type="text/plain; charset=utf-8"
+        )
+    lines = csv_text([list(CSV_COLUMNS), *csv_rows(_reported(form.cleaned_data["study"]))])
+    response = HttpResponse(lines, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="turnwise-studies.csv"'
+    return response
+
+
+@require_GET
+@bounded
+def relation(request: HttpRequest, page: str) -> HttpResponse:
+    """The scores of one question set against `page`: perplexity or human-likeness."""
+    related = _related(request, page)
+    drawn, trouble = shown.charts(related.sheets, _address(page), _same_page(request, related.studies))
+    found = related.pairs
+    relations = found.figures["relations"] if found else []
+    context = {
+        "page": page,
+        "form": related.form,
+        "chosen": related.studies,
+        "is_default": "study" not in request.GET,
+        "most_studies": MOST_STUDIES,
+        "by": _by(request),
+        "marks": MARKS if _marks(request, page) else [],
+        "scored": SCORED,
+        "titles": TITLES,
+        "pairs": found,
+        "relations": [
+            each
+            | {
+                "chart": drawn.get(f"relation-{each['key']}"),
+                "published": published_r_squared(page, each["key"]),
+                "size": abs(each["line"]["slope"]["value"]) if "slope" in each["line"] else None,
+            }
+            for each in relations
+        ],
+        "coefficients": _coefficients(relations),
+        "reasons": _reasons(relations),
+        "point_reasons": [
+            f"{point['name']}: {point['scores'][SCORED.headline]['undefined']}"
+            for point in (found.figures["points"] if found else [])
+            if "undefined" in point["scores"][SCORED.headline]
+        ],
+        "differences": [
+            each
+            for each in differences(protocols.protocols(related.studies))
+            if len(QUESTION_SETS[page]) == 1 or each.aspect != "Questions"
+        ],
+        "trouble": related.trouble or trouble,
+    }
+    return render(request, "comparisons/relation.html", context, status=_status(related.form))
+
+
+@require_GET
+@bounded
+def chart(request: HttpRequest, page: str, name: str, ending: str) -> HttpResponse:
+    if page == "studies":
+        form = StudiesForm(request.GET, user=request.user)
+        chosen = form.cleaned_data["study"] if form.is_valid() else []
+        return shown.file(request, sheets.of_tables(tables(_reported(chosen))), name, ending)
+    return shown.file(request, _related(request, page).sheets, name, ending)
+
+
+@dataclass(frozen=True, slots=True)
+class _Related:
+    """What a page of a relation shows, before it is drawn."""
+
+    form: StudiesForm
+    studies: Sequence[Study]
+    pairs: pairs.Pairs | None
+    sheets: Sequence[Sheet]
+    trouble: str
+
+
+def _related(request: HttpRequest, page: str) -> _Related:
+    form = StudiesForm(request.GET, user=request.user, question_sets=QUESTION_SETS[page])
+    if not form.is_valid():
+        return _Related(form, [], None, [], "")
+    studies = form.cleaned_data["study"] or form.newest()
+    try:
+        if page == "perplexity":
+            found = pairs.against_perplexity(studies)
+        else:
+            found = pairs.against_human_likeness(studies, _by(request))
+    except TooMuchError as error:
+        return _Related(form, studies, None, [], str(error))
+    drawn = sheets.of_relation(found.figures, marks=_marks(request, page), percent=page == "human-likeness")
+    return _Related(form, studies, found, drawn, "")
+
+
+def _coefficients(relations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of one table for all scores: what was fitted, with a cell for each."""
+    lines = [each["line"] for each in relations]
+    if all("undefined" in line for line in lines):
+        return []
+    named = {"R² of the line": "r_squared", "Slope of the line": "slope", "The line at 0": "intercept"}
+    fits = [
+        {"name": name, "cells": [line.get(key, _UNKNOWN) for line in lines]} for name, key in named.items()
+    ]
+    correlations = zip(*(each["correlations"] for each in relations), strict=True)
+    return [*fits, *({"name": cells[0]["name"], "cells": cells} for cells in correlations)]
+
+
+def _reasons(relations: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why numbers of that table have no interval; every reason once."""
+    found: dict[str, None] = {}
+    for each in relations:
+        for cell in each["correlations"]:
+            if cell["value"] is not None and "undefined" in cell:
+                found[f"{cell['name']} has no interval: {cell['undefined']}"] = None
+    return list(found)
+
+
+def _by(request: HttpRequest) -> str:
+    return "version" if request.GET.get("by") == "version" else "bot"
+
+
+def _marks(request: HttpRequest, page: str) -> bool:
+    return page == "perplexity" and request.GET.get("published") == "yes"
+
+
+def _address(page: str) -> shown.Address:
+    return lambda name, ending: reverse("comparisons:compare_chart", args=[page, name, ending])
+
+
+def _query(studies: Sequence[Study]) -> str:
+    return urlencode([("study", study.pk) for study in studies])
+
+
+def _same_page(request: HttpRequest, studies: Sequence[Study]) -> str:
+    """The query that gives the same page, whatever studies are made later."""
+    options = [(key, request.GET[key]) for key in ("by", "published") if key in request.GET]
+    return urlencode([*(("study", study.pk) for study in studies), *options])
+
+
+def _status(form: StudiesForm) -> int:
+    return 200 if form.is_valid() else 422
+
+
+def _reported(studies: Sequence[Study]) -> list[Reported]:
+    """The newest ready reports of these studies, in their order; those without one are absent."""
+    ready = Report.objects.filter(study__in=studies, state=Report.State.READY)
+    newest = {report.study_id: report for report in ready.order_by("study_id", "-pk").distinct("study_id")}
+    called = protocols.names(studies)
+    return [
+        Reported(
+            pk=study.pk,
+            study=called[study.pk],
+            code=study.code,
+            report=newest[study.pk].pk,
+            computed=f"{newest[study.pk].finished_at:%Y-%m-%dT%H:%M:%SZ}",
+            covers=newest[study.pk].results_version,
+            newest=study.results_version,
+            result=newest[study.pk].result or {"columns": [], "bots": []},
+        )
+        for study in studies
+        if study.pk in newest
+    ]

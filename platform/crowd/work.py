@@ -1,0 +1,57 @@
+"""What workers do in a study: its pages, and whether anything is left for somebody new."""
+
+from abc import abstractmethod
+from datetime import datetime
+from typing import ClassVar
+
+from django.utils import timezone
+
+from crowd import refusals
+from crowd.services import HOLD
+from studies.models import Study
+from studies.tasks import StudyTask, task_of
+
+
+class WorkerTask(StudyTask):
+    """A task that workers do, from the study link to the completion code.
+
+    Attributes:
+        begin: name of the address to which they POST in order to begin.
+        go_on: name of the address where they go on.
+        heading: of the first page: what they will do.
+        welcome: template of what they read there before they agree.
+        instructions: template of the page after it, which extends crowd/instructions.html.
+        saved: said at the end, with the completion code.
+    """
+
+    begin: ClassVar[str]
+    go_on: ClassVar[str]
+    heading: ClassVar[str]
+    welcome: ClassVar[str]
+    instructions: ClassVar[str]
+    saved: ClassVar[str]
+
+    @abstractmethod
+    def is_full(self, study: Study, now: datetime) -> bool:
+        """Whether nothing is left for somebody who comes at that time: said before they consent in vain."""
+
+
+def work_of(study: Study) -> WorkerTask:
+    """The task of a study as its workers do it.
+
+    Raises:
+        EntryRefusedError: no worker takes part in such a study.
+    """
+    task = task_of(study)
+    if not isinstance(task, WorkerTask):
+        raise refusals.unknown_study()
+    return task
+
+
+def is_full(study: Study, *, now: datetime | None = None) -> bool:
+    return work_of(study).is_full(study, now or timezone.now())
+
+
+def may_become_free(study: Study, *, now: datetime | None = None) -> bool:
+    """Whether a full study would have a place in an hour if nobody who is at it went on."""
+    return not is_full(study, now=(now or timezone.now()) + HOLD)

@@ -1,0 +1,163 @@
+"""What the sockets of workers have in common: whose they are, which frames they take, and how many."""
+
+import json
+import math
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+from channels.consumer import get_handler_name
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.http.cookie import parse_cookie
+from typing_extensions import override
+
+from crowd.services import keep_place
+from crowd.sessions import Session, session_of
+from live.allowance import Allowance
+from live.database import in_database
+from live.frames import Frame, parse_frame
+from live.refusals import RefusedError
+
+# A person types and labels; a loop sends. Frames above this rate end the connection.
+BURST = 40
+FRAMES_PER_SECOND = 5.0
+SECONDS_BETWEEN_SIGNS_OF_LIFE = 60.0
+
+# Open in this process. A person has two or three; a class behind one router has a few hundred.
+MOST_OF_A_WORKER = 20
+MOST_OF_AN_ADDRESS = 1000
+# Each opening reads the whole work. A broken line is tried again after seconds; people reload by hand.
+OPENINGS_AT_ONCE = 20
+OPENINGS_PER_SECOND = 1.0
+MOST_REMEMBERED = 10_000
+
+CLOSE_CODES = {
+    "no_session": 4401,
+    "not_yours": 4403,
+    "unknown_dialogue": 4404,
+    "too_many_tabs": 4409,
+    "too_fast": 4429,
+}
+
+_as_json = json.JSONEncoder(separators=(",", ":")).encode
+
+_open: Counter[str] = Counter()
+_openings: dict[int, Allowance] = {}
+
+Handler = Callable[[Frame], Awaitable[None]]
+
+
+class WorkerSocket(AsyncWebsocketConsumer):
+    """One browser tab of a worker. Subclasses say what it may send and what it is shown."""
+
+    assignment_id: int | None = None
+    """Of the work that the tab may enter; None until that is known, and for one that is turned away."""
+
+    given_back: tuple[str, ...] = ()
+    """Fields of a refused frame by which the page knows which one it was."""
+
+    counted_for: tuple[str, ...] = ()
+    """The worker and the address among whose open sockets this one is."""
+
+    @override
+    async def __call__(self, *arguments: Any) -> None:
+        try:
+            await super().__call__(*arguments)
+        finally:  # after an error nobody calls disconnect
+            for holder in self.counted_for:
+                _open[holder] -= 1
+                if not _open[holder]:
+                    del _open[holder]
+
+    async def connect(self) -> None:
+        await self.accept()
+        self.is_open = True
+        self.allowance = Allowance(BURST, FRAMES_PER_SECOND)
+        self.last_sign_of_life = -math.inf
+        self.handlers: dict[str, Handler] = self.frame_handlers()
+        try:
+            session = self._session()
+            self._count(session.worker_id)
+            await self.enter(session)
+        except RefusedError as refusal:
+            await self.refuse(refusal, {})
+
+    async def enter(self, session: Session) -> None:
+        """Find the work in the socket's address, set `assignment_id`, and show how far it is.
+
+        Raises:
+            RefusedError: there is none, or it is not this worker's.
+        """
+        raise NotImplementedError
+
+    def frame_handlers(self) -> dict[str, Handler]:
+        return {"ping": self.ping}
+
+    def public_id(self) -> UUID:
+        return UUID(str(self.scope["url_route"]["kwargs"]["public_id"]))
+
+    def _session(self) -> Session:
+        # Django's parser, as for the pages: Python's own drops every cookie beside an odd one.
+        headers = [value.decode("latin-1") for name, value in self.scope["headers"] if name == b"cookie"]
+        session = session_of(parse_cookie("; ".join(headers)))
+        if session is None:
+            raise RefusedError("no_session")
+        return session
+
+    def _count(self, worker_id: int) -> None:
+        address = (self.scope.get("client") or ("",))[0]
+        bounds = {f"worker {worker_id}": MOST_OF_A_WORKER, f"address {address}": MOST_OF_AN_ADDRESS}
+        if any(_open[holder] >= most for holder, most in bounds.items()):
+            raise RefusedError("too_many_tabs")
+        if len(_openings) >= MOST_REMEMBERED:
+            _openings.clear()
+        if not _openings.setdefault(worker_id, Allowance(OPENINGS_AT_ONCE, OPENINGS_PER_SECOND)).spend():
+            raise RefusedError("too_fast")
+        self.counted_for = tuple(bounds)
+        _open.update(self.counted_for)
+
+    @override
+    async def dispatch(self, message: Frame) -> None:
+        """Channels' own, without its trip to a thread that closes old connections: none are opened there."""
+        await getattr(self, get_handler_name(message))(message)
+
+    async def disconnect(self, code: int) -> None:
+        self.is_open = False
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.assignment_id is None or not self.is_open:
+            return  # turned away; the close is on its way
+        frame: Frame = {}
+        try:
+            if not self.allowance.spend():
+                raise RefusedError("too_fast")
+            frame = parse_frame(text_data, self.handlers)
+            await self.handlers[frame["type"]](frame)
+            if frame["type"] != "ping":  # that is the page's, not the worker's
+                await self._show_sign_of_life(self.assignment_id)
+        except RefusedError as refusal:
+            await self.refuse(refusal, frame)
+
+    async def ping(self, frame: Frame) -> None:
+        """So a page learns of a dead line while it only waits: it cannot see the pings of the protocol."""
+        await self.say({"type": "pong"})
+
+    async def say(self, frame: Frame) -> None:
+        """Send a frame to this tab, if it is still there."""
+        if self.is_open:
+            await self.send(text_data=_as_json(frame))
+
+    async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
+        given = {name: frame[name] for name in self.given_back if isinstance(frame.get(name), str | int)}
+        await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **given})
+        if refusal.reason in CLOSE_CODES:
+            self.is_open = False
+            await self.close(code=CLOSE_CODES[refusal.reason])
+
+    async def _show_sign_of_life(self, assignment_id: int) -> None:
+        now = time.monotonic()
+        if now - self.last_sign_of_life > SECONDS_BETWEEN_SIGNS_OF_LIFE:
+            self.last_sign_of_life = now
+            await in_database(keep_place, assignment_id)

@@ -1,0 +1,30 @@
+-- A person's turn at this position with the reply of a bot that answered at once: both, or neither.
+CREATE OR REPLACE FUNCTION dialogues_say_and_reply(
+    the_dialogue bigint, the_position integer, the_text text, the_key uuid, the_reply text,
+    the_due_0 integer[], the_due_1 integer[],
+    the_version bigint, the_latency integer, the_seed bigint, the_candidates jsonb, the_remarks jsonb,
+    OUT at timestamptz, OUT turns integer, OUT due_0 integer[], OUT due_1 integer[]
+) LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE dialogues_dialogue AS d
+       SET turns = d.turns + 2,
+           bot_turns = d.bot_turns + 1,
+           due_0 = d.due_0 || the_due_0,
+           due_1 = d.due_1 || the_due_1
+     WHERE d.id = the_dialogue
+       AND d.ended_at IS NULL
+       AND NOT d.closing
+       AND d.turns = the_position
+       AND d.turns - d.opening_turns + 2 <= d.max_turns
+       AND NOT 0 <= ANY (CASE the_position % 2 WHEN 0 THEN d.due_0 ELSE d.due_1 END)
+ RETURNING d.turns, d.due_0, d.due_1 INTO turns, due_0, due_1;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    at := clock_timestamp();
+    INSERT INTO dialogues_turn
+           (dialogue_id, position, text, created_at, key, bot_version_id, latency_ms, seed, candidates, remarks)
+    VALUES (the_dialogue, the_position, the_text, at, the_key, NULL, NULL, NULL, NULL, NULL),
+           (the_dialogue, the_position + 1, the_reply, at, NULL,
+            the_version, the_latency, the_seed, the_candidates, the_remarks);
+END $$;

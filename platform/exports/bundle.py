@@ -1,0 +1,112 @@
+"""A study as one archive: how it was run, what was said and judged, and every number of its report.
+
+`python -m evaluation recompute` gives the numbers again from the data in it. docs/exports.md describes it.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.metadata import version
+from typing import Any, BinaryIO
+
+from django.template.loader import render_to_string
+
+from crowd.views import instructions_shown
+from crowd.work import WorkerTask, work_of
+from evaluation.report.bundle import FORMAT, LIBRARIES
+from evaluation.report.tables import Table
+from exports.archive import Archive
+from exports.described import described
+from exports.files import FORMATS, schema_of
+from exports.rows import rows, sets_answered
+from reports import latex
+from reports.method import method
+from reports.palettes import LIGHT, standalone
+from reports.plots import pdf, svgs
+from reports.queries import snapshot
+from reports.reported import ReportedTask, with_report
+from studies.models import Study
+from studies.tasks import task_of
+
+
+def write_bundle(study_id: int, stream: BinaryIO) -> None:
+    """Write the archive to a stream; everything in it is of one moment, the report's numbers too.
+
+    Raises:
+        ValueError: labels that cannot be true, as in the report; nothing was written.
+    """
+    before = Study.objects.get(pk=study_id)
+    task = with_report(before)
+    task.prepare(before)
+    with snapshot():
+        study = Study.objects.get(pk=study_id)
+        # Through JSON, as the stored report goes: its numbers stay exact.
+        result = json.loads(json.dumps(task.computation(study)()))
+        all_tables = task.tables(sets_answered(study))
+        with closing(Archive(stream)) as archive:
+            archive.add("README.md", _readme(study, result, all_tables))
+            for name, content in _documents(study, result):
+                archive.add(name, content)
+            for table in all_tables:
+                _add_table(archive, study, table)
+            # Last, so that an archive that was broken off has none.
+            archive.add_unlisted("datapackage.json", _pretty(_package(study, archive)))
+
+
+def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
+    yield "study.json", _pretty(described(study))
+    if isinstance(task_of(study), WorkerTask):
+        shown = instructions_shown(study) | {"resume_code": "", "started": False, "begin": ""}
+        yield "instructions.html", render_to_string(work_of(study).instructions, shown)
+    for consent in study.consent_versions.all():
+        yield f"consent/{consent.number}.txt", consent.text
+    yield "questions.json", _pretty([each.to_json() for each in sets_answered(study)])
+    yield "report.json", _pretty(result)
+    if isinstance(task_of(study), ReportedTask):
+        told = method(study, result)
+        yield "method/paragraph.txt", told.text + "\n"
+        yield "method/paragraph.tex", told.latex + "\n"
+        yield "method/citations.bib", told.bibtex
+    for name, table in latex.tables(result).items():
+        yield f"tables/{name}.tex", table
+    for name, svg in svgs(result).items():
+        yield f"charts/{name}.svg", standalone(svg, LIGHT)
+        yield f"charts/{name}.pdf", pdf(name, result, LIGHT)
+
+
+def _add_table(archive: Archive, study: Study, table: Table) -> None:
+    for ending, (mediatype, write) in FORMATS.items():
+        about: dict[str, Any] = {"mediatype": mediatype}
+        if ending == "csv":
+            about |= {"name": table.name, "description": table.about, "schema": schema_of(table)}
+        with archive.file(f"data/{table.name}.{ending}", **about) as file:
+            write(file, table, rows(study, table))
+
+
+def _package(study: Study, archive: Archive) -> dict[str, Any]:
+    """The archive's own list, as a Frictionless Data Package."""
+    named = [{"name": str(each["path"]).replace("/", "-").lower(), **each} for each in archive.listed]
+    return {
+        "name": "turnwise-study",
+        "title": study.title,
+        "turnwise_format": FORMAT,
+        "turnwise_version": version("turnwise"),
+        "libraries": {name: version(name) for name in LIBRARIES},
+        "resources": named,
+    }
+
+
+def _readme(study: Study, result: dict[str, Any], all_tables: tuple[Table, ...]) -> str:
+    # Made here, and not escaped: Markdown is text for people, and the title is one line of it.
+    shown = {
+        "title": " ".join(study.title.split()),
+        "result": result,
+        "tables": all_tables,
+        "rehearsal": study.rehearsal_of_id is not None,
+        "has_workers": isinstance(task_of(study), WorkerTask),
+    }
+    return render_to_string("exports/bundle.md", shown | {"version": version("turnwise")})
+
+
+def _pretty(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

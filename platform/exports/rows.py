@@ -1,0 +1,176 @@
+"""The rows of a bundle's tables, in batches through server-side cursors: memory stays flat."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from django.db import connection, transaction
+
+from evaluation.questions import Answer, Question, QuestionSet
+from evaluation.report.tables import CONVERSATIONS, FAULTS, ITEMS, PAIRS, TURNS, WORKERS, Table, answered_in
+from judging.queries import items_of
+from questions.resolving import question_set
+from reports.reported import ReportedTask, with_report
+from studies.models import Study
+
+Value: TypeAlias = str | int | bool | datetime | None
+BATCH = 20_000
+# Their last value is the answers, which have a column each.
+_ANSWERED = ("labels", "judgments", "pair_judgments")
+
+_STATEMENTS: dict[str, str] = {
+    CONVERSATIONS.name: """
+SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
+       (SELECT string_agg(DISTINCT b.name, ' ') FROM dialogues_seat AS seat
+          JOIN bots_bot AS b ON b.id = seat.bot_id WHERE seat.dialogue_id = d.id),
+       w.pseudonym, d.started_at, d.ended_at,
+       nullif(d.ending, ''), ask.question_set, d.opening_turns, d.min_turns, d.max_turns, d.turns
+  FROM dialogues_dialogue AS d
+  LEFT JOIN studies_ask AS ask ON ask.study_id = d.study_id AND ask.number = 0
+  LEFT JOIN dialogues_seat AS taken ON taken.dialogue_id = d.id AND taken.assignment_id IS NOT NULL
+  LEFT JOIN crowd_assignment AS a ON a.id = taken.assignment_id
+  LEFT JOIN crowd_participation AS p ON p.id = a.participation_id
+  LEFT JOIN crowd_worker AS w ON w.id = p.worker_id
+ WHERE d.study_id = %s
+ ORDER BY d.id
+""",
+    TURNS.name: """
+SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker' ELSE 'bot' END,
+       t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
+       (t.remarks->'texts')::text,
+       CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END
+  FROM dialogues_dialogue AS d
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id
+  LEFT JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id AND seat.number = t.position %% 2
+  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
+  LEFT JOIN bots_bot AS b ON b.id = v.bot_id
+ WHERE d.study_id = %s
+ ORDER BY d.id, t.position
+""",
+    "labels": """
+SELECT d.public_id::text, t.position, w.pseudonym, l.question_set, l.changed_at, l.changes,
+       l.shown_ms, l.answer_ms, CASE l.party WHEN 'reader' THEN given.code END, l.answers::text
+  FROM labels_label AS l
+  LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
+  JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+  JOIN studies_study AS given ON given.id = l.study_id
+ WHERE d.study_id = %s AND (l.party <> 'reader' OR given.rehearsal_of_id IS NULL)
+ ORDER BY d.id, t.position, l.id
+""",
+    # Contexts are counted in the order in which the report's resampling has them.
+    ITEMS.name: f"""
+SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c.key, d.public_id::text),
+       i.position, i.repetition, item.language,
+       coalesce(to_json(c.turns),
+                (SELECT json_agg(b.text ORDER BY b.position) FROM dialogues_turn AS b
+                  WHERE b.dialogue_id = d.id AND (t.id IS NULL OR b.position < t.position)), '[]')::text,
+       i.text, v.fingerprint, i.latency_ms, coalesce(r.seed, t.seed), (i.remarks->'texts')::text,
+       CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END
+  FROM ({items_of()}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  LEFT JOIN responses_response AS r ON r.id = item.response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN dialogues_turn AS t ON t.id = item.turn_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, item.dialogue_id)
+  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
+ ORDER BY i.id
+""",
+    "judgments": """
+SELECT s.key::text, w.pseudonym, l.question_set, l.changed_at, l.changes, l.shown_ms,
+       l.answer_ms, l.answers::text
+  FROM judging_slot AS s
+  JOIN labels_label AS l ON l.id = s.label_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+ WHERE s.study_id = %s
+ ORDER BY l.id
+""",
+    PAIRS.name: f"""
+SELECT i.key::text, i.first_system, i.second_system, dense_rank() OVER (ORDER BY i.cluster),
+       coalesce(c.key, d.public_id::text), item.language, coalesce(to_json(c.turns), '[]')::text,
+       CASE WHEN r.id IS NULL THEN judging_said_in(pair.first_dialogue_id)
+            ELSE jsonb_build_array(r.text) END::text,
+       CASE WHEN s.id IS NULL THEN judging_said_in(pair.second_dialogue_id)
+            ELSE jsonb_build_array(s.text) END::text,
+       v.fingerprint, w.fingerprint
+  FROM ({items_of()}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  JOIN labels_pair AS pair ON pair.id = item.pair_id
+  LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
+  LEFT JOIN responses_response AS s ON s.id = pair.second_response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = pair.first_dialogue_id
+  LEFT JOIN bots_botversion AS v ON v.id = r.bot_version_id
+  LEFT JOIN bots_botversion AS w ON w.id = s.bot_version_id
+ ORDER BY i.id
+""",
+    "pair_judgments": """
+SELECT s.key::text, s.is_swapped, w.pseudonym, l.question_set, l.changed_at, l.changes, l.shown_ms,
+       l.answer_ms, l.answers::text
+  FROM judging_slot AS s
+  JOIN labels_label AS l ON l.id = s.label_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+ WHERE s.study_id = %s
+ ORDER BY l.id
+""",
+    FAULTS.name: """
+SELECT d.public_id::text, f.position, f.kind, f.at
+  FROM dialogues_fault AS f
+  JOIN dialogues_dialogue AS d ON d.id = f.dialogue_id
+ WHERE d.study_id = %s
+ ORDER BY d.id, f.at, f.id
+""",
+    WORKERS.name: """
+SELECT w.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_at,
+       nullif(p.excluded_reason, ''),
+       CASE WHEN p.address <> '' THEN dense_rank() OVER (ORDER BY nullif(p.address, '')) END
+  FROM crowd_participation AS p
+  JOIN crowd_worker AS w ON w.id = p.worker_id
+  JOIN studies_consentversion AS c ON c.id = p.consent_id
+  LEFT JOIN crowd_assignment AS a ON a.participation_id = p.id
+ WHERE p.study_id = %s
+ ORDER BY p.consented_at, p.id
+""",
+}
+
+
+def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
+    """The rows of a table in batches, each value as its column's kind says."""
+    statement = {**_STATEMENTS, **with_report(study).statements}[table.name]
+    with transaction.atomic(), connection.connection.cursor(name=f"bundle_{table.name}") as cursor:
+        cursor.itersize = BATCH
+        cursor.execute(statement, [study.pk])
+        asked = answered_in(sets_answered(study)) if table.name in _ANSWERED else {}
+        while batch := cursor.fetchmany(BATCH):
+            yield [_answered(row, table, asked) for row in batch] if asked else batch
+
+
+def _answered(
+    row: Sequence[Value], table: Table, asked: Mapping[str, Mapping[str, Question]]
+) -> Sequence[Value]:
+    """A label with its answers in the columns of its own set's questions."""
+    *known, said = row
+    answers = json.loads(str(said))
+    names = [column.name for column in table.columns]
+    of_set = asked[str(known[names.index("question_set")])]
+    return [
+        *known,
+        *(_plain(answers.get(of_set[n].key) if n in of_set else None) for n in names[len(known) :]),
+    ]
+
+
+def _plain(answer: Answer | None) -> Value:
+    """An answer as one value: several choices as a JSON list."""
+    return json.dumps(answer, ensure_ascii=False) if isinstance(answer, list) else answer
+
+
+def sets_answered(study: Study) -> list[QuestionSet]:
+    """The question sets that the study asks, and others that were answered in it; none of self-play."""
+    task = with_report(study)
+    if not isinstance(task, ReportedTask):
+        return []
+    used = task.labels(study).values_list("question_set", flat=True)
+    asked = list(dict.fromkeys(ask.question_set for ask in study.asked))
+    others = sorted(set(used.distinct().order_by()) - set(asked))
+    return [question_set(key) for key in (*asked, *others)]

@@ -1,0 +1,183 @@
+"""A study's labelled turns as files, streamed. docs/exports.md describes the columns."""
+
+import json
+from collections.abc import Generator, Iterator, Mapping
+from typing import NamedTuple
+
+from django.db import connection, transaction
+
+from evaluation.questions import Answer, Question
+from evaluation.report.tables import answered_in
+from evaluation.spreadsheets import csv_text
+from judging.queries import items_of
+from questions.resolving import question_set
+from reports.reported import reported
+from studies.models import Study
+
+
+class LabelledTurn(NamedTuple):
+    """A label about a turn or, with no turn, about a whole conversation. docs/exports.md has each column."""
+
+    study: str
+    bot: str
+    bot_version: str | None
+    dialogue: str
+    dialogue_ending: str
+    turn: int | None
+    context: str | None
+    response: str | None
+    rater: str
+    question_set: str
+    answers: str
+    latency_ms: int | None
+    labelled_at: str
+    label_changes: int
+    rater_excluded: bool
+    origin: str
+    remarks: str | None
+    fallback: bool | None
+    in_primary_analysis: bool
+    shown_ms: int | None
+    answer_ms: int | None
+
+
+# What readers say of the same turns in a judging study belongs to that study.
+# The speaker of the turn before a reply is its partner; together they say what was judged.
+LABELLED_TURNS = """
+SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.position,
+       (SELECT p.text FROM dialogues_turn AS p WHERE p.dialogue_id = d.id AND p.position = t.position - 1),
+       t.text, w.pseudonym,
+       l.question_set, l.answers::text,
+       t.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
+       coalesce(p.excluded_at IS NOT NULL, false), d.origin,
+       (t.remarks->'texts')::text,
+       CASE WHEN v.id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
+       d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
+       l.shown_ms, l.answer_ms
+  FROM labels_label AS l
+  LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
+  JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
+  JOIN studies_study AS s ON s.id = d.study_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
+  LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
+  LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> own.number
+  JOIN bots_bot AS b ON b.id = coalesce(v.bot_id, heard.bot_id)
+  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id
+ WHERE d.study_id = %s
+   AND l.party IN ('chatter', 'partner')
+ ORDER BY d.id, t.position, l.id
+"""
+
+
+# The same of a judging study: `bot` is the system, `dialogue` a conversation or the key of a context, and
+# `turn` the position in the one or the repetition of the other.
+JUDGMENTS = f"""
+SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.key), coalesce(d.ending, ''),
+       coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''), w.pseudonym,
+       l.question_set, l.answers::text,
+       i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
+       coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''),
+       (i.remarks->'texts')::text,
+       CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END,
+       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms
+  FROM ({items_of()}) AS i
+  JOIN judging_slot AS slot ON slot.item_id = i.id
+  JOIN labels_label AS l ON l.id = slot.label_id
+  JOIN studies_study AS s ON s.id = slot.study_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(i.dialogue_id, l.dialogue_id)
+  LEFT JOIN responses_response AS r ON r.id = l.response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
+  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
+ ORDER BY i.id, l.id
+"""
+
+
+# The same of a study of pairs: `bot` has both systems and `response` both responses, as a JSON list, in the
+# order in which this rater saw them; so an answer "first" is about the first of each.
+PAIR_JUDGMENTS = f"""
+SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || i.first_system
+                    ELSE i.first_system || ' against ' || i.second_system END,
+       NULL, coalesce(d.public_id::text, c.key), coalesce(d.ending, ''), i.repetition, i.before,
+       CASE WHEN c.id IS NULL THEN ''
+            WHEN slot.is_swapped THEN jsonb_build_array(i.second_text, i.first_text)::text
+            ELSE jsonb_build_array(i.first_text, i.second_text)::text END,
+       w.pseudonym, l.question_set, l.answers::text, NULL,
+       to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
+       coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
+       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms
+  FROM ({items_of()}) AS i
+  JOIN judging_slot AS slot ON slot.item_id = i.id
+  JOIN labels_label AS l ON l.id = slot.label_id
+  JOIN labels_pair AS pair ON pair.id = l.pair_id
+  JOIN studies_study AS s ON s.id = slot.study_id
+  JOIN crowd_worker AS w ON w.id = l.rater_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = pair.first_dialogue_id
+  LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
+ ORDER BY i.id, l.id
+"""
+
+
+def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
+    """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat."""
+    with transaction.atomic():
+        connection.ensure_connection()
+        with connection.connection.cursor(name="labelled_turns") as cursor:
+            cursor.itersize = batch
+            cursor.execute(reported(study).labels_exported, [study.pk])
+            while rows := cursor.fetchmany(batch):
+                yield [LabelledTurn(*row) for row in rows]
+
+
+Asked = Mapping[str, Mapping[str, Question]]
+"""By key of a set, by name of a column, the question whose answers stand there."""
+
+
+def csv_lines(study: Study) -> Generator[str]:
+    asked = _asked(study)
+    yield csv_text([[*LabelledTurn._fields[:_ASKED], *_columns(asked), *LabelledTurn._fields[_ASKED:]]])
+    for batch in labelled_turns(study):
+        yield csv_text(_csv_row(row, asked) for row in batch)
+
+
+def jsonl_lines(study: Study) -> Generator[str]:
+    asked = _asked(study)
+    for batch in labelled_turns(study):
+        yield "".join(_json_line(row, asked) for row in batch)
+
+
+_ASKED = LabelledTurn._fields.index("answers")
+"""Before it stands a column for each question of the study, under its key."""
+
+
+def _asked(study: Study) -> Asked:
+    keys = dict.fromkeys(ask.question_set for ask in study.asked)
+    return answered_in([question_set(key) for key in keys])
+
+
+def _columns(asked: Asked) -> list[str]:
+    return list(dict.fromkeys(name for columns in asked.values() for name in columns))
+
+
+def _answers(row: LabelledTurn, asked: Asked) -> dict[str, Answer | None]:
+    """By column, the answer; none in those of other sets."""
+    given, of_set = json.loads(row.answers), asked.get(row.question_set, {})
+    return {name: given.get(of_set[name].key) if name in of_set else None for name in _columns(asked)}
+
+
+def _csv_row(row: LabelledTurn, asked: Asked) -> list[object]:
+    answers = _answers(row, asked).values()
+    plain = [json.dumps(each, ensure_ascii=False) if isinstance(each, list) else each for each in answers]
+    return [*row[:_ASKED], *plain, *row[_ASKED:]]
+
+
+def _json_line(row: LabelledTurn, asked: Asked) -> str:
+    given = json.loads(row.answers)
+    fields = row._asdict() | {"answers": given, "remarks": json.loads(row.remarks or "[]")}
+    named = list(fields.items())
+    answers = _answers(row, asked).items()
+    return json.dumps(dict([*named[:_ASKED], *answers, *named[_ASKED:]]), ensure_ascii=False) + "\n"

@@ -1,0 +1,75 @@
+import logging
+from collections.abc import Callable, Generator
+from contextlib import closing
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_GET
+
+from accounts.limits import too_many, too_often
+from exports import turns
+from live import apart
+from live.streaming import attachment
+from reports.reported import ReportedTask, TaskWithReport
+from studies.models import Study
+from studies.queries import studies_of
+from studies.tasks import keys_of
+
+log = logging.getLogger(__name__)
+
+
+def _reported_studies(request: HttpRequest) -> QuerySet[Study]:
+    return studies_of(request.user).filter(task__in=keys_of(ReportedTask))
+
+
+@require_GET
+@login_required
+def turns_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export(request, pk, turns.csv_lines, "text/csv; charset=utf-8", "csv")
+
+
+@require_GET
+@login_required
+def turns_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export(request, pk, turns.jsonl_lines, "application/jsonl", "jsonl")
+
+
+def _export(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], content_type: str, ending: str
+) -> StreamingHttpResponse:
+    study = get_object_or_404(_reported_studies(request), pk=pk)
+    return attachment(request, lines(study), content_type, f"turnwise-{study.code}-turns.{ending}")
+
+
+@require_GET
+@login_required
+def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """The study as one archive, sent while a process of its own makes it."""
+    studies = studies_of(request.user).filter(task__in=keys_of(TaskWithReport))
+    study = get_object_or_404(studies, pk=pk)
+    if too_often(request, "bundle", rate="6/m", key="user"):
+        return too_many(request)
+    chunks = apart.streamed("-m", "django", "bundle", str(study.pk))
+    try:
+        first = next(chunks)
+    except apart.BusyError:
+        messages.error(request, "Other bundles are being made at the moment. Try again in a minute.")
+        return redirect("reports:study", pk=pk)
+    except RuntimeError:
+        log.exception("No bundle of study %s.", study.pk)
+        messages.error(
+            request,
+            "The bundle could not be made. If the report says why it failed, mend that first; "
+            "else ask an admin for the server's log.",
+        )
+        return redirect("reports:study", pk=pk)
+    return attachment(request, _after(first, chunks), "application/zip", f"turnwise-{study.code}.zip")
+
+
+def _after(first: bytes, rest: Generator[bytes]) -> Generator[bytes]:
+    with closing(rest):
+        yield first
+        yield from rest

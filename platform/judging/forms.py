@@ -1,0 +1,71 @@
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from accounts.access import visible_to
+from accounts.models import User
+from evaluation.questions import Subject
+from judging.models import JudgingPlan
+from questions.resolving import question_set
+from responses.models import ResponseRun
+from studies.models import Study
+from studies.queries import real_studies_of
+from studies.tasks import keys_with_conversations
+
+MOST_CONVERSATIONS = 100_000
+
+
+class PlanForm(forms.ModelForm[JudgingPlan]):
+    """How many judge each item, and how many items each worker."""
+
+    class Meta:
+        model = JudgingPlan
+        fields = ("raters_per_item", "batch_size", "lease_seconds")
+
+
+class ResponsesForm(forms.Form):
+    """Responses of a run that are to be judged."""
+
+    run = forms.ModelChoiceField(queryset=ResponseRun.objects.none(), label="Responses of")
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        runs = visible_to(
+            user, ResponseRun.objects.select_related("context_version__context_set"), owner="owner"
+        )
+        self.fields["run"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
+
+
+class ConversationsForm(forms.Form):
+    """Conversations of another study that are to be judged, turn by turn or as wholes."""
+
+    source = forms.ModelChoiceField(queryset=Study.objects.none(), label="Conversations of")
+    subject = forms.ChoiceField(label="What is judged")
+    language = forms.ChoiceField(help_text="Of these conversations. Workers who read it get them.")
+    conversations = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_CONVERSATIONS,
+        help_text="How many, drawn at random. Empty: all that are finished.",
+    )
+
+    def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        sources = real_studies_of(user).filter(task__in=keys_with_conversations())
+        self.fields["source"].queryset = sources  # type: ignore[attr-defined]  # the field is a choice of models
+        self.fields["subject"].choices = subjects_of(study)  # type: ignore[attr-defined]  # a choice
+        self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
+
+    def clean_subject(self) -> Subject:
+        try:
+            return Subject(self.cleaned_data["subject"])
+        except ValueError as error:
+            raise ValidationError("Choose what is judged: turns, or whole conversations.") from error
+
+
+def subjects_of(study: Study) -> list[tuple[str, str]]:
+    """What of a conversation the study's questions can be about."""
+    titles = {Subject.TURN: "The chatbot's turns", Subject.DIALOGUE: "Whole conversations"}
+    fitting = question_set(study.question_set).subjects
+    return [(subject.value, title) for subject, title in titles.items() if subject in fitting]

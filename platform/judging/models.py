@@ -1,0 +1,132 @@
+import uuid
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from crowd.models import Assignment, Worker
+from dialogues.models import Dialogue, Turn
+from labels.models import ONE_SUBJECT, Label, Pair
+from responses.models import Response
+from studies.models import Study
+
+
+class JudgingPlan(models.Model):
+    """Of a study whose workers judge: how many judge each item, and how many items each worker."""
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="judging")
+    raters_per_item = models.PositiveSmallIntegerField(
+        default=5,
+        validators=[MinValueValidator(1), MaxValueValidator(25)],
+        help_text="Different workers who judge each item: 5 in the paper.",
+    )
+    batch_size = models.PositiveSmallIntegerField(
+        default=50,
+        validators=[MinValueValidator(1), MaxValueValidator(500)],
+        verbose_name="items per worker",
+        help_text="After so many the worker is done and gets the completion code.",
+    )
+    lease_seconds = models.PositiveIntegerField(
+        default=600,
+        validators=[MinValueValidator(30), MaxValueValidator(86_400)],
+        verbose_name="seconds for an item",
+        help_text="A worker who is silent for so long loses the item that they have before them to another.",
+    )
+
+    def __str__(self) -> str:
+        return f"{self.raters_per_item} raters per item of {self.study_id}"
+
+
+class Item(models.Model):
+    """Something that a study wants judged, by as many workers as it has slots."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="items")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="items")
+    response = models.ForeignKey(
+        Response, on_delete=models.CASCADE, null=True, blank=True, related_name="items"
+    )
+    dialogue = models.ForeignKey(
+        Dialogue, on_delete=models.CASCADE, null=True, blank=True, related_name="items"
+    )
+    pair = models.ForeignKey(Pair, on_delete=models.CASCADE, null=True, blank=True, related_name="items")
+    key = models.UUIDField(
+        unique=True,
+        default=uuid.uuid4,
+        editable=False,
+        help_text="Random: the order in which items are judged, and their name on the page. So neither "
+        "tells which system an item is from.",
+    )
+    language = models.CharField(max_length=10)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(name="item_has_one_subject", condition=ONE_SUBJECT),
+            models.UniqueConstraint(fields=("study", "turn"), name="item_once_per_turn"),
+            models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
+            models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),
+            models.UniqueConstraint(fields=("study", "pair"), name="item_once_per_pair"),
+        )
+
+    def __str__(self) -> str:
+        return str(self.key)
+
+
+class Batch(models.Model):
+    """The items of one worker in a judging study, as many as the plan said when they began."""
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="batch")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="batches")
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="batches")
+    public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    language = models.CharField(max_length=10)
+    size = models.PositiveSmallIntegerField()
+    done = models.PositiveSmallIntegerField(default=0, help_text="Items judged.")
+    cursor = models.UUIDField(
+        default=uuid.UUID(int=0), help_text="Key of the item leased last; the next is looked for after it."
+    )
+
+    class Meta:
+        verbose_name_plural = "batches"
+        constraints = (
+            models.CheckConstraint(name="batch_within_size", condition=Q(done__lte=models.F("size"))),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.size} by {self.worker_id}"
+
+
+class Slot(models.Model):
+    """One of the judgments that an item wants: free, leased to a batch for a while, or filled by a label.
+
+    As many rows as wanted raters, so that no race can give an item a label more or less. `study`, `key`
+    and `language` repeat the item's, for the index in which the next free one is found.
+    """
+
+    # No index of its own: those of the unique constraints begin with the item.
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="slots", db_index=False)
+    number = models.PositiveSmallIntegerField(help_text="From 1.")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+", db_index=False)
+    key = models.UUIDField()
+    language = models.CharField(max_length=10)
+    is_swapped = models.BooleanField(
+        default=False, help_text="Of a pair: whether whoever judges it here sees its second side first."
+    )
+    batch = models.ForeignKey(
+        Batch, on_delete=models.SET_NULL, null=True, blank=True, related_name="slots", db_index=False
+    )
+    leased_until = models.DateTimeField(null=True, blank=True)
+    label = models.OneToOneField(Label, on_delete=models.SET_NULL, null=True, blank=True, related_name="slot")
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("study", "language", "key"), condition=Q(label=None), name="slot_open"),
+            # Without it the few slots that a batch holds would be looked for among all open ones.
+            models.Index(fields=("batch",), condition=Q(label=None, batch__isnull=False), name="slot_held"),
+        )
+        constraints = (
+            models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),
+            models.UniqueConstraint(fields=("batch", "key"), name="slot_once_per_batch"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.number} of {self.item_id}"

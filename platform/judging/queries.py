@@ -1,0 +1,240 @@
+"""Reads of judging studies: what is judged, of which system, and how the raters voted."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Count, QuerySet, Sum
+
+from evaluation.questions import FIRST, SECOND, Question, QuestionSet
+from judging.models import Batch, Item, Slot
+from labels.models import Label
+from labels.votes import Vote
+from studies.models import Study
+
+# One row per item of a study: whose words it is about, and the context or conversation that it shares with
+# others. `system` is what reports call it: a bot, the people of a writing study, whatever filled a file; of a
+# pair both, as `evaluation.report.pairs.name_of` has them. `first_system` and `second_system` are those of a
+# pair's sides.
+_ITEMS = """
+SELECT i.id, i.key,
+       coalesce(run.system, bots.titles,
+                least(sides.one, sides.other) || ' against ' || greatest(sides.one, sides.other),
+                'unknown') AS system,
+       coalesce(-c.id, d.id, pair.first_dialogue_id) AS cluster, coalesce(r.repetition, 1) AS repetition,
+       coalesce(r.latency_ms, t.latency_ms) AS latency_ms,
+       coalesce(r.text, t.text) AS text, t.dialogue_id, t.position,
+       coalesce(r.bot_version_id, t.bot_version_id) AS bot_version_id,
+       coalesce(r.remarks, t.remarks) AS remarks,
+       coalesce(c.turns[array_upper(c.turns, 1)],
+                (SELECT b.text FROM dialogues_turn AS b
+                  WHERE b.dialogue_id = t.dialogue_id AND b.position = t.position - 1), '') AS before,
+       sides.one AS first_system, sides.other AS second_system,
+       first_of.text AS first_text, second_of.text AS second_text
+  FROM judging_item AS i
+  LEFT JOIN responses_response AS r ON r.id = i.response_id
+  LEFT JOIN responses_responserun AS run ON run.id = r.run_id
+  LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, i.dialogue_id)
+  LEFT JOIN labels_pair AS pair ON pair.id = i.pair_id
+  LEFT JOIN responses_response AS first_of ON first_of.id = pair.first_response_id
+  LEFT JOIN responses_response AS second_of ON second_of.id = pair.second_response_id
+  LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, first_of.context_id)
+  LEFT JOIN LATERAL (
+       SELECT judging_system(pair.first_response_id, pair.first_dialogue_id) COLLATE "C" AS one,
+              judging_system(pair.second_response_id, pair.second_dialogue_id) COLLATE "C" AS other
+        WHERE pair.id IS NOT NULL) AS sides ON true
+  LEFT JOIN LATERAL (
+       SELECT string_agg(b.title, ' and ' ORDER BY p.number) AS titles
+         FROM dialogues_seat AS p JOIN bots_bot AS b ON b.id = p.bot_id
+        WHERE p.dialogue_id = d.id AND (t.id IS NULL OR p.number = t.position %% 2)) AS bots ON true
+ WHERE i.study_id = {study}
+"""
+
+
+class SystemCount(NamedTuple):
+    """How far the judging of one system is."""
+
+    system: str
+    items: int
+    judged: int
+    wanted: int
+
+
+def system_counts(study: Study) -> list[SystemCount]:
+    """By system, its items, the judgments that they have, and those that are wanted."""
+    statement = f"""
+    SELECT i.system, count(DISTINCT i.id), count(s.label_id), count(s.id)
+      FROM ({items_of()}) AS i LEFT JOIN judging_slot AS s ON s.item_id = i.id
+     GROUP BY i.system ORDER BY i.system
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [study.pk])
+        return [SystemCount(*row) for row in cursor.fetchall()]
+
+
+def items_of(study_parameter: str = "%s") -> str:
+    """The items as a statement that takes the study as this parameter."""
+    return _ITEMS.format(study=study_parameter)
+
+
+@dataclass(frozen=True, slots=True)
+class Voted:
+    """An item with the votes on one question.
+
+    Attributes:
+        key: of the item.
+        system: whose words it is about.
+        before: the last thing said before; "" if nothing was.
+        text: what is judged; "" for whole conversations.
+        other: of a pair of responses, the second one; else "".
+        votes: by answer, the most frequent first.
+        raters: how many answered.
+        disagreement: share of the raters who are not with the most frequent answer, in percent.
+    """
+
+    key: UUID
+    system: str
+    before: str
+    text: str
+    other: str
+    votes: list[Vote]
+    raters: int
+    disagreement: int
+
+
+class Filter(NamedTuple):
+    """Which items are listed: of a system, with an answer as the strict majority's, split or not."""
+
+    question: str
+    system: str = ""
+    majority: str = ""
+    split: bool = False
+
+
+_VOTED = """
+WITH votes AS (
+    SELECT s.item_id,
+           CASE WHEN s.is_swapped THEN coalesce(%(turned)s::jsonb->>(l.answers->>%(question)s),
+                                                l.answers->>%(question)s)
+                ELSE l.answers->>%(question)s END AS answer,
+           count(*) AS n
+      FROM judging_slot AS s JOIN labels_label AS l ON l.id = s.label_id
+     WHERE s.study_id = %(study)s AND l.answers ? %(question)s
+     GROUP BY 1, 2
+), tally AS (
+    SELECT item_id, sum(n)::integer AS raters, 1 - max(n) / sum(n) AS disagreement,
+           jsonb_object_agg(answer, n) AS votes,
+           (array_agg(answer ORDER BY n DESC))[1] AS winner
+      FROM votes GROUP BY item_id
+)
+SELECT i.key, i.system, i.before, coalesce(i.text, i.first_text, ''), coalesce(i.second_text, ''),
+       i.first_system, i.second_system, coalesce(tally.votes, '{{}}'), coalesce(tally.raters, 0),
+       round(100 * coalesce(tally.disagreement, 0))::integer, count(*) OVER ()
+  FROM ({items}) AS i LEFT JOIN tally ON tally.item_id = i.id
+ WHERE (%(system)s = '' OR i.system = %(system)s)
+   AND (%(majority)s = '' OR (tally.winner = %(majority)s AND tally.disagreement < 0.5))
+   AND (NOT %(split)s OR tally.disagreement > 0)
+ ORDER BY tally.disagreement DESC NULLS LAST, i.key
+ LIMIT %(limit)s OFFSET %(offset)s
+"""
+
+
+def voted(
+    study: Study, questions: QuestionSet, chosen: Filter, *, limit: int, offset: int
+) -> tuple[list[Voted], int]:
+    """The items that the filter lets through, the most disputed first, and how many there are in all."""
+    statement = _VOTED.format(items=items_of("%(study)s"))
+    question = questions.question(chosen.question)
+    turned = json.dumps({FIRST: SECOND, SECOND: FIRST} if question.is_sided else {})
+    values = {"study": study.pk, "limit": limit, "offset": offset, "turned": turned, **chosen._asdict()}
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        rows = cursor.fetchall()
+    captions = captions_of(question)
+    found = []
+    for key, system, before, *texts, one, other, votes, raters, disagreement, _ in rows:
+        text, second = texts if one is None or one < other else texts[::-1]  # in the order of their names
+        named = captions | ({FIRST: one, SECOND: other} if question.is_sided else {})
+        given = _votes(json.loads(votes), named)
+        found.append(Voted(key, system, before, text, second, given, raters, disagreement))
+    return found, rows[0][-1] if rows else 0
+
+
+def captions_of(question: Question) -> dict[str, str]:
+    """Captions by the text of the stored value, as PostgreSQL's ->> gives it."""
+    return {_as_text(choice.value): choice.label for choice in question.choices}
+
+
+def majorities_of(question: Question) -> dict[str, str]:
+    """The answers that items can be narrowed to; sides of pairs are none: each time they are others."""
+    sides = (FIRST, SECOND) if question.is_sided else ()
+    return {value: caption for value, caption in captions_of(question).items() if value not in sides}
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _votes(votes: Mapping[str, int], captions: Mapping[str, str]) -> list[Vote]:
+    named = [Vote(captions.get(answer, answer), raters) for answer, raters in votes.items()]
+    return sorted(named, key=lambda vote: (-vote.raters, vote.answer))
+
+
+def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
+    """Of each judging study, by its key: judgments given, and how many all its items want."""
+    counts = Slot.objects.filter(study__in=studies).values_list("study").order_by()
+    found = counts.annotate(judged=Count("label"), wanted=Count("pk"))
+    return {study: (judged, wanted) for study, judged, wanted in found}
+
+
+def judgments_given() -> dict[int, int]:
+    """By the key of its study, how many items all its batches have judged so far; absent: none."""
+    given = Batch.objects.values_list("study").order_by().annotate(n=Sum("done")).filter(n__gt=0)
+    return dict(given)
+
+
+def labels_of(item: Item) -> list[Label]:
+    """The labels that the item's raters gave in its study, oldest first."""
+    return list(Label.objects.filter(slot__item=item).select_related("rater", "slot").order_by("pk"))
+
+
+def shown(item: Item) -> dict[str, Any]:
+    """The item as workers see it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT judging_shown(%s, false)", [str(item.key)])
+        row = cursor.fetchone()
+    assert row
+    found: dict[str, Any] = json.loads(row[0])
+    return found
+
+
+def remarks_of(item: Item) -> list[str]:
+    """What filters, or the service, remarked on what is judged; for staff, not for raters. Of pairs none."""
+    said = item.response or item.turn
+    remarks = said.remarks if said else None
+    return list(remarks["texts"]) if remarks else []
+
+
+def sides_of(item: Item) -> tuple[str, str]:
+    """Of a pair, the systems of its first and its second side; else two empty names."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT first_system, second_system FROM ({items_of()}) AS i WHERE i.id = %s",
+            [item.study_id, item.pk],
+        )
+        row = cursor.fetchone()
+    assert row
+    return row[0] or "", row[1] or ""
+
+
+def system_of(item: Item) -> str:
+    """Whose words the item is about."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT system FROM ({items_of()}) AS i WHERE i.id = %s", [item.study_id, item.pk])
+        row = cursor.fetchone()
+    assert row
+    return str(row[0])

@@ -1,0 +1,35 @@
+from collections.abc import Mapping
+from datetime import datetime
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from typing_extensions import override
+
+from crowd.work import WorkerTask
+from judging.queries import judged_and_wanted
+from judging.services import is_judged
+from studies.models import Study
+
+
+class QueuedTask(WorkerTask):
+    """A task whose workers judge the items of a queue: each by as many of them as its plan says.
+
+    Attributes:
+        filled_at: name of the address where items are added; empty: on the page of the queue itself.
+    """
+
+    filled_at: ClassVar[str] = ""
+
+    @override
+    def is_full(self, study: Study, now: datetime) -> bool:
+        return is_judged(study, now)
+
+    @override
+    def why_not_open(self, study: Study) -> str:
+        if study.items.exists():
+            return ""
+        return "Nothing to judge yet: add responses or conversations to the queue, then open it."
+
+    @override
+    def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
+        return judged_and_wanted(studies)

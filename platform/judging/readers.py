@@ -1,0 +1,118 @@
+"""First-party labels (of who chatted) beside third-party labels (of readers) of the same turns."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+
+from evaluation.questions import Question, QuestionSet
+from evaluation.report.parties import Both, compared_parties
+from labels.votes import votes_on
+from questions.resolving import question_set
+from studies.models import Study
+
+# Bounds what a page may cost; a study of the paper's size has some 8,000 such labels of a bot.
+MOST_LABELS = 100_000
+RESAMPLES = 2_000
+SEED = 20_010_997
+
+_LABELS = """
+SELECT coalesce(b.title, 'unknown'), d.id, d.public_id, t.id, t.position, t.text,
+       coalesce((SELECT p.text FROM dialogues_turn AS p
+                  WHERE p.dialogue_id = d.id AND p.position = t.position - 1), ''),
+       l.party <> 'reader', l.answers
+  FROM dialogues_dialogue AS d
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id
+  JOIN studies_ask AS ask ON ask.study_id = d.study_id AND ask.number = 0
+  JOIN labels_label AS l ON l.turn_id = t.id AND l.question_set = ask.question_set
+  JOIN studies_study AS given ON given.id = l.study_id
+  LEFT JOIN dialogues_seat AS p ON p.dialogue_id = d.id AND p.number = t.position %% 2
+  LEFT JOIN bots_bot AS b ON b.id = p.bot_id
+ WHERE d.study_id = %s AND (given.id = d.study_id OR given.rehearsal_of_id IS NULL)
+   AND EXISTS (SELECT FROM labels_label AS o
+                 JOIN studies_study AS q ON q.id = o.study_id AND q.rehearsal_of_id IS NULL
+                WHERE o.turn_id = t.id AND o.question_set = l.question_set AND o.party = 'reader')
+   AND EXISTS (SELECT FROM labels_label AS o
+                WHERE o.turn_id = t.id AND o.question_set = l.question_set AND o.party <> 'reader')
+ ORDER BY d.id, t.position, l.id
+ LIMIT %s
+"""
+
+
+@dataclass(slots=True)
+class TurnOfBoth:
+    """A turn with the answers of both parties.
+
+    Attributes:
+        bot: who said it.
+        dialogue_id: of the conversation.
+        dialogue: its public name.
+        position: of the turn.
+        text: of the turn.
+        before: what was said before it.
+        chatter: the answers of who chatted.
+        readers: the answers of each reader.
+    """
+
+    bot: str
+    dialogue_id: int
+    dialogue: UUID
+    position: int
+    text: str
+    before: str
+    chatter: dict[str, Any] = field(default_factory=dict)
+    readers: list[dict[str, Any]] = field(default_factory=list)
+
+    def against(self, key: str) -> float:
+        """Share of the readers whose answer to the question is not the chatter's."""
+        answers = [answer[key] for answer in self.readers if key in answer]
+        against = sum(1 for answer in answers if answer != self.chatter.get(key))
+        return against / max(len(answers), 1)
+
+    def verdicts(self, questions: Sequence[Question]) -> list[dict[str, Any]]:
+        """For each question the chatter's answer and the readers' votes, in words."""
+        return [
+            {
+                "chatter": q.caption_of(self.chatter[q.key]) if q.key in self.chatter else "not asked",
+                "readers": votes_on(q, self.readers),
+            }
+            for q in questions
+        ]
+
+
+def turns_of_both(study: Study) -> list[TurnOfBoth]:
+    """The turns that their chatter and at least one reader judged, those they see most differently first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LABELS, [study.pk, MOST_LABELS])
+        rows = cursor.fetchall()
+    turns: dict[int, TurnOfBoth] = {}
+    for bot, dialogue_id, dialogue, turn_id, position, text, before, is_first, answers in rows:
+        turn = turns.setdefault(turn_id, TurnOfBoth(bot, dialogue_id, dialogue, position, text, before))
+        given = json.loads(answers)
+        if is_first:
+            turn.chatter = given
+        else:
+            turn.readers.append(given)
+    first = question_set(study.question_set).questions[0].key
+    whole = [turn for turn in turns.values() if turn.chatter and turn.readers]  # the bound may cut the last
+    return sorted(whole, key=lambda turn: -turn.against(first))
+
+
+def parties(questions: QuestionSet, turns: Sequence[TurnOfBoth]) -> list[dict[str, Any]]:
+    """By bot, each score of both parties, their difference, and how far they agree."""
+    rng = np.random.default_rng(SEED)
+    of_bots: dict[str, list[Both]] = {}
+    for turn in turns:
+        of_bots.setdefault(turn.bot, []).append(Both(turn.dialogue_id, turn.chatter, turn.readers))
+    return [
+        {
+            "bot": bot,
+            "turns": len(of_bots[bot]),
+            "scores": compared_parties(questions, of_bots[bot], rng, resamples=RESAMPLES),
+        }
+        for bot in sorted(of_bots)
+    ]

@@ -1,0 +1,216 @@
+"""Every write of the labelling queue: a worker begins, judges item by item, and finishes.
+
+The steps that many workers take at once are functions in the database, one round trip and one commit each
+(judging/sql, docs/decisions/slots-and-leases.md).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from crowd import refusals
+from crowd.models import Assignment, Participation
+from crowd.services import HOLD, admit, complete
+from evaluation.questions import Answer, AnswersError
+from judging.models import Batch, JudgingPlan, Slot
+from labels.services import NO_TIMING
+from labels.timing import Timing
+from live.refusals import RefusedError
+from questions.resolving import question_set
+from studies.models import Study
+
+# What a page holds: the item that the worker reads, and the next ones, so that there is no wait.
+AHEAD = 3
+# Judged items that a page which is opened anew can go back to.
+LOOKING_BACK = 20
+
+NO_SUCH_BATCH = "There is no such task. Open your study link again."
+NOT_YOURS = "This task belongs to someone else. Open your own study link again."
+
+Shown = dict[str, Any]
+
+REFUSALS = {
+    "given_away": "You were away for a while, so this one was given to somebody else. Your earlier answers "
+    "are safe; please go on with the next one.",
+    "judged_elsewhere": "You have judged this one before, in another study. Your work is safe; please go on "
+    "with the next one.",
+    "finished": "You have finished. Everything is saved.",
+    "unjudged": "There are still items to judge. Your work so far is safe: please answer the open question.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A worker's place in a judging study: what does not change while they judge."""
+
+    batch_id: int
+    assignment_id: int
+    participation_id: int
+    study_code: str
+    question_set: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a saved judgment leads to: what was stored, newly leased items, and how far the batch is."""
+
+    answers: dict[str, Answer]
+    leased: list[Shown]
+    progress: dict[str, object]
+
+
+@transaction.atomic
+def begin(participation: Participation, *, language: str, now: datetime | None = None) -> Batch:
+    """Give the worker a batch and its first items. Safe to repeat: an existing batch is returned.
+
+    Raises:
+        EntryRefusedError: the study is not open, or nothing is left that this worker could judge.
+    """
+    assignment = admit(participation.pk, now=now)
+    existing = Batch.objects.filter(assignment=assignment).first()
+    if existing:
+        return existing
+    study = participation.study
+    batch = Batch.objects.create(
+        assignment=assignment,
+        study=study,
+        worker_id=participation.worker_id,
+        language=language,
+        size=plan_of(study).batch_size,
+    )
+    if not _lease(batch.pk, AHEAD):
+        raise refusals.full(may_become_free=_is_held(batch, now or timezone.now()))
+    return batch
+
+
+def _is_held(batch: Batch, now: datetime) -> bool:
+    """Whether others hold items in the worker's language that may become free within an hour."""
+    unjudged = Slot.objects.filter(study=batch.study_id, language=batch.language, label=None)
+    return unjudged.filter(leased_until__range=(now, now + HOLD)).exists()
+
+
+def is_judged(study: Study, now: datetime) -> bool:
+    """Whether all that is wanted is judged, or held by somebody who is at it."""
+    unjudged = Slot.objects.filter(study=study, label=None)
+    return not unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now)).exists()
+
+
+def plan_of(study: Study) -> JudgingPlan:
+    """The study's plan, made with what the paper did if there is none."""
+    return JudgingPlan.objects.get_or_create(study=study)[0]
+
+
+def desk_of(public_id: UUID, worker_id: int) -> Desk:
+    """The worker's place with this batch.
+
+    Raises:
+        RefusedError: there is no such batch, or it is another worker's.
+    """
+    batch = Batch.objects.select_related("study", "assignment").filter(public_id=public_id).first()
+    if batch is None:
+        raise RefusedError("unknown_dialogue", NO_SUCH_BATCH)
+    if batch.worker_id != worker_id:
+        raise RefusedError("not_yours", NOT_YOURS)
+    return Desk(
+        batch_id=batch.pk,
+        assignment_id=batch.assignment_id,
+        participation_id=batch.assignment.participation_id,
+        study_code=batch.study.code,
+        question_set=batch.study.question_set,
+    )
+
+
+def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timing = NO_TIMING) -> Judged:
+    """Save the worker's judgment of an item, or change it, and lease the next. Safe to repeat.
+
+    Raises:
+        RefusedError: the answers do not fit the questions, the batch is finished, or the item went to
+            somebody else because the lease was over; nothing was saved.
+    """
+    try:
+        checked = question_set(desk.question_set).check(answers)
+    except AnswersError as error:
+        raise RefusedError(error.code, error.message) from error
+    found = _one(
+        "SELECT judging_judge(%s, %s, %s, %s, %s, %s)",
+        [desk.batch_id, str(key), json.dumps(checked), *timing, AHEAD],
+    )
+    if found["outcome"] != "saved":
+        raise RefusedError(found["outcome"], REFUSALS[found["outcome"]])
+    return Judged(checked, found["leased"], _progress(found["done"], found["size"], found["held"]))
+
+
+_STATE = """
+SELECT jsonb_build_object(
+    'done', b.done, 'size', b.size, 'finished', a.outcome <> '',
+    'held', (SELECT coalesce(jsonb_agg(judging_shown(s.key, s.is_swapped) ORDER BY s.key), '[]')
+                FROM judging_slot AS s WHERE s.batch_id = b.id AND s.label_id IS NULL),
+    'judged', (SELECT coalesce(jsonb_agg(judging_shown(r.key, r.is_swapped)
+                                         || jsonb_build_object('answers', r.answers)
+                                         ORDER BY r.created_at), '[]')
+                 FROM (SELECT s.key, s.is_swapped, l.answers, l.created_at
+                         FROM judging_slot AS s JOIN labels_label AS l ON l.id = s.label_id
+                        WHERE s.batch_id = b.id ORDER BY l.created_at DESC LIMIT %s) AS r))
+  FROM judging_batch AS b JOIN crowd_assignment AS a ON a.id = b.assignment_id
+ WHERE b.id = %s
+"""
+
+
+def state(desk: Desk) -> dict[str, Any]:
+    """All that a page shows: the items before the worker, those just judged, and how far the batch is."""
+    if Assignment.objects.filter(pk=desk.assignment_id, outcome="").exists():
+        _lease(desk.batch_id, AHEAD)
+    found = _one(_STATE, [LOOKING_BACK, desk.batch_id])
+    progress = _progress(found["done"], found["size"], len(found["held"]))
+    return {
+        "items": found["held"],
+        "judged": found["judged"],
+        "progress": progress,
+        "is_over": found["finished"],
+    }
+
+
+@transaction.atomic
+def finish(desk: Desk, *, now: datetime | None = None) -> None:
+    """End the batch; the worker's completion code becomes valid. Safe to repeat.
+
+    A batch for which nothing is left is finished with fewer items, and paid in full.
+
+    Raises:
+        RefusedError: an item waits to be judged.
+    """
+    batch = Batch.objects.select_for_update().select_related("assignment").get(pk=desk.batch_id)
+    if batch.assignment.outcome:
+        return
+    if batch.done < batch.size:
+        _lease(batch.pk, 1)
+        if batch.slots.filter(label=None).exists():
+            raise RefusedError("unjudged", REFUSALS["unjudged"])
+    complete(batch.assignment_id, Assignment.Outcome.COMPLETE, now=now or timezone.now())
+
+
+def _progress(done: int, size: int, held: int) -> dict[str, object]:
+    return {"done": done, "size": size, "may_finish": done >= size or not held}
+
+
+def _lease(batch_id: int, ahead: int) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT judging_lease(%s, %s)", [batch_id, ahead])
+        return [str(key) for (key,) in cursor.fetchall()]
+
+
+def _one(statement: str, parameters: list[Any]) -> dict[str, Any]:
+    """The only value of a statement that gives one JSON object."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        row = cursor.fetchone()
+    assert row
+    found: dict[str, Any] = json.loads(row[0])
+    return found

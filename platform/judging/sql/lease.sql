@@ -1,0 +1,38 @@
+CREATE OR REPLACE FUNCTION judging_lease(the_batch bigint, the_ahead integer) RETURNS SETOF uuid
+LANGUAGE plpgsql AS $$
+DECLARE
+    b judging_batch%ROWTYPE;
+    found_slot record;
+    lease interval;
+    held integer;
+    wrapped boolean := false;
+    at timestamptz;
+BEGIN
+    SELECT * INTO b FROM judging_batch WHERE id = the_batch FOR NO KEY UPDATE;
+    SELECT make_interval(secs => lease_seconds) INTO lease FROM judging_judgingplan WHERE study_id = b.study_id;
+    at := clock_timestamp();
+    UPDATE judging_slot SET leased_until = at + lease
+     WHERE batch_id = b.id AND label_id IS NULL AND leased_until < at + lease / 2;
+    SELECT count(*) INTO held FROM judging_slot WHERE batch_id = b.id AND label_id IS NULL;
+    WHILE held < least(the_ahead, b.size - b.done) LOOP
+        SELECT s.id, s.key INTO found_slot FROM judging_slot AS s
+         WHERE s.study_id = b.study_id AND s.language = b.language AND s.label_id IS NULL AND s.key > b.cursor
+           AND (s.leased_until IS NULL OR s.leased_until < at)
+           AND judging_may_judge(b.id, b.worker_id, s.item_id)
+         ORDER BY s.key
+         LIMIT 1
+           FOR NO KEY UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            UPDATE judging_slot SET batch_id = b.id, leased_until = at + lease WHERE id = found_slot.id;
+            b.cursor := found_slot.key;
+            held := held + 1;
+            RETURN NEXT found_slot.key;
+        ELSE
+            -- Behind the cursor lie only items that were leased to others when it passed, or came later.
+            EXIT WHEN wrapped;
+            wrapped := true;
+            b.cursor := '00000000-0000-0000-0000-000000000000';
+        END IF;
+    END LOOP;
+    UPDATE judging_batch SET cursor = b.cursor WHERE id = b.id AND cursor <> b.cursor;
+END $$;

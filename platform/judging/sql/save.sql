@@ -1,0 +1,48 @@
+CREATE OR REPLACE FUNCTION judging_save(the_batch bigint, the_key uuid, the_answers jsonb,
+                                        the_shown_ms integer, the_answer_ms integer) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    b record;
+    s record;
+    new_label bigint;
+BEGIN
+    SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, ask.question_set INTO b
+      FROM judging_batch AS batch
+      JOIN crowd_assignment AS a ON a.id = batch.assignment_id
+      JOIN studies_ask AS ask ON ask.study_id = batch.study_id AND ask.number = 0
+     WHERE batch.id = the_batch
+       FOR NO KEY UPDATE OF batch;
+    IF b.outcome <> '' THEN
+        RETURN 'finished';
+    END IF;
+    SELECT slot.id, slot.label_id, i.turn_id, i.response_id, i.dialogue_id, i.pair_id INTO s
+      FROM judging_slot AS slot JOIN judging_item AS i ON i.id = slot.item_id
+     WHERE slot.batch_id = the_batch AND slot.key = the_key
+       FOR NO KEY UPDATE OF slot;
+    IF NOT FOUND THEN
+        RETURN 'given_away';
+    END IF;
+    IF s.label_id IS NOT NULL THEN
+        UPDATE labels_label
+           SET answers = the_answers, changed_at = clock_timestamp(), changes = changes + 1,
+               shown_ms = the_shown_ms, answer_ms = the_answer_ms
+         WHERE id = s.label_id AND answers <> the_answers;
+        IF FOUND THEN
+            UPDATE studies_study SET results_version = results_version + 1 WHERE id = b.study_id;
+        END IF;
+        RETURN 'saved';
+    END IF;
+    INSERT INTO labels_label (study_id, turn_id, response_id, dialogue_id, pair_id, rater_id, party, occasion,
+                              question_set, answers, shown_ms, answer_ms, created_at, changed_at, changes)
+    VALUES (b.study_id, s.turn_id, s.response_id, s.dialogue_id, s.pair_id, b.worker_id, 'reader', 1,
+            b.question_set, the_answers, the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
+        ON CONFLICT DO NOTHING
+ RETURNING id INTO new_label;
+    IF new_label IS NULL THEN
+        UPDATE judging_slot SET batch_id = NULL, leased_until = NULL WHERE id = s.id;
+        RETURN 'judged_elsewhere';
+    END IF;
+    UPDATE judging_slot SET label_id = new_label, leased_until = NULL WHERE id = s.id;
+    UPDATE judging_batch SET done = done + 1 WHERE id = the_batch;
+    RETURN 'saved';
+END $$;

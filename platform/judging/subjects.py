@@ -1,0 +1,205 @@
+"""What a judging study is to judge: responses of runs, turns of conversations, whole conversations.
+
+Adding the same again adds only what is new, so that a study can grow with its runs.
+"""
+
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+
+from evaluation.questions import Subject
+from judging.models import JudgingPlan
+from judging.queued import QueuedTask
+from judging.services import plan_of
+from questions.resolving import question_set
+from responses.models import ResponseRun
+from studies.models import Study
+from studies.services import results_changed
+from studies.tasks import task_of
+
+
+class Added(NamedTuple):
+    """How many items came in, and how many were left out because no worker of the study reads them."""
+
+    items: int
+    of_other_languages: int = 0
+
+
+_RESPONSES = """
+INSERT INTO judging_item (study_id, response_id, key, language)
+SELECT %(study)s, r.id, gen_random_uuid(), c.language
+  FROM responses_response AS r JOIN contexts_context AS c ON c.id = r.context_id
+ WHERE r.run_id = %(run)s AND c.language = ANY(%(languages)s)
+    ON CONFLICT DO NOTHING
+"""
+
+# A sample has as many conversations of each system as of any other, is the same whenever it is drawn, and
+# grows by adding. Where nobody said in which language a conversation is, whoever adds it does.
+_FINISHED = """
+SELECT found.id, found.opening_turns
+  FROM (SELECT d.id, d.opening_turns, d.public_id,
+               row_number() OVER (PARTITION BY systems.ids ORDER BY md5(d.public_id::text)) AS drawn
+          FROM dialogues_dialogue AS d
+         CROSS JOIN LATERAL (SELECT array_agg(s.bot_id ORDER BY s.bot_id) AS ids FROM dialogues_seat AS s
+                              WHERE s.dialogue_id = d.id AND s.bot_id IS NOT NULL) AS systems
+         WHERE d.study_id = %(source)s AND d.ended_at IS NOT NULL AND d.ending <> 'bot_failed'
+           AND d.language IN ('', %(language)s)) AS found
+ ORDER BY found.drawn, md5(found.public_id::text)
+ LIMIT %(sample)s
+"""
+_TURNS = f"""
+INSERT INTO judging_item (study_id, turn_id, key, language)
+SELECT %(study)s, t.id, gen_random_uuid(), %(language)s
+  FROM ({_FINISHED}) AS d
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id AND t.position >= d.opening_turns
+  JOIN dialogues_seat AS p ON p.dialogue_id = d.id AND p.number = t.position %% 2
+ WHERE p.bot_id IS NOT NULL
+    ON CONFLICT DO NOTHING
+"""
+_DIALOGUES = f"""
+INSERT INTO judging_item (study_id, dialogue_id, key, language)
+SELECT %(study)s, d.id, gen_random_uuid(), %(language)s FROM ({_FINISHED}) AS d
+    ON CONFLICT DO NOTHING
+"""
+# Whole contexts and conversations, so that systems are compared on the same ones, if one of them fits.
+_SOME_OF_ANOTHER = """
+INSERT INTO judging_item (study_id, turn_id, response_id, dialogue_id, pair_id, key, language)
+SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, gen_random_uuid(), language
+  FROM (SELECT placed.*, min(with_peers) OVER () AS smallest
+          FROM (SELECT i.*, row_number() OVER (ORDER BY md5(cluster::text), i.id) AS place,
+                       count(*) OVER (ORDER BY md5(cluster::text)) AS with_peers
+                  FROM judging_item AS i
+                  LEFT JOIN labels_pair AS p ON p.id = i.pair_id
+                  LEFT JOIN responses_response AS r ON r.id = coalesce(i.response_id, p.first_response_id)
+                  LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
+                 CROSS JOIN LATERAL coalesce(r.context_id, t.dialogue_id, i.dialogue_id,
+                                             p.first_dialogue_id) AS cluster
+                 WHERE i.study_id = %(source)s AND i.language = %(language)s) AS placed) AS drawn
+ WHERE place <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)
+    ON CONFLICT DO NOTHING
+"""
+# An item has as many slots as raters are wanted, or more where more have begun already. Of a pair, every
+# other slot shows the second side first; which of them do, the item's key decides, which is random.
+_FILL = """
+INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped)
+SELECT i.id, missing.n, i.study_id, i.key, i.language,
+       i.pair_id IS NOT NULL AND (missing.n + get_byte(uuid_send(i.key), 15)) %% 2 = 1
+  FROM judging_item AS i
+ CROSS JOIN LATERAL (
+       SELECT n FROM generate_series(1, %(raters)s) AS n
+        WHERE NOT EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.number = n)
+        LIMIT greatest(%(raters)s - (SELECT count(*) FROM judging_slot AS s WHERE s.item_id = i.id), 0)
+       ) AS missing
+ WHERE i.study_id = %(study)s
+"""
+_SHRINK = """
+DELETE FROM judging_slot
+ WHERE batch_id IS NULL
+   AND id IN (SELECT id FROM (
+                  SELECT id, row_number() OVER (PARTITION BY item_id ORDER BY batch_id IS NULL, id) AS place
+                    FROM judging_slot WHERE study_id = %(study)s) AS s
+               WHERE place > %(raters)s)
+"""
+
+
+@transaction.atomic
+def add_responses(study: Study, run: ResponseRun) -> Added:
+    """Add every response of a run whose context is in a language of the study.
+
+    Raises:
+        ValidationError: the study does not judge, or its questions are not about responses.
+    """
+    refuse_unfit(study, Subject.RESPONSE)
+    items = insert(study, _RESPONSES, run=run.pk, languages=study.languages)
+    others = run.responses.exclude(context__language__in=study.languages).count()
+    return Added(items, others)
+
+
+@transaction.atomic
+def add_turns(study: Study, source: Study, *, language: str, conversations: int | None = None) -> Added:
+    """Add the bots' turns of the finished conversations of `source`, the scripted opening left out.
+
+    Args:
+        study: where they are judged.
+        source: whose conversations, live or imported.
+        language: of these conversations; workers who read it get them.
+        conversations: how many of them, drawn at random but always the same; None: all.
+
+    Raises:
+        ValidationError: the study does not judge, its questions are not about turns, or the language is
+            none of both studies.
+    """
+    refuse_unfit(study, Subject.TURN)
+    _refuse_unread(study, source, language)
+    return Added(insert(study, _TURNS, source=source.pk, language=language, sample=conversations))
+
+
+@transaction.atomic
+def add_dialogues(study: Study, source: Study, *, language: str, conversations: int | None = None) -> Added:
+    """Add the finished conversations of `source` as wholes; arguments and errors as of `add_turns`."""
+    refuse_unfit(study, Subject.DIALOGUE)
+    _refuse_unread(study, source, language)
+    return Added(insert(study, _DIALOGUES, source=source.pk, language=language, sample=conversations))
+
+
+@transaction.atomic
+def add_items_of(study: Study, source: Study, *, language: str, items: int) -> Added:
+    """Add at most so many items of another judging study in this language.
+
+    Drawn at random but always the same: all items of a context or conversation, or none of them.
+    """
+    return Added(insert(study, _SOME_OF_ANOTHER, source=source.pk, language=language, items=items))
+
+
+@transaction.atomic
+def save_plan(plan: JudgingPlan) -> JudgingPlan:
+    """Store the plan and give every item its slots. Labels beyond a smaller number of raters stay."""
+    plan.full_clean()
+    plan.save()
+    lock_plan(plan.study)
+    _run(_SHRINK, study=plan.study_id, raters=plan.raters_per_item)
+    _run(_FILL, study=plan.study_id, raters=plan.raters_per_item)
+    results_changed(plan.study_id)
+    return plan
+
+
+def insert(study: Study, statement: str, **values: Any) -> int:
+    """Add the items of this statement with their slots; how many they are."""
+    raters = lock_plan(study).raters_per_item
+    added = _run(statement, study=study.pk, **values)
+    _run(_FILL, study=study.pk, raters=raters)
+    results_changed(study.pk)
+    return added
+
+
+def lock_plan(study: Study) -> JudgingPlan:
+    """The study's plan, locked: who adds at the same time waits, and adds only what is then missing."""
+    return JudgingPlan.objects.select_for_update().get(pk=plan_of(study).pk)
+
+
+def _run(statement: str, **values: Any) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return int(cursor.rowcount)
+
+
+def refuse_unfit(study: Study, subject: Subject) -> None:
+    """Raise `ValidationError` if the study does not judge, or its questions are not about this."""
+    if not isinstance(task_of(study), QueuedTask):
+        raise ValidationError(f"“{study}” has no queue: its workers do something else than judging.")
+    asked = question_set(study.question_set)
+    if subject not in asked.subjects:
+        fitting = ", ".join(sorted(each.value for each in asked.subjects))
+        raise ValidationError(
+            f"The questions “{asked.title}” cannot be asked about a {subject.value}, only about: {fitting}. "
+            f"Make a study with other questions."
+        )
+
+
+def _refuse_unread(study: Study, source: Study, language: str) -> None:
+    if language not in study.languages or language not in source.languages:
+        raise ValidationError(
+            f"“{language}” is not a language of both studies: “{study}” has {', '.join(study.languages)}, "
+            f"“{source}” has {', '.join(source.languages)}. Choose another, or add it to the study."
+        )

@@ -1,0 +1,14 @@
+from django.urls import path
+
+from judging import bot_views, reader_views, views
+
+app_name = "judging"
+urlpatterns = [
+    path("studies/<int:pk>/queue/", views.queue, name="queue"),
+    path("studies/<int:pk>/queue/add/", views.add, name="add"),
+    path("studies/<int:pk>/items/", views.items, name="items"),
+    path("studies/<int:pk>/items/<uuid:key>/", views.item, name="item"),
+    path("studies/<int:pk>/items/<uuid:key>/exclude/", views.exclude, name="exclude_rater"),
+    path("studies/<int:pk>/readers/", reader_views.readers, name="readers"),
+    path("bots/<slug:name>/judged/", bot_views.judged, name="bot"),
+]

@@ -1,0 +1,236 @@
+"""The researcher's pages of a judging study: its queue, its items with their votes."""
+
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from crowd import services as crowd
+from evaluation.questions import FIRST, SECOND, Question, Subject
+from judging import queries as item_queries
+from judging import subjects
+from judging.forms import ConversationsForm, PlanForm, ResponsesForm, subjects_of
+from judging.queries import Filter
+from judging.queued import QueuedTask
+from judging.services import plan_of
+from judging.subjects import Added
+from labels.models import Label
+from questions.resolving import question_set
+from studies.models import Study
+from studies.queries import studies_of
+from studies.tasks import task_of
+
+PER_PAGE = 50
+
+
+@login_required
+def queue(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far the judging is, and what is judged by how many; the plan is changed here."""
+    study = _judging_study(request, pk)
+    form = PlanForm(request.POST or None, instance=plan_of(study))
+    if request.method == "POST" and form.is_valid():
+        subjects.save_plan(form.save(commit=False))
+        messages.success(
+            request, "The plan is saved. It holds for every item, and for workers who begin now."
+        )
+        return redirect("judging:queue", pk=pk)
+    return _queue_page(request, study, form)
+
+
+@require_POST
+@login_required
+def add(request: HttpRequest, pk: int) -> HttpResponse:
+    """Add what one of the two forms names; what is there already is not added again."""
+    study = _judging_study(request, pk)
+    of_responses = "run" in request.POST
+    both = _forms(request, study, responses=of_responses)
+    form = both["responses_form" if of_responses else "conversations_form"]
+    if form is None or not form.is_valid():
+        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **both)
+    try:
+        added = _added(study, form.cleaned_data)
+    except ValidationError as error:
+        form.add_error(None, error)
+        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **both)
+    messages.success(request, _in_words(added))
+    return redirect("judging:queue", pk=pk)
+
+
+def _added(study: Study, chosen: dict[str, object]) -> Added:
+    if "run" in chosen:
+        return subjects.add_responses(study, chosen["run"])  # type: ignore[arg-type]  # cleaned by the form
+    put = subjects.add_turns if chosen["subject"] is Subject.TURN else subjects.add_dialogues
+    return put(
+        study,
+        chosen["source"],  # type: ignore[arg-type]  # cleaned by the form
+        language=str(chosen["language"]),
+        conversations=chosen["conversations"],  # type: ignore[arg-type]  # cleaned by the form
+    )
+
+
+def _in_words(added: Added) -> str:
+    said = f"{added.items} item{'' if added.items == 1 else 's'} added."
+    if not added.items:
+        said = "Nothing was added: all of it is in the queue already, or there is nothing yet."
+    if added.of_other_languages:
+        said += f" {added.of_other_languages} left out, because the study has no workers for their language."
+    return said
+
+
+def _forms(
+    request: HttpRequest, study: Study, *, responses: bool | None = None
+) -> dict[str, forms.Form | None]:
+    """The forms that fit the study's questions; the one that was sent has its values."""
+    assert request.user.is_authenticated
+    about = question_set(study.question_set).subjects
+    of_responses = ResponsesForm((request.POST if responses else None), user=request.user)
+    sent = request.POST if responses is False else None
+    of_conversations = ConversationsForm(sent, user=request.user, study=study)
+    return {
+        "responses_form": of_responses if Subject.RESPONSE in about else None,
+        "conversations_form": of_conversations if subjects_of(study) else None,
+    }
+
+
+def _queue_page(
+    request: HttpRequest, study: Study, plan: PlanForm, **adding: forms.Form | None
+) -> HttpResponse:
+    counts = item_queries.system_counts(study)
+    context = {
+        "study": study,
+        "plan_form": plan,
+        "filled_at": _filled_at(study),
+        "systems": counts,
+        "items": sum(row.items for row in counts),
+        "judged": sum(row.judged for row in counts),
+        "wanted": sum(row.wanted for row in counts),
+        **(adding or _forms(request, study)),
+    }
+    return render(request, "judging/queue.html", context, status=200 if request.method == "GET" else 422)
+
+
+def _filled_at(study: Study) -> str:
+    """Where items are added, if not here."""
+    task = task_of(study)
+    assert isinstance(task, QueuedTask)
+    return reverse(task.filled_at, args=[study.pk]) if task.filled_at else ""
+
+
+@require_GET
+@login_required
+def items(request: HttpRequest, pk: int) -> HttpResponse:
+    """The items with their votes on a question, the most disputed first."""
+    study = _judging_study(request, pk)
+    questions = question_set(study.question_set)
+    chosen = _filter(request, questions.questions)
+    question = questions.question(chosen.question)
+    page = _number(request.GET.get("page", ""))
+    found, total = item_queries.voted(study, questions, chosen, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
+    context = {
+        "study": study,
+        "items": found,
+        "pages": Paginator(range(total), PER_PAGE).get_page(page),
+        "filter": chosen,
+        "questions": questions.questions,
+        "question": question,
+        "answers": item_queries.majorities_of(question).items(),
+        "systems": [row.system for row in item_queries.system_counts(study)],
+    }
+    return render(request, "judging/items.html", context)
+
+
+def _number(text: str) -> int:
+    return min(int(text), 1_000_000) if text.isdecimal() and 0 < len(text) < 8 and int(text) else 1
+
+
+def _text(sent: str) -> str:
+    """What was sent, bounded and without the character that no database can hold."""
+    return sent[:500].replace("\x00", "")
+
+
+def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
+    """What the query string asks for; what is unknown there counts as not given."""
+    asked = next((q for q in questions if q.key == request.GET.get("question")), questions[0])
+    majority = request.GET.get("majority", "")
+    return Filter(
+        question=asked.key,
+        system=_text(request.GET.get("system", "")),
+        majority=majority if majority in item_queries.majorities_of(asked) else "",
+        split=request.GET.get("split") == "1",
+    )
+
+
+@require_GET
+@login_required
+def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
+    """One item as its raters saw it, with all that they answered."""
+    study = _judging_study(request, pk)
+    found = get_object_or_404(
+        study.items.select_related(
+            "turn__dialogue",
+            "dialogue",
+            "response__context__version__context_set",
+            "pair__first_response__context",
+        ),
+        key=key,
+    )
+    questions = question_set(study.question_set).questions
+    sides = item_queries.sides_of(found)
+    raters = study.participations.exclude(excluded_reason="")
+    reasons = dict(raters.values_list("worker", "excluded_reason"))
+    answers = [
+        {
+            "rater": label.rater.pseudonym,
+            "excluded": reasons.get(label.rater_id, ""),
+            "at": label.changed_at,
+            "changes": label.changes,
+            "answers": [_in_words_of(q, label, sides) for q in questions],
+        }
+        for label in item_queries.labels_of(found)
+    ]
+    context = {
+        "study": study,
+        "item": found,
+        "shown": item_queries.shown(found),
+        "system": item_queries.system_of(found),
+        "sides": sides,
+        "remarks": item_queries.remarks_of(found),
+        "questions": questions,
+        "labels": answers,
+    }
+    return render(request, "judging/item.html", context)
+
+
+def _in_words_of(question: Question, label: Label, sides: tuple[str, str]) -> str:
+    """What was answered; of the sides of a pair, which system the rater meant."""
+    answer = label.answers.get(question.key)
+    if question.is_sided and answer in (FIRST, SECOND):
+        return sides[(answer == SECOND) != label.slot.is_swapped]
+    return "" if answer is None else question.caption_of(answer)
+
+
+@require_POST
+@login_required
+def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
+    """Set a rater of this item aside for the reason given; no reason takes it back."""
+    study = _judging_study(request, pk)
+    found = get_object_or_404(study.items, key=key)
+    rater, reason = (_text(request.POST.get(name, "")) for name in ("rater", "reason"))
+    participation = get_object_or_404(study.participations, worker__pseudonym=rater)
+    assert request.user.is_authenticated
+    crowd.exclude(participation.pk, reason=reason, by=request.user)
+    return redirect("judging:item", pk=pk, key=found.key)
+
+
+def _judging_study(request: HttpRequest, pk: int) -> Study:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    if not isinstance(task_of(study), QueuedTask):
+        raise Http404("This study has no queue: its workers do something else than judging.")
+    return study

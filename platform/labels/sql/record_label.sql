@@ -1,0 +1,45 @@
+-- The label of somebody who talks: about a turn, or about the whole conversation if the position is NULL.
+CREATE OR REPLACE FUNCTION labels_record_label(
+    the_dialogue bigint, the_seat integer, the_position integer, the_ask integer, is_own boolean,
+    the_rater bigint, the_party text, the_set text, the_answers jsonb, the_shown_ms integer, the_answer_ms integer,
+    OUT turns integer, OUT due_0 integer[], OUT due_1 integer[]
+) LANGUAGE plpgsql AS $$
+DECLARE
+    code integer := coalesce(the_position, 1000) * 32 + the_ask;
+    the_study bigint;
+    the_turn bigint;
+BEGIN
+    UPDATE dialogues_dialogue AS d
+       SET due_0 = CASE the_seat WHEN 0 THEN array_remove(array_remove(d.due_0, code), -code - 1) ELSE d.due_0 END,
+           due_1 = CASE the_seat WHEN 1 THEN array_remove(array_remove(d.due_1, code), -code - 1) ELSE d.due_1 END
+     WHERE d.id = the_dialogue
+       AND d.ended_at IS NULL
+       AND (the_position IS NULL
+            OR the_position >= d.opening_turns AND the_position < d.turns
+               AND (the_position % 2 = the_seat) = is_own)
+ RETURNING d.turns, d.due_0, d.due_1, d.study_id INTO turns, due_0, due_1, the_study;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF the_position IS NULL THEN
+        INSERT INTO labels_label AS l (study_id, dialogue_id, rater_id, party, occasion, question_set, answers,
+                                       shown_ms, answer_ms, created_at, changed_at, changes)
+        VALUES (the_study, the_dialogue, the_rater, the_party, 1, the_set, the_answers,
+                the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
+        ON CONFLICT ON CONSTRAINT label_of_dialogue_once_per_rater DO UPDATE
+           SET answers = EXCLUDED.answers, changed_at = EXCLUDED.changed_at, changes = l.changes + 1,
+               shown_ms = EXCLUDED.shown_ms, answer_ms = EXCLUDED.answer_ms
+         WHERE l.answers <> EXCLUDED.answers;
+        RETURN;
+    END IF;
+    SELECT t.id INTO the_turn FROM dialogues_turn AS t
+     WHERE t.dialogue_id = the_dialogue AND t.position = the_position;
+    INSERT INTO labels_label AS l (study_id, turn_id, rater_id, party, occasion, question_set, answers,
+                                   shown_ms, answer_ms, created_at, changed_at, changes)
+    VALUES (the_study, the_turn, the_rater, the_party, 1, the_set, the_answers,
+            the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
+    ON CONFLICT ON CONSTRAINT label_of_turn_once_per_rater DO UPDATE
+       SET answers = EXCLUDED.answers, changed_at = EXCLUDED.changed_at, changes = l.changes + 1,
+           shown_ms = EXCLUDED.shown_ms, answer_ms = EXCLUDED.answer_ms
+     WHERE l.answers <> EXCLUDED.answers;
+END $$;

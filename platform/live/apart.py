@@ -1,0 +1,83 @@
+"""Work for a page that is done by a process of its own.
+
+Matplotlib and the statistics are heavy and hold the interpreter, and the process that serves pages serves
+workers, too.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from threading import BoundedSemaphore, Timer
+from typing import Any
+
+AT_ONCE = 2
+LONGEST_SECONDS = 3600.0
+PATIENCE_SECONDS = 60
+_CHUNK = 1 << 16
+_places = BoundedSemaphore(AT_ONCE)
+
+
+class BusyError(Exception):
+    """This process waits for as many others as it may at once."""
+
+
+def python(*arguments: str) -> list[str]:
+    """The command that runs Python as this process does; inside a server that embeds it, too."""
+    ours = Path(sys.prefix, "bin", "python")
+    return [str(ours) if ours.exists() else sys.executable, *arguments]
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def run(module: str, arguments: Sequence[str], data: Any) -> bytes:
+    """What a module of ours prints as a process of its own that is given data: bytes as they are, or JSON.
+
+    Raises:
+        subprocess.SubprocessError: it fails, or is not ready in time.
+    """
+    done = subprocess.run(
+        python("-m", module, *arguments),
+        input=data if isinstance(data, bytes) else json.dumps(data).encode(),
+        stdout=subprocess.PIPE,
+        timeout=PATIENCE_SECONDS,
+        check=True,
+        env=environment(),
+    )
+    return done.stdout
+
+
+def streamed(*arguments: str) -> Generator[bytes]:
+    """What Python prints with these arguments, while it runs; closing the generator ends it.
+
+    Raises:
+        BusyError: too many run already; nothing was started.
+        RuntimeError: it could not be finished. The log says why.
+    """
+    if not _places.acquire(blocking=False):
+        raise BusyError
+    try:
+        yield from _said_by(python(*arguments))
+    finally:
+        _places.release()
+
+
+def _said_by(command: Sequence[str]) -> Generator[bytes]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:
+        assert process.stdout is not None
+        # Whoever takes hours to download would hold the snapshot of the database for as long.
+        end = Timer(LONGEST_SECONDS, process.kill)
+        end.daemon = True
+        end.start()
+        try:
+            while chunk := process.stdout.read1(_CHUNK):  # type: ignore[attr-defined]  # it is buffered
+                yield chunk
+            if process.wait():
+                raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}.")
+        finally:
+            end.cancel()
+            process.kill()

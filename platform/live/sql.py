@@ -1,0 +1,53 @@
+"""Functions and triggers of the database: each stands in one file, `APP/sql/NAME.sql`, its current text.
+
+A migration loads it with `LoadSQL`. Whoever changes a file adds a migration that loads it once more; a
+function whose parameters change is dropped there first.
+"""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations.base import Operation
+from typing_extensions import override
+
+
+def files_of(app: str) -> list[Path]:
+    """The SQL files of an app, in the order of their names."""
+    package = importlib.import_module(app).__file__
+    assert package
+    return sorted((Path(package).parent / "sql").glob("*.sql"))
+
+
+class LoadSQL(Operation):
+    """Create the functions and triggers of these files of an app, or put their new text in place."""
+
+    reversible = True
+
+    def __init__(self, app: str, *names: str) -> None:
+        """Take the app, and the names of its files without their ending."""
+        self.app, self.names = app, names
+
+    @override
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """Nothing that a model knows of."""
+
+    @override
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: Any, to_state: Any
+    ) -> None:
+        texts = {path.stem: path for path in files_of(self.app)}
+        for name in self.names:
+            schema_editor.execute(texts[name].read_text(), params=None)
+
+    @override
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: Any, to_state: Any
+    ) -> None:
+        for name in reversed(self.names):
+            schema_editor.execute(f"DROP FUNCTION IF EXISTS {self.app}_{name} CASCADE", params=None)
+
+    @override
+    def describe(self) -> str:
+        return f"Loads {', '.join(self.names)} of {self.app}"

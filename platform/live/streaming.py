@@ -1,0 +1,46 @@
+"""Long files sent while they are made."""
+
+from collections.abc import Generator
+from typing import Generic, Self, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, StreamingHttpResponse
+
+T = TypeVar("T", str, bytes)
+
+
+class InThreads(Generic[T]):
+    """The chunks for an ASGI response, which would otherwise collect all of them before sending the first.
+
+    Django closes it in the thread of the request, where the transaction of an export that was broken off
+    can be ended.
+    """
+
+    def __init__(self, chunks: Generator[T]) -> None:
+        self._chunks: Generator[T] = chunks
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        chunk = await sync_to_async(self._next)()
+        if chunk is None:
+            raise StopAsyncIteration
+        return chunk
+
+    def _next(self) -> T | None:
+        return next(self._chunks, None)
+
+    def close(self) -> None:
+        self._chunks.close()
+
+
+def attachment(
+    request: HttpRequest, chunks: Generator[T], content_type: str, name: str
+) -> StreamingHttpResponse:
+    """A file that the browser saves under this name."""
+    body = InThreads(chunks) if isinstance(request, ASGIRequest) else chunks
+    response = StreamingHttpResponse(body, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

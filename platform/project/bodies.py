@@ -1,0 +1,104 @@
+"""Bounds on what requests carry, before Django writes it to disk to look at it."""
+
+import asyncio
+import math
+
+from asgiref.typing import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGIReceiveEvent,
+    ASGISendCallable,
+    HTTPScope,
+    Scope,
+)
+
+# As in deploy/nginx.conf.template; the largest upload that a page takes is 20 MB.
+MOST_BYTES = 32 * 1024**2
+# Of all requests that are being received.
+MOST_BYTES_AT_ONCE = 16 * MOST_BYTES
+SECONDS = 120.0
+
+TOO_LARGE = (413, "The request is larger than 32 MB. Nothing was changed. Split what you send.\n")
+TOO_SLOW = (408, "The request did not come in time. Nothing was changed. Try again.\n")
+TOO_MUCH = (503, "Too much is being uploaded at the moment. Nothing was changed. Try again in a minute.\n")
+
+Refusal = tuple[int, str]
+
+
+class RefusedBodyError(Exception):
+    """The body is not received any further."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal[1])
+        self.refusal = refusal
+
+
+class BoundedBodies:
+    """Refuses requests whose body is too large, too slow, or too much together with others."""
+
+    def __init__(self, inner: ASGI3Application) -> None:
+        self._inner = inner
+        self._at_once = 0
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        assert scope["type"] == "http"
+        body = _Body(self, receive)
+        try:
+            body.announce(_declared(scope))
+            await self._inner(scope, body.receive, send)
+        except RefusedBodyError as error:
+            await _refuse(send, *error.refusal)
+        finally:
+            self._at_once -= body.held
+
+    def hold(self, number: int) -> None:
+        if self._at_once + number > MOST_BYTES_AT_ONCE:
+            raise RefusedBodyError(TOO_MUCH)
+        self._at_once += number
+
+
+class _Body:
+    """The body of one request while it is received."""
+
+    def __init__(self, bounds: BoundedBodies, receive: ASGIReceiveCallable) -> None:
+        self._bounds = bounds
+        self._receive = receive
+        self._received = 0
+        self._is_whole = False
+        self._until = asyncio.get_running_loop().time() + SECONDS
+        self.held = 0
+
+    def announce(self, number: float) -> None:
+        """Hold room for so many bytes, declared or received."""
+        if number > MOST_BYTES:
+            raise RefusedBodyError(TOO_LARGE)
+        if number > self.held:
+            self._bounds.hold(int(number) - self.held)
+            self.held = int(number)
+
+    async def receive(self) -> ASGIReceiveEvent:
+        if (
+            self._is_whole
+        ):  # what still comes is that the browser has gone, which may take as long as it likes
+            return await self._receive()
+        try:
+            async with asyncio.timeout_at(self._until):
+                event = await self._receive()
+        except TimeoutError:
+            raise RefusedBodyError(TOO_SLOW) from None
+        if event["type"] == "http.request":
+            self._received += len(event["body"])
+            self._is_whole = not event["more_body"]
+            self.announce(self._received)
+        return event
+
+
+def _declared(scope: HTTPScope) -> float:
+    value = dict(scope["headers"]).get(b"content-length", b"0")
+    return int(value) if value.isdigit() and len(value) < 19 else math.inf
+
+
+async def _refuse(send: ASGISendCallable, status: int, say: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
+    await send({"type": "http.response.body", "body": say.encode(), "more_body": False})

@@ -1,0 +1,31 @@
+"""What no form and no link of ours sends, and no database takes."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
+
+WORDS = {
+    "title": "This cannot be stored",
+    "say": "What was sent holds a null character, which no text can have. Nothing was changed.",
+    "cure": "Go back, remove it (it is invisible; type the text anew), and send it again.",
+}
+
+
+class NoNulls(MiddlewareMixin):
+    """Refuses null characters in the query and in forms, in words, before any view hands them on."""
+
+    def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
+        # What the API is sent is JSON, which it reads and checks by itself (api.py).
+        is_form = request.method not in ("GET", "HEAD") and not request.path.startswith("/api/")
+        sent = [request.GET, request.POST] if is_form else [request.GET]
+        if any(_has_null(values) for each in sent for values in each.lists()):
+            return render(request, "crowd/message.html", WORDS, status=400)
+        return None
+
+
+def _has_null(named: tuple[str, Iterable[object]]) -> bool:
+    name, values = named
+    return "\x00" in name or any(isinstance(value, str) and "\x00" in value for value in values)

@@ -1,0 +1,31 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from project.dumps import DumpError, restore
+
+
+class Command(BaseCommand):
+    help = (
+        "Put what `manage.py backup` wrote in the place of what the database holds: all of it or nothing. "
+        "Stop all programs of Turnwise but PostgreSQL before."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "--replace", action="store_true", help="even if there are conversations now, which are then gone"
+        )
+
+    def handle(self, *args: Any, file: Path, replace: bool, **options: Any) -> None:
+        try:
+            restore(settings.DATABASE_URL, file, replace=replace)
+        except DumpError as error:
+            raise CommandError(str(error)) from None
+        call_command("migrate", interactive=False, verbosity=0)  # a backup may be of an earlier version
+        self.stdout.write(f"{file} is restored.")

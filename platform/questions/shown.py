@@ -1,0 +1,29 @@
+"""A question as the worker's pages take it (static/js)."""
+
+from dataclasses import asdict, replace
+
+from evaluation.questions import Question
+from questions.resolving import question_set
+
+
+def all_asked(key: str, language: str) -> list[dict[str, object]]:
+    """The questions of the set with this key, in the language of those who are asked."""
+    return [asked(question) for question in question_set(key).in_language(language).questions]
+
+
+def asked(question: Question) -> dict[str, object]:
+    """Everything about the question; of a scale, captions stand at its ends only."""
+    condition, scale = question.asked_if, question.scale
+    choices = [choice if scale is None else replace(choice, hint="") for choice in question.choices]
+    return {
+        "key": question.key,
+        "wording": question.wording,
+        "help": question.help,
+        "kind": question.kind.value,
+        "required": question.required,
+        "choices": [asdict(choice) for choice in choices],
+        "low_caption": scale.low_caption if scale else "",
+        "high_caption": scale.high_caption if scale else "",
+        "max_chars": question.longest,
+        "asked_if": {"question": condition.question, "values": condition.any_of} if condition else None,
+    }

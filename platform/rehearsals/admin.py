@@ -1,0 +1,10 @@
+from django.contrib import admin
+
+from accounts.view_only import ViewOnly
+from rehearsals.models import Rehearsal
+
+
+@admin.register(Rehearsal)
+class RehearsalAdmin(ViewOnly, admin.ModelAdmin[Rehearsal]):
+    list_display = ("study", "verdict", "finished_at")
+    raw_id_fields = ("study",)

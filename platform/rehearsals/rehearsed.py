@@ -1,0 +1,52 @@
+"""What a task says whose studies can be rehearsed."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rehearsals.planted import Plan
+from rehearsals.room import Seat
+from rehearsals.simulated import SimulatedWorker
+from studies.models import Study
+from studies.tasks import StudyTask
+
+
+class UnrehearsableError(Exception):
+    """This study cannot be rehearsed; the message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Who comes to a rehearsal.
+
+    Attributes:
+        plan: what they are dealt of what the report begins with.
+        seats: of each worker, in the order in which they come.
+        late: who of them comes when the others are through.
+        worker: the worker with this number and seat.
+        raters: how many judge the same thing.
+        beside: what they are dealt of everything else that the study asks, in its order.
+    """
+
+    plan: Plan
+    seats: Sequence[Seat]
+    late: set[int]
+    worker: Callable[[int, Seat], SimulatedWorker]
+    raters: int = 1
+    beside: Sequence[Plan] = ()
+
+
+class RehearsedTask(StudyTask):
+    """A task that simulated workers can do."""
+
+    @abstractmethod
+    def copied(self, study: Study, workers: int) -> Study:
+        """A draft of the same study, made with `rehearsals.services.copied`, with room for so many workers.
+
+        Raises:
+            UnrehearsableError: there is nothing to do in it, or too few workers for it.
+        """
+
+    @abstractmethod
+    def crowd(self, rehearsal: Study, server: str, workers: int) -> Crowd:
+        """So many workers who come to the rehearsal on this server."""

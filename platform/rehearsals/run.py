@@ -1,0 +1,157 @@
+"""A rehearsal from its first worker to its last finding."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.db.models import Max
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from websockets.exceptions import WebSocketException
+
+from crowd import services
+from crowd.models import Participation
+from evaluation.interval import Undefined
+from judging.models import Slot
+from rehearsals.findings import Outcome, findings_of_all
+from rehearsals.planted import HONEST
+from rehearsals.rehearsed import Crowd, RehearsedTask
+from rehearsals.room import share
+from rehearsals.services import keep
+from rehearsals.simulated import Work
+from rehearsals.truth import foreseen
+from rehearsals.worker import MismatchError
+from reports import services as reports
+from reports.models import Report
+from reports.queries import newest_result
+from studies.models import Study
+from studies.services import set_state
+from studies.tasks import task_of
+
+REPORT_SECONDS = 600.0
+Say = Callable[[str], None]
+
+
+def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) -> Outcome:
+    """Send the workers, close the rehearsal, compute its report, compare, and keep what was found.
+
+    Raises:
+        MismatchError, PageError: a worker was refused what they should have got.
+    """
+    task = task_of(rehearsal)
+    assert isinstance(task, RehearsedTask)
+    crowd = task.crowd(rehearsal, server, workers)
+    if not crowd.plan.alone:
+        say(_foreseen(crowd))
+    try:
+        done = asyncio.run(_everybody(rehearsal, crowd, at_once, say))
+    finally:
+        set_state(rehearsal.pk, Study.State.CLOSED)  # nobody else comes in by mistake
+    _exclude(rehearsal, done)
+    say("Computing the report.")
+    report = _reported(rehearsal)
+    assert report.result is not None
+    found = findings_of_all(crowd.plan, crowd.beside, done, report.result)
+    outcome = Outcome(found, crowd.plan)
+    keep(rehearsal, outcome)
+    return outcome
+
+
+def _foreseen(crowd: Crowd) -> str:
+    kinds = Counter(seat.kind for seat in crowd.seats)
+    all_of_them = sum(share(kind) * come for kind, come in kinds.items())
+    shares = {kind: share(kind) * come / all_of_them for kind, come in kinds.items()}
+    each = [
+        f"{alpha:.2f} for “{' '.join(filter(None, (crowd.plan.questions.question(key).wording, choice)))}”"
+        for (key, choice), alpha in foreseen(crowd.plan, shares, crowd.raters).items()
+        if not isinstance(alpha, Undefined)
+    ]
+    if not each:
+        return "No alpha is planted: every item has one rater."
+    return (
+        f"Planted alpha, if workers of all kinds judge every item alike: {', '.join(each)}. "
+        "The findings say it for the workers whom each item in fact got."
+    )
+
+
+async def _everybody(rehearsal: Study, crowd: Crowd, at_once: int, say: Say) -> list[Work]:
+    places, plan = asyncio.Semaphore(at_once), crowd.plan
+    everybody, began = set(range(len(crowd.seats))), time.monotonic()
+    done: list[Work] = []
+
+    async def placed(number: int) -> None:
+        kind = crowd.seats[number].kind
+        async with places:
+            try:
+                work = await crowd.worker(number, crowd.seats[number]).work()
+            except MismatchError as error:
+                raise MismatchError(f"Worker {number + 1} ({kind}): {error}") from error
+            except (WebSocketException, OSError) as error:  # a timeout is an OSError, too
+                raise MismatchError(f"Worker {number + 1} ({kind}) lost the server: {error!r}") from error
+        if work.finished or not plan.alone:  # a conversation counts when it is finished, a judgment at once
+            for each, labels in zip((plan, *crowd.beside), (work.labels, *work.beside), strict=False):
+                for thing, answers in labels.items():
+                    each.note(thing, kind, answers)
+        done.append(work)
+        say(f"{len(done)} of {len(everybody)} workers are done.")
+
+    await _together(placed, everybody - crowd.late)
+    if crowd.late:
+        began += await _leases_over(rehearsal, say)
+        await _together(placed, crowd.late)
+    given = sum(len(labels) for work in done for labels in (work.labels, *work.beside))
+    seconds = time.monotonic() - began
+    say(f"They gave {given} labels in {seconds:.1f} s of work, {given / seconds:.0f} a second.")
+    if idle := sum(not work.place for work in done):
+        say(f"{idle} of them came when nothing was left to judge.")
+    return done
+
+
+async def _together(come: Callable[[int], Coroutine[Any, Any, None]], numbers: set[int]) -> None:
+    async with asyncio.TaskGroup() as group:
+        for number in sorted(numbers):
+            group.create_task(come(number))
+
+
+async def _leases_over(rehearsal: Study, say: Say) -> float:
+    """Wait until the items that those who left have before them are free for others; for how many seconds."""
+
+    @database_sync_to_async
+    def last() -> float:
+        held = Slot.objects.filter(study=rehearsal, label=None, leased_until__gt=timezone.now())
+        until = held.aggregate(until=Max("leased_until"))["until"]
+        return (until - timezone.now()).total_seconds() if until else 0.0
+
+    seconds = await last()
+    if seconds > 0:
+        say(f"Waiting {seconds:.0f} s until what those who left had before them is free for others.")
+        await asyncio.sleep(seconds)
+    return max(0.0, seconds)
+
+
+def _exclude(rehearsal: Study, done: Sequence[Work]) -> None:
+    """As an admin would who has seen through them."""
+    suspects = {work.place: work.kind for work in done if work.finished and work.kind not in HONEST}
+    place = Coalesce("assignment__seat__dialogue__public_id", "assignment__batch__public_id")
+    worked = Participation.objects.filter(study=rehearsal).annotate(place=place)
+    for pk, found in worked.filter(place__in=suspects).values_list("pk", "place"):
+        services.exclude(pk, reason=f"Rehearsal: {suspects[str(found)]}", by=rehearsal.owner)
+
+
+def _reported(rehearsal: Study) -> Report:
+    """The report of all that happened, computed here unless a job is already at it."""
+    rehearsal.refresh_from_db()
+    deadline = time.monotonic() + REPORT_SECONDS
+    while time.monotonic() < deadline:
+        reports.build_report(reports.queue_report(rehearsal).pk)
+        newest = newest_result(rehearsal)
+        if newest and newest.results_version >= rehearsal.results_version:
+            return newest
+        failed = rehearsal.reports.first()
+        if failed and failed.state == Report.State.FAILED:
+            raise MismatchError(f"The report of the rehearsal failed: {failed.reason}")
+        time.sleep(0.5)
+    raise MismatchError(f"No report of the rehearsal after {REPORT_SECONDS:.0f} s.")

@@ -1,0 +1,97 @@
+"""A rehearsal is a copy of its study. It is kept apart from it, and can be deleted with all that is in it."""
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from bots.models import Bot
+from crowd.models import Participation, Worker
+from dialogues.models import Dialogue
+from labels.models import Label
+from rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
+from rehearsals.models import Rehearsal
+from rehearsals.rehearsed import RehearsedTask, UnrehearsableError
+from studies.models import Study, StudyBot
+from studies.services import save_study, set_state
+from studies.tasks import task_of
+
+# A copy has its own of these. Simulated workers are not paid.
+_OWN = {
+    "id", "code", "owner", "state", "created_at", "results_version", "rehearsal_of", "title",
+    "pay_amount",
+}  # fmt: skip
+FEWEST_WORKERS = 30
+
+
+def enough_workers(study: Study) -> int:
+    """How many simulated workers find something out, however many bots share them."""
+    return max(FEWEST_WORKERS, ENOUGH_FOR_A_BOT * bots_of(study).count())
+
+
+@transaction.atomic
+def make_rehearsal(study: Study, workers: int) -> Study:
+    """An open copy of the study with room for so many workers; an earlier rehearsal is deleted.
+
+    Raises:
+        UnrehearsableError: there is nothing to talk with or to judge, or too few workers for it.
+    """
+    if study.rehearsal_of_id:
+        raise UnrehearsableError(f"“{study.title}” is a rehearsal itself. Name the study that it is of.")
+    task = task_of(study)
+    if not isinstance(task, RehearsedTask):
+        raise UnrehearsableError(
+            f"Nothing is judged in “{study.title}”, so there is nothing to rehearse. If a study judges what "
+            "comes of it, rehearse the one that judges."
+        )
+    copy = task.copied(study, workers)
+    return set_state(copy.pk, Study.State.OPEN)
+
+
+def bots_of(study: Study) -> QuerySet[StudyBot]:
+    """The bots that workers of the study talk with."""
+    return study.study_bots.filter(bot__active=True, target__gt=0).select_related("bot")
+
+
+def copied(study: Study, targets: dict[Bot, int]) -> Study:
+    """The study once more with no results, in the place of its earlier rehearsal."""
+    for earlier in Study.objects.filter(rehearsal_of=study):
+        delete_rehearsal(earlier)
+    fields = {f.name: getattr(study, f.name) for f in Study._meta.concrete_fields if f.name not in _OWN}
+    consent = study.consent_versions.last()
+    return save_study(
+        Study(title=f"Rehearsal of {study.title}"[:120], rehearsal_of=study, **fields),
+        owner=study.owner,
+        consent_text=consent.text if consent else "A rehearsal: no person takes part.",
+        targets=targets,
+        asks=[ask.declared for ask in study.asked],
+    )
+
+
+@transaction.atomic
+def keep(rehearsal: Study, outcome: Outcome) -> Rehearsal:
+    """Store what came of a rehearsal, for its report's page."""
+    Rehearsal.objects.filter(study=rehearsal).delete()
+    return Rehearsal.objects.create(
+        study=rehearsal,
+        findings=[{"holds": finding.holds, "words": finding.words} for finding in outcome.findings],
+        holds=outcome.holds,
+        verdict=outcome.verdict,
+        agreement=outcome.agreement,
+    )
+
+
+@transaction.atomic
+def delete_rehearsal(rehearsal: Study) -> None:
+    """Delete a rehearsal with its simulated workers and all that they did.
+
+    Raises:
+        ValueError: this is no rehearsal; nothing was deleted.
+    """
+    if rehearsal.rehearsal_of_id is None:
+        raise ValueError(f"Study {rehearsal.pk} is no rehearsal, so it is not deleted.")
+    workers = Worker.objects.filter(participations__study=rehearsal)
+    only_here = list(workers.exclude(participations__study__rehearsal_of=None).values_list("pk", flat=True))
+    Label.objects.filter(study=rehearsal).delete()
+    Dialogue.objects.filter(study=rehearsal).delete()
+    Participation.objects.filter(study=rehearsal).delete()
+    Worker.objects.filter(pk__in=only_here).delete()
+    rehearsal.delete()

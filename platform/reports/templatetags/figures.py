@@ -1,0 +1,35 @@
+"""Numbers as reports print them: a minus sign, not a hyphen; never a p of 0."""
+
+from django import template
+
+from evaluation.report import intervals
+
+register = template.Library()
+MINUS = "\u2212"
+
+
+@register.filter
+def figure(value: float, digits: int = 1) -> str:
+    """A number with so many digits; zero has no sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
+
+
+@register.filter
+def percent(share: float) -> str:
+    """A level as it stands in sentences: 95 %."""
+    return intervals.percent(share)
+
+
+@register.filter
+def signed(value: float, digits: int = 1) -> str:
+    """The same with a plus before what is above zero."""
+    shown = figure(value, digits)
+    return f"+{shown}" if not shown.startswith(MINUS) and float(shown) > 0 else shown
+
+
+@register.filter
+def p_value(p: float | None) -> str:
+    """A p-value with three digits, as papers have it; the smallest is a bound."""
+    if p is None:
+        return "unknown"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

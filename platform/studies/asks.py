@@ -1,0 +1,74 @@
+"""What a study asks, of whom, about what and when."""
+
+from dataclasses import dataclass
+
+from django.db import models
+
+# As many as one number of a list of due annotations has room for (dialogues/asks.py).
+MOST_ASKS = 32
+
+
+class About(models.TextChoices):
+    """What an ask is about."""
+
+    OWN_TURN = "own_turn", "Each of their own turns"
+    PARTNER_TURN = "partner_turn", "Each turn of the partner"
+    DIALOGUE = "dialogue", "The whole conversation"
+    RESPONSE = "response", "A response to a context"
+    PAIR = "pair", "Two responses, or two conversations"
+    CONTEXT = "context", "A context"
+
+
+class Party(models.TextChoices):
+    """Who a rater is to what they judge."""
+
+    CHATTER = "chatter", "Talked with a bot, or judges their own words or the whole of their conversation"
+    PARTNER = "partner", "Talked with the person whose words they judge"
+    READER = "reader", "Reads what others said"
+    OUTSIDE = "outside", "Judged it elsewhere; came with a file"
+
+
+class By(models.TextChoices):
+    """Who is asked."""
+
+    TALKERS = "talkers", "The people who talk"
+    READERS = "readers", "Others, who read"
+
+
+class Moment(models.TextChoices):
+    """When those who talk are asked."""
+
+    EACH_TURN = "each_turn", "Under each turn, before the next message can be sent"
+    WAITING = "waiting", "While the partner writes"
+    BEFORE_FINISH = "before_finish", "Any time before the conversation is finished"
+    AT_END = "at_end", "When the conversation is over, before it is finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One thing that a study asks; the first of a study is what its report begins with.
+
+    Attributes:
+        question_set: key of the questions.
+        about: what the questions are about.
+        moment: when those who talk are asked; None of readers.
+        required: whether the conversation cannot be finished without it.
+    """
+
+    question_set: str
+    about: About
+    moment: Moment | None = None
+    required: bool = True
+
+    @property
+    def by(self) -> By:
+        return By.READERS if self.moment is None else By.TALKERS
+
+    def __str__(self) -> str:
+        when = f", {self.moment.label[0].lower()}{self.moment.label[1:]}" if self.moment else ""
+        return f"“{self.question_set}” about {self.about.label[0].lower()}{self.about.label[1:]}{when}"
+
+
+# What a new study asks unless somebody chooses otherwise.
+UNDER_EACH_REPLY = Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
+OF_EACH_ITEM = Asked("ssa", About.RESPONSE)

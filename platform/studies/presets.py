@@ -1,0 +1,59 @@
+"""Published protocols as starting points: what fills the form of a new study."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evaluation.protocols import protocols
+from studies.asks import OF_EACH_ITEM, UNDER_EACH_REPLY, About, Asked, Moment
+from studies.models import Ask, Speaker, Study
+from studies.tasks import task_named
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How a published protocol is run here; where a study departs from it later, its report says so.
+
+    Attributes:
+        protocol: key of the protocol, in evaluation/protocols.
+        task: key of the task.
+        asks: what is asked.
+        fields: other fields of the study.
+    """
+
+    protocol: str
+    task: str
+    asks: tuple[Asked, ...]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return protocols()[self.protocol].title
+
+    def study(self) -> Study:
+        """A study as the protocol has it, not saved yet."""
+        study = Study(task=task_named(self.task).key, **self.fields)
+        study.asked = Ask.rows(study, self.asks)
+        return study
+
+
+PRESETS = (
+    Preset("meena-interactive", "conversation", (UNDER_EACH_REPLY,)),
+    Preset("meena-static", "judging", (OF_EACH_ITEM,)),
+    Preset(
+        "neural-chat-interactive",
+        "conversation",
+        (
+            Asked("likert", About.DIALOGUE, Moment.AT_END),
+            Asked("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False),
+        ),
+        # At least three messages of the person, and no end: the most that a conversation here may have.
+        {"opening_speaker": Speaker.HUMAN, "opening_text": "", "min_turns": 6, "max_turns": 500},
+    ),
+    Preset("neural-chat-pairwise", "pairs", (Asked("preferences", About.PAIR),)),
+)
+
+
+def preset_named(key: str) -> Preset | None:
+    """The preset of a protocol; None if there is none."""
+    return next((preset for preset in PRESETS if preset.protocol == key), None)

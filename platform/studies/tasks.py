@@ -1,0 +1,115 @@
+"""What a study has people or bots do: its task.
+
+Each task is one class in a folder of its own, `tasks/NAME/task.py`, registered when Django starts. What the
+platform asks of every task stands here. A layer that asks more of some tasks declares it in a class of its
+own, which these inherit: `crowd.work.WorkerTask`, `judging.queued.QueuedTask`,
+`reports.reported.ReportedTask`, `rehearsals.rehearsed.RehearsedTask`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+
+from studies.asks import About, Asked, By
+
+if TYPE_CHECKING:
+    from studies.forms import StudyPage
+    from studies.models import Study
+
+T = TypeVar("T", bound="StudyTask")
+
+
+class StudyTask(ABC):
+    """One task.
+
+    Attributes:
+        key: as studies store it, and in addresses.
+        title: what it is, as lists of protocols say it.
+        menu: the same in a few words, for the page of a new study.
+        place: among the tasks on that page, from 1; a new study has the first one if nobody says otherwise.
+        form: the forms with which such a study is made and edited.
+        overview: template of the study's own page, which extends reports/overview.html.
+        has_conversations: whether its studies hold conversations, which others can judge.
+        asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
+        may_ask: whom such a study can ask, and about what.
+    """
+
+    key: ClassVar[str]
+    title: ClassVar[str]
+    menu: ClassVar[str]
+    place: ClassVar[int]
+    form: ClassVar["type[StudyPage]"]
+    overview: ClassVar[str]
+    has_conversations: ClassVar[bool] = False
+    asks: ClassVar[tuple[Asked, ...]] = ()
+    may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
+
+    @abstractmethod
+    def why_not_open(self, study: "Study") -> str:
+        """What such a study lacks before it can be opened, and what to do; empty if it is ready."""
+
+    @abstractmethod
+    def finished_and_wanted(self, studies: "QuerySet[Study]") -> Mapping[int, tuple[int, int]]:
+        """Of each of these studies, by its key, how much is done, and how much is wanted."""
+
+    def opened(self, study: "Study") -> None:
+        """Such a study was opened, in this transaction: begin what has to be begun."""
+        return
+
+    def shown(self, study: "Study") -> Mapping[str, Any]:
+        """What the study's own page shows, beyond what all do."""
+        return {}
+
+
+_TASKS: dict[str, StudyTask] = {}
+
+
+def register(task: type[T]) -> type[T]:
+    """Have studies of this task.
+
+    Raises:
+        TypeError: the class leaves out something that a task has.
+    """
+    declared = {name for base in task.__mro__ for name in getattr(base, "__annotations__", ())}
+    if missing := sorted(name for name in declared if not hasattr(task, name)):
+        raise TypeError(f"{task.__name__} does not say its {', '.join(missing)}.")
+    _TASKS[task.key] = task()
+    return task
+
+
+def tasks() -> list[StudyTask]:
+    """All tasks in their order."""
+    return sorted(_TASKS.values(), key=lambda task: task.place)
+
+
+def task_of(study: "Study") -> StudyTask:
+    """The task of a study."""
+    return _TASKS[study.task]
+
+
+def task_named(key: str) -> StudyTask:
+    """The task with this key; the first one if none has it."""
+    return _TASKS.get(key) or tasks()[0]
+
+
+def keys_with_conversations() -> list[str]:
+    """The keys of all tasks whose studies hold conversations."""
+    return [task.key for task in tasks() if task.has_conversations]
+
+
+def keys_of(kind: type[object]) -> list[str]:
+    """The keys of all tasks of a kind, for queries."""
+    return [task.key for task in tasks() if isinstance(task, kind)]
+
+
+def first_key() -> str:
+    return tasks()[0].key
+
+
+def refuse_unknown(key: str) -> None:
+    """Validate a study's task."""
+    if key not in _TASKS:
+        raise ValidationError(f"“{key}” is not a task. There are {', '.join(task.key for task in tasks())}.")

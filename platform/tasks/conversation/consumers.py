@@ -1,0 +1,212 @@
+"""The socket of a worker who chats. Translates frames to calls and back; decides nothing."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from django.urls import reverse
+from typing_extensions import override
+
+from crowd.sessions import Session
+from crowd.worker_socket import Handler, WorkerSocket
+from dialogues import queries, services, turn_taking
+from dialogues.seated import Seated
+from labels import queries as labels
+from labels.services import record
+from labels.timing import Timing
+from live.database import in_database
+from live.frames import Frame, field, uuid_field
+from live.refusals import RefusedError
+
+# Each tab hears of all others, so their number is a bound on work as well. A person has two or three.
+MAX_TABS = 8
+
+_tabs: Counter[int] = Counter()  # open in this process, by dialogue
+
+
+class DialogueConsumer(WorkerSocket):
+    """One browser tab in one dialogue.
+
+    The Channels layer carries frames to the other tabs of the dialogue, in this process or another,
+    but only once a tab has heard of another: most dialogues have one tab, which needs no detour.
+    """
+
+    seat: Seated
+    is_counted = False
+    was_unheard = False
+    """Whether it told something while it took itself for the only tab."""
+    shown: list[Frame]
+    """The turns that this tab has been told of, oldest first and without a gap."""
+    given_back = ("key", "position", "ask")
+
+    @override
+    async def __call__(self, *arguments: Any) -> None:
+        try:
+            await super().__call__(*arguments)
+        finally:  # after an error nobody calls disconnect
+            if self.is_counted:
+                _tabs[self.seat.dialogue_id] -= 1
+                if not _tabs[self.seat.dialogue_id]:
+                    del _tabs[self.seat.dialogue_id]
+
+    @override
+    async def enter(self, session: Session) -> None:
+        self.seat = await self._find_seat(session)
+        self._count_tab()
+        self.assignment_id = self.seat.assignment_id
+        self.alone = True
+        # A reply told while the state is being read would be overwritten by that older state.
+        self.in_order = asyncio.Lock()
+        self.group = f"dialogue.{self.seat.dialogue_id}"
+        await self.channel_layer.group_add(self.group, self.channel_name)
+        await self._announce()
+        await self._show_state()
+
+    async def _announce(self) -> None:
+        await self.channel_layer.group_send(self.group, {"type": "tab.joined", "tab": self.channel_name})
+
+    async def _find_seat(self, session: Session) -> Seated:
+        seat = await in_database(queries.seat_of, self.public_id(), session.worker_id)
+        if seat.participation_id not in session.participations:
+            raise RefusedError("not_yours")
+        return seat
+
+    def _count_tab(self) -> None:
+        if _tabs[self.seat.dialogue_id] >= MAX_TABS:
+            raise RefusedError("too_many_tabs")
+        _tabs[self.seat.dialogue_id] += 1
+        self.is_counted = True
+
+    @override
+    async def disconnect(self, code: int) -> None:
+        await super().disconnect(code)
+        if hasattr(self, "group"):
+            await self.channel_layer.group_discard(self.group, self.channel_name)
+
+    # --- frames from the browser -----------------------------------------------------------------
+
+    @override
+    def frame_handlers(self) -> dict[str, Handler]:
+        return {
+            **super().frame_handlers(),
+            "turn": self.turn,
+            "label": self.label,
+            "retry": self.retry,
+            "finish": self.finish,
+            "give_up": self.give_up,
+        }
+
+    async def turn(self, frame: Frame) -> None:
+        text, key = field(frame, "text", str), uuid_field(frame, "key")
+        await turn_taking.take_turn(self.seat, text=text, key=key, shown=self.shown, tell=self.tell)
+
+    async def label(self, frame: Frame) -> None:
+        position = None if frame.get("position") is None else field(frame, "position", int)
+        ask = field(frame, "ask", int) if "ask" in frame else 0
+        answers, progress = await record(
+            self.seat,
+            ask=ask,
+            position=position,
+            answers=field(frame, "answers", dict),
+            timing=Timing.of(frame),
+        )
+        saved = {"position": position, "ask": ask, "answers": answers, "progress": progress.as_frame()}
+        await self.say({"type": "label_saved", **saved})
+        if self.has_company:  # two tabs may answer at the same moment: each reads which answer stayed
+            await self.show_state_everywhere()
+        else:
+            self.was_unheard = True
+
+    async def retry(self, frame: Frame) -> None:
+        await turn_taking.retry(self.seat, tell=self.tell)
+        await self.show_state_everywhere()
+
+    async def finish(self, frame: Frame) -> None:
+        await in_database(services.finish, self.seat)
+        await self.show_state_everywhere()
+
+    async def give_up(self, frame: Frame) -> None:
+        await in_database(services.give_up, self.seat)
+        await self.show_state_everywhere()
+
+    # --- frames to the browser -------------------------------------------------------------------
+
+    @property
+    def has_company(self) -> bool:
+        """Whether other tabs may be open: that of a page that was loaded anew is not known of yet."""
+        return not self.alone or not self.is_open
+
+    async def tell(self, frame: Frame) -> None:
+        """Send a frame to every tab of this dialogue."""
+        async with self.in_order:
+            await self._show(frame)
+        await self._tell_others({"type": "tab.frame", "frame": frame})
+
+    async def _tell_others(self, event: Frame) -> None:
+        if self.has_company:
+            await self.channel_layer.group_send(self.group, event | {"from": self.channel_name})
+        else:
+            self.was_unheard = True
+
+    async def _show(self, frame: Frame) -> None:
+        if "turn" in frame and frame["turn"]["position"] == len(self.shown):
+            self.shown.append(frame["turn"])
+        await self.say(frame)
+
+    async def state(self) -> Frame:
+        """All that a tab shows. A reply that is due and not failed is asked for again here.
+
+        So a dialogue goes on after a restart of the server without anybody doing anything.
+        """
+        turns, progress, faults = await in_database(queries.snapshot, self.seat)
+        self.shown = [turn._asdict() for turn in turns]
+        is_answering = turn_taking.is_answering(self.seat, progress.turns)
+        if progress.reply_due and not faults and not is_answering:
+            turn_taking.resume(self.seat, turns, progress, tell=self.tell)
+        has_failed = progress.reply_due and faults > 0 and not is_answering
+        return {
+            "type": "state",
+            "turns": self.shown,
+            "annotations": await in_database(labels.own_labels, self.seat),
+            "fault": turn_taking.fault_frame(faults) if has_failed else None,
+            "progress": turn_taking.idle(progress) if has_failed else progress.as_frame(),
+            "finished": reverse("crowd:thanks", args=[self.seat.study_code]) if progress.ended else None,
+        }
+
+    async def _show_state(self) -> None:
+        async with self.in_order:
+            await self.say(await self.state())
+
+    async def show_state_everywhere(self) -> None:
+        """Every tab reads for itself: a state read here could reach another tab after something newer."""
+        await self._show_state()
+        await self._tell_others({"type": "tab.changed"})
+
+    # --- events of other tabs --------------------------------------------------------------------
+
+    async def tab_joined(self, event: Frame) -> None:
+        """Another tab opened: from now on it hears of everything that this one tells."""
+        if event["tab"] != self.channel_name:
+            self.alone = False
+            await self.channel_layer.send(event["tab"], {"type": "tab.here"})
+
+    async def tab_here(self, event: Frame) -> None:
+        """This tab is not alone. What the other told before it knew of this one is read anew."""
+        self.alone = False
+        if self.was_unheard:  # what this one told before it knew of the other is read anew there
+            self.was_unheard = False
+            await self.show_state_everywhere()
+        else:
+            await self._show_state()
+
+    async def layer_restored(self, event: Frame) -> None:
+        """Redis was down: tabs in other processes may have opened unheard, or told what nobody heard."""
+        await self._announce()
+
+    async def tab_changed(self, event: Frame) -> None:
+        if event["from"] != self.channel_name:
+            await self._show_state()
+
+    async def tab_frame(self, event: Frame) -> None:
+        if event["from"] != self.channel_name:
+            await self._show(event["frame"])

@@ -1,0 +1,74 @@
+"""The socket of a worker who judges. Translates frames to calls of `judging` and back; decides nothing."""
+
+from typing import Any
+
+from django.urls import reverse
+from typing_extensions import override
+
+from crowd.sessions import Session
+from crowd.worker_socket import Handler, WorkerSocket
+from judging import services as judging
+from judging.services import Desk
+from labels.timing import Timing
+from live.database import in_database
+from live.frames import Frame, field, uuid_field
+from live.refusals import RefusedError
+
+
+class JudgingConsumer(WorkerSocket):
+    """One browser tab of a worker who judges items one after the other."""
+
+    desk: Desk
+    given_back = ("item",)
+
+    @override
+    async def enter(self, session: Session) -> None:
+        self.desk = await self._find_desk(session)
+        self.assignment_id = self.desk.assignment_id
+        await self._show_state()
+
+    async def _find_desk(self, session: Session) -> Desk:
+        desk = await in_database(judging.desk_of, self.public_id(), session.worker_id)
+        if desk.participation_id not in session.participations:
+            raise RefusedError("not_yours")
+        return desk
+
+    # --- frames from the browser -----------------------------------------------------------------
+
+    @override
+    def frame_handlers(self) -> dict[str, Handler]:
+        return {**super().frame_handlers(), "judge": self.judge, "finish": self.finish}
+
+    async def judge(self, frame: Frame) -> None:
+        key = uuid_field(frame, "item")
+        judged = await in_database(
+            judging.judge, self.desk, key=key, answers=field(frame, "answers", dict), timing=Timing.of(frame)
+        )
+        await self.say(
+            {
+                "type": "judged",
+                "item": str(key),
+                "answers": judged.answers,
+                "leased": judged.leased,
+                "progress": judged.progress,
+            }
+        )
+
+    async def finish(self, frame: Frame) -> None:
+        await in_database(judging.finish, self.desk)
+        await self._show_state()
+
+    # --- frames to the browser -------------------------------------------------------------------
+
+    async def _show_state(self) -> None:
+        state: dict[str, Any] = await in_database(judging.state, self.desk)
+        is_over = state.pop("is_over")
+        finished = reverse("crowd:thanks", args=[self.desk.study_code]) if is_over else None
+        await self.say({"type": "state", **state, "finished": finished})
+
+    @override
+    async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
+        """Say why. After an item that is gone the page needs the items that are still its own."""
+        await super().refuse(refusal, frame)
+        if refusal.reason in judging.REFUSALS:
+            await self._show_state()

@@ -1,0 +1,187 @@
+"""How simulated workers judge the items of a queue, one after the other."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count
+from typing_extensions import override
+
+from judging import subjects
+from judging.models import JudgingPlan
+from judging.queries import items_of
+from questions.resolving import question_set
+from rehearsals.planted import Answers, Kind, Plan
+from rehearsals.rehearsed import Crowd, UnrehearsableError
+from rehearsals.room import Room, Seat, TooFewError, latecomers, room, seats
+from rehearsals.services import copied
+from rehearsals.simulated import SimulatedWorker, Work
+from rehearsals.visitor import PageError
+from rehearsals.worker import Conversation, MismatchError
+from studies.models import Study
+
+# What the server says to those who come when nothing is left for them.
+NOTHING_LEFT = 409
+# Every so many items an answer slips out and is taken back.
+SLIP_EVERY = 7
+# Refusals that a worker gets without having done wrong: others were faster while they were away.
+PASSED_ON = ("given_away", "judged_elsewhere")
+
+
+@dataclass
+class Tab:
+    """One page of a worker, with the items that it has still to show."""
+
+    socket: Conversation
+    waiting: list[str]
+
+
+@dataclass
+class Rater(SimulatedWorker):
+    """Someone who judges items. With two tabs they take the next item from the one and the other in turns.
+
+    So what one tab still shows is judged a second time there, and must count once.
+    """
+
+    @override
+    async def work(self) -> Work:
+        try:
+            return await super().work()
+        except PageError as error:
+            if error.status != NOTHING_LEFT:
+                raise
+            return Work(self.kind)
+
+    @override
+    async def walk(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
+        done.place = settings["batch"]
+        states = [await socket.heard("state") for socket in tabs]
+        opened = [Tab(socket, self.keys(state["items"])) for socket, state in zip(tabs, states, strict=True)]
+        enough = max(1, states[0]["progress"]["size"] // 2) if self.kind is Kind.LEAVING else None
+        while True:
+            await self._judge_all(opened, done, enough)
+            if self.kind is Kind.LEAVING:
+                return ""
+            if thanks := await self._finished(opened[0]):
+                return thanks
+
+    def keys(self, items: list[dict[str, Any]]) -> list[str]:
+        """The keys of items that have come."""
+        return [item["key"] for item in items]
+
+    def dealt(self, item: str) -> Answers:
+        """What this worker answers about the item."""
+        return self.plan.deal(item, self.kind)
+
+    def sent(self, item: str, answers: Answers) -> Answers:
+        """These answers as they are given on the page."""
+        return answers
+
+    async def _judge_all(self, tabs: list[Tab], done: Work, enough: int | None) -> None:
+        turn = 0
+        while any(tab.waiting for tab in tabs) and (enough is None or len(done.labels) < enough):
+            tab, turn = tabs[turn % len(tabs)], turn + 1
+            if tab.waiting:
+                await self._judge(tab, tab.waiting.pop(0), done)
+
+    async def _judge(self, tab: Tab, item: str, done: Work) -> None:
+        answers = done.labels.get(item) or self.dealt(item)
+        if len(done.labels) % SLIP_EVERY == SLIP_EVERY - 1 and not await self._saved(
+            tab, item, self.plan.slip(answers)
+        ):
+            return
+        if await self._saved(tab, item, answers):
+            done.labels[item] = answers
+
+    async def _saved(self, tab: Tab, item: str, answers: Answers) -> bool:
+        """Judge an item; False if it went to somebody else meanwhile."""
+        await tab.socket.send(type="judge", item=item, answers=self.sent(item, answers))
+        heard = await tab.socket.heard("judged", "refused")
+        if heard["type"] == "judged":
+            tab.waiting += self.keys(heard["leased"])
+            return True
+        if heard["reason"] not in PASSED_ON:
+            raise MismatchError(f"The server answered with {heard}.")
+        tab.waiting = self.keys((await tab.socket.heard("state"))["items"])
+        return False
+
+    async def _finished(self, tab: Tab) -> str:
+        """The page to go to; empty if an item has become free for this worker meanwhile."""
+        await tab.socket.send(type="finish")
+        heard = await tab.socket.heard("state", "refused")
+        if heard["type"] == "refused":
+            if heard["reason"] != "unjudged":
+                raise MismatchError(f"The server answered with {heard}.")
+            tab.waiting = self.keys((await tab.socket.heard("state"))["items"])
+            return ""
+        thanks: str = heard["finished"]
+        return thanks
+
+
+# Who left holds their items for so long at most; a rehearsal would else last as long as real leases.
+LEASE_SECONDS = 10
+
+
+def with_queue(study: Study, workers: int) -> Study:
+    """A copy that judges as many of the study's items as these workers can."""
+    plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
+    offered = _room(study, plan, workers)
+    copy = copied(study, {})
+    JudgingPlan.objects.create(
+        study=copy,
+        raters_per_item=plan.raters_per_item,
+        batch_size=offered.batch_size,
+        lease_seconds=min(plan.lease_seconds, LEASE_SECONDS),
+    )
+    for language, items in offered.items.items():
+        subjects.add_items_of(copy, study, language=language, items=items)
+    return copy
+
+
+def _room(study: Study, plan: JudgingPlan, workers: int) -> Room:
+    counted = study.items.values_list("language").annotate(n=Count("pk")).order_by("language")
+    items = {language: n for language, n in counted if language in study.languages}
+    if not items:
+        raise UnrehearsableError(
+            f"“{study.title}” has nothing to judge yet. Add responses or conversations to its queue first."
+        )
+    try:
+        return room(items, raters=plan.raters_per_item, batch_size=plan.batch_size, workers=workers)
+    except TooFewError as error:
+        raise UnrehearsableError(str(error)) from error
+
+
+def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
+    """The items are there before anybody comes, and so is what each of them is like."""
+    systems = systems_of(rehearsal)
+    plan = Plan(question_set(rehearsal.question_set), sorted(set(systems.values())), alone=False)
+    return come(rehearsal, workers, plan, systems, partial(Rater, plan=plan, server=server))
+
+
+def systems_of(study: Study) -> dict[str, str]:
+    """By the key of each item, what the report calls its system, in the order of the items."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT i.key, i.system FROM ({items_of()}) AS i ORDER BY i.id", [study.pk])
+        return {str(key): str(system) for key, system in cursor.fetchall()}
+
+
+def come(
+    rehearsal: Study,
+    workers: int,
+    plan: Plan,
+    systems: Mapping[str, str],
+    rater: Callable[..., SimulatedWorker],
+) -> Crowd:
+    """The crowd of these raters, who meet the items of these systems."""
+    for key, system in systems.items():
+        plan.meet(key, system)
+    languages = list(rehearsal.items.values_list("language", flat=True).distinct().order_by("language"))
+    wanted = rehearsal.judging.raters_per_item
+    placed, link = seats(workers, languages), rehearsal.get_entry_url()
+
+    def worker(number: int, seat: Seat) -> SimulatedWorker:
+        return rater(number, seat.kind, link=link, language=seat.language)
+
+    return Crowd(plan, placed, latecomers(placed, wanted), worker, wanted)

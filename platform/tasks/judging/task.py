@@ -1,0 +1,79 @@
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from django.db.models import QuerySet
+from typing_extensions import override
+
+from evaluation.protocols.facts import Evaluation
+from evaluation.questions import QuestionSet
+from evaluation.report.judging import judging_figures
+from evaluation.report.tables import Table, tables
+from exports.turns import JUDGMENTS
+from judging.queued import QueuedTask
+from labels.models import Label
+from questions.resolving import question_set
+from rehearsals.rehearsed import Crowd, RehearsedTask
+from reports.judging_queries import judged_items
+from reports.manners import manners
+from reports.queries import analysis_plan
+from reports.reported import Computation, ReportedTask
+from studies.asks import OF_EACH_ITEM, About, By
+from studies.models import Study
+from studies.tasks import register
+from tasks.judging import rehearsal
+from tasks.judging.forms import JudgingPage
+
+
+@register
+class Judging(QueuedTask, ReportedTask, RehearsedTask):
+    """Workers judge responses, turns or conversations of others, one after the other."""
+
+    key = "judging"
+    title = "Judge responses, turns or conversations of others"
+    menu = "Judge"
+    place = 3
+    form = JudgingPage
+    overview = "tasks/judging/overview.html"
+    asks = (OF_EACH_ITEM,)
+    may_ask = frozenset((By.READERS, about) for about in (About.RESPONSE, About.DIALOGUE))
+
+    begin = "judging_task:start"
+    go_on = "judging_task:judge"
+    heading = "Judge what was said in conversations"
+    welcome = "tasks/judging/welcome.html"
+    instructions = "tasks/judging/instructions.html"
+    saved = "All your answers are saved."
+
+    evaluation = Evaluation.STATIC
+    report = "tasks/judging/report.html"
+    labels_exported = JUDGMENTS
+    read_at = "judging:items"
+    read = "items"
+
+    @override
+    def computation(self, study: Study) -> Computation:
+        questions = question_set(study.question_set)
+        items = judged_items(study, questions)
+        plan = analysis_plan(study)
+        return partial(judging_figures, questions, items, plan=plan, manners=manners(study))
+
+    @override
+    def labels(self, study: Study) -> QuerySet[Label]:
+        return Label.objects.filter(study=study)
+
+    @override
+    def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
+        return tables(asked, judging=True)
+
+    @override
+    def protocol(self, study: Study) -> Mapping[str, str]:
+        plan = getattr(study, "judging", None)
+        return {"Raters": f"{plan.raters_per_item} for each item"} if plan else {}
+
+    @override
+    def copied(self, study: Study, workers: int) -> Study:
+        return rehearsal.with_queue(study, workers)
+
+    @override
+    def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
+        return rehearsal.raters(rehearsed, server, workers)

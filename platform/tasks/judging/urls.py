@@ -1,0 +1,9 @@
+from django.urls import path
+
+from tasks.judging import views
+
+app_name = "judging_task"
+urlpatterns = [
+    path("s/<slug:code>/judge/start/", views.start, name="start"),
+    path("s/<slug:code>/judge/", views.judge, name="judge"),
+]

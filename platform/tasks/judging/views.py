@@ -1,0 +1,64 @@
+"""The pages of a worker who judges; what happens on them goes through `judging_consumer`."""
+
+from django.conf.locale import LANG_INFO
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from crowd import refusals
+from crowd.views import current_participation, page_of, worker_page
+from crowd.work import work_of
+from judging import services as judging
+from judging.models import Batch
+from questions.shown import all_asked
+from studies.models import Study
+from tasks.judging.task import Judging
+
+
+@require_POST
+@worker_page
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    return begin_batch(request, study, Judging.key)
+
+
+def begin_batch(request: HttpRequest, study: Study, task: str) -> HttpResponse:
+    """Begin; where a study has several languages, the worker says which one they read."""
+    if study.task != task:
+        raise refusals.unknown_study()
+    participation = current_participation(request, study)
+    language = study.languages[0] if len(study.languages) == 1 else request.POST.get("language", "")
+    if language not in study.languages:
+        names = [(code, LANG_INFO.get(code, {}).get("name_local", code)) for code in study.languages]
+        context = {"study": study, "languages": names, "begin": request.path}
+        return render(request, "tasks/judging/language.html", context)
+    judging.begin(participation, language=language)
+    return redirect(work_of(study).go_on, code=study.code)
+
+
+@require_safe
+@worker_page
+def judge(request: HttpRequest, study: Study) -> HttpResponse:
+    return batch_page(request, study, Judging.go_on, "tasks/judging/judge.html")
+
+
+def batch_page(request: HttpRequest, study: Study, name: str, template: str) -> HttpResponse:
+    """The page on which the worker's items are judged; elsewhere if they are not at that page now."""
+    participation = current_participation(request, study)
+    if page_of(participation) != name:
+        return redirect(page_of(participation), code=study.code)
+    batch = Batch.objects.get(assignment=participation.assignment)
+    context = {
+        "study": study,
+        "batch": batch,
+        "resume_code": participation.resume_code,
+        "settings": _page_settings(batch, study),
+    }
+    return render(request, template, context)
+
+
+def _page_settings(batch: Batch, study: Study) -> dict[str, object]:
+    return {
+        "socket": f"/ws/batches/{batch.public_id}/",
+        "batch": str(batch.public_id),
+        "questions": all_asked(study.question_set, batch.language),
+    }

@@ -1,0 +1,110 @@
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from typing_extensions import override
+
+from accounts.access import visible_to
+from accounts.models import User
+from judging.pairs import Source
+from responses.models import ResponseRun
+from studies.asks import About, Asked
+from studies.models import Study
+from studies.queries import real_studies_of
+from studies.tasks import keys_with_conversations
+from tasks.judging.forms import JudgingForm, JudgingPage
+
+MOST_EACH = 10_000
+
+
+class PairsForm(JudgingForm):
+    """Everything about a study of pairs, but the pairs."""
+
+    about = {About.PAIR}
+
+
+class PairsPage(JudgingPage):
+    """The study; its pairs are made in its queue."""
+
+    template = "tasks/pairs/form.html"
+    study_form = PairsForm
+
+    @override
+    def asks(self) -> Sequence[Asked]:
+        return [Asked(self.form.cleaned_data["question_set"], About.PAIR)]
+
+
+class SourceForm(forms.Form):
+    """What pairs are made of, and how many."""
+
+    each = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_EACH,
+        label="Pairs of every two systems",
+        help_text="Drawn at random. Empty: all there are.",
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=2**31,
+        initial=1,
+        help_text="Another number draws other pairs; the same one always the same.",
+    )
+
+    def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+
+    def source(self) -> Source | None:
+        """Of a valid form: the source; None, with an error in the form, if it can be none."""
+        try:
+            return self.made(self.cleaned_data)
+        except ValidationError as error:
+            self.add_error(None, error)
+            return None
+
+    def made(self, given: dict[str, Any]) -> Source:
+        raise NotImplementedError
+
+
+class ResponsePairsForm(SourceForm):
+    """Responses of runs, two to a context."""
+
+    runs = forms.ModelMultipleChoiceField(
+        queryset=ResponseRun.objects.none(),
+        label="Responses of",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="One run of each system, all over the same contexts.",
+    )
+    field_order = ("runs", "each", "seed")
+
+    def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, user=user, study=study, **kwargs)
+        runs = visible_to(
+            user, ResponseRun.objects.select_related("context_version__context_set"), owner="owner"
+        )
+        self.fields["runs"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
+
+    def made(self, given: dict[str, Any]) -> Source:
+        return Source.of_runs(given["runs"], each=given["each"], seed=given["seed"])
+
+
+class ConversationPairsForm(SourceForm):
+    """Finished conversations of studies, one of each of two systems."""
+
+    studies = forms.ModelMultipleChoiceField(
+        queryset=Study.objects.none(), label="Conversations of", widget=forms.CheckboxSelectMultiple
+    )
+    language = forms.ChoiceField(help_text="Of these conversations. Workers who read it get them.")
+    field_order = ("studies", "language", "each", "seed")
+
+    def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, user=user, study=study, **kwargs)
+        sources = real_studies_of(user).filter(task__in=keys_with_conversations())
+        self.fields["studies"].queryset = sources  # type: ignore[attr-defined]  # the field is a choice of models
+        self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
+
+    def made(self, given: dict[str, Any]) -> Source:
+        return Source.of_conversations(
+            given["studies"], language=given["language"], each=given["each"], seed=given["seed"]
+        )

@@ -1,0 +1,79 @@
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from django.db.models import QuerySet
+from typing_extensions import override
+
+from evaluation.protocols.facts import Evaluation
+from evaluation.questions import QuestionSet
+from evaluation.report.pairs import pair_figures
+from evaluation.report.tables import Table, pair_tables
+from exports.turns import PAIR_JUDGMENTS
+from judging.queued import QueuedTask
+from labels.models import Label
+from questions.resolving import question_set
+from rehearsals.rehearsed import Crowd, RehearsedTask
+from reports.judging_queries import judged_pairs
+from reports.queries import analysis_plan
+from reports.reported import Computation, ReportedTask
+from studies.asks import About, Asked, By
+from studies.models import Study
+from studies.tasks import register
+from tasks.pairs import rehearsal
+from tasks.pairs.forms import PairsPage
+
+
+@register
+class Pairs(QueuedTask, ReportedTask, RehearsedTask):
+    """Workers say which of two responses, or of two conversations, is better."""
+
+    key = "pairs"
+    title = "Judge two responses or two conversations side by side"
+    menu = "Compare side by side"
+    place = 5
+    form = PairsPage
+    overview = "tasks/pairs/overview.html"
+
+    begin = "pairs:start"
+    go_on = "pairs:compare"
+    heading = "Say which of two is better"
+    welcome = "tasks/pairs/welcome.html"
+    instructions = "tasks/pairs/instructions.html"
+    saved = "All your answers are saved."
+
+    asks = (Asked("preference", About.PAIR),)
+    may_ask = frozenset({(By.READERS, About.PAIR)})
+
+    filled_at = "pairs:add"
+    evaluation = Evaluation.PAIRWISE
+    report = "tasks/pairs/report.html"
+    labels_exported = PAIR_JUDGMENTS
+    read_at = "judging:items"
+    read = "pairs"
+
+    @override
+    def computation(self, study: Study) -> Computation:
+        questions = question_set(study.question_set)
+        found = judged_pairs(study, questions)
+        return partial(pair_figures, questions, found, plan=analysis_plan(study))
+
+    @override
+    def labels(self, study: Study) -> QuerySet[Label]:
+        return Label.objects.filter(study=study)
+
+    @override
+    def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
+        return pair_tables(asked)
+
+    @override
+    def protocol(self, study: Study) -> Mapping[str, str]:
+        plan = getattr(study, "judging", None)
+        return {"Raters": f"{plan.raters_per_item} for each pair"} if plan else {}
+
+    @override
+    def copied(self, study: Study, workers: int) -> Study:
+        return rehearsal.with_queue(study, workers)
+
+    @override
+    def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
+        return rehearsal.raters(rehearsed, server, workers)

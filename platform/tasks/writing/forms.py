@@ -1,0 +1,51 @@
+from typing import Any
+
+from django import forms
+from typing_extensions import override
+
+from accounts.models import User
+from contexts.queries import versions_of
+from studies.forms import StudyPage
+from studies.models import Study
+from tasks.writing.models import WritingPlan
+
+
+class WritingPlanForm(forms.ModelForm[WritingPlan]):
+    """Which contexts workers respond to, and how many each."""
+
+    class Meta:
+        model = WritingPlan
+        fields = ("context_version", "responses_per_context", "batch_size")
+        help_texts = {"batch_size": "Then the worker is done."}
+
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(data, instance=getattr(study, "writing", None), prefix="writing")
+        field = self.fields["context_version"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = versions_of(user)
+        field.empty_label = None
+        for field in self.fields.values():
+            field.disabled = study.state != Study.State.DRAFT
+
+
+class WritingPage(StudyPage):
+    """The study, and what its workers write."""
+
+    template = "tasks/writing/form.html"
+
+    @override
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(user, study, data)
+        self.plan_form = WritingPlanForm(user, study, data)
+
+    @override
+    def is_valid(self) -> bool:
+        return self.form.is_valid() and self.plan_form.is_valid()
+
+    @override
+    def plan(self) -> WritingPlan:
+        return self.plan_form.save(commit=False)
+
+    @override
+    def shown(self) -> dict[str, Any]:
+        return super().shown() | {"plan_form": self.plan_form}

@@ -1,0 +1,51 @@
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from typing_extensions import override
+
+from crowd.work import WorkerTask
+from studies.models import Study
+from studies.tasks import register
+from tasks.writing.forms import WritingPage
+from tasks.writing.queries import written_and_wanted
+from tasks.writing.services import is_written
+
+
+@register
+class Writing(WorkerTask):
+    """Workers write responses to given contexts; others judge them."""
+
+    key = "writing"
+    title = "Write responses to given contexts"
+    menu = "Write responses"
+    place = 2
+    form = WritingPage
+    overview = "tasks/writing/overview.html"
+
+    begin = "writing:start"
+    go_on = "writing:write"
+    heading = "Write what you would say"
+    welcome = "tasks/writing/welcome.html"
+    instructions = "tasks/writing/instructions.html"
+    saved = "All your responses are saved."
+
+    @override
+    def why_not_open(self, study: Study) -> str:
+        if hasattr(study, "writing"):
+            return ""
+        return "Choose the contexts that people are to respond to, then open the study."
+
+    @override
+    def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
+        return written_and_wanted(studies)
+
+    @override
+    def shown(self, study: Study) -> Mapping[str, Any]:
+        written, _ = written_and_wanted(Study.objects.filter(pk=study.pk)).get(study.pk, (0, 0))
+        return {"written": written}
+
+    @override
+    def is_full(self, study: Study, now: datetime) -> bool:
+        return is_written(study, now)

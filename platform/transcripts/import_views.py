@@ -1,0 +1,167 @@
+"""Staff pages: upload a file of conversations, see what would come in, import it, undo that."""
+
+from collections.abc import Callable
+from functools import partial, wraps
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from accounts.limits import TooManyAtOnceError, one_at_once_of, too_many, too_often
+from accounts.models import User
+from dialogues.models import Dialogue, TranscriptImport
+from dialogues.queries import imports_of, labelled_import
+from studies.models import Study
+from studies.queries import studies_of
+from transcripts import importing
+from transcripts.attempts import attempt
+from transcripts.importers import FORMATS
+from transcripts.importing import ImportRefusedError
+from transcripts.reading import Preview
+
+View = Callable[[HttpRequest, int], HttpResponse]
+SHOWN_TURNS = 8
+_READS = "60/m"  # uploads and previews of one person: each reads a whole file
+
+
+def bounded(view: View) -> View:
+    """Bound how often one person has files read, and how many at once."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, pk: int) -> HttpResponse:
+        if too_often(request, "imports", rate=_READS, key="user"):
+            return too_many(request)
+        assert isinstance(request.user, User)
+        try:
+            with one_at_once_of(1, "imports", request.user.pk):
+                return view(request, pk)
+        except TooManyAtOnceError:
+            return too_many(request)
+
+    return wrapper
+
+
+@require_GET
+@login_required
+def imports(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    return _list(request, study)
+
+
+def _list(request: HttpRequest, study: Study, *, error: str = "") -> HttpResponse:
+    relayed = study.dialogues.filter(origin=Dialogue.Origin.RELAYED).select_related("relayed_by")
+    context = {
+        "study": study,
+        "imports": study.imports.defer("content").select_related("by"),
+        "relayed": relayed.prefetch_related("seats__bot").order_by("-started_at"),
+        "formats": FORMATS.values(),
+        "most_mb": importing.MAX_UPLOAD // 1024**2,
+        "error": error,
+    }
+    return render(request, "transcripts/imports.html", context, status=422 if error else 200)
+
+
+@require_POST
+@login_required
+@bounded
+def upload(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    file = request.FILES.get("file")
+    if file is None or file.file is None:
+        return _list(request, study, error="Choose a file, then upload it.")
+    assert isinstance(request.user, User)
+    try:
+        draft = importing.upload(study, file.file, name=file.name or "file", by=request.user)
+    except ImportRefusedError as error:
+        return _list(request, study, error=str(error))
+    return redirect("transcripts:import", pk=draft.pk)
+
+
+@require_safe
+@login_required
+@bounded
+def one(request: HttpRequest, pk: int) -> HttpResponse:
+    return _one(request, get_object_or_404(imports_of(request.user), pk=pk))
+
+
+def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> HttpResponse:
+    context = {"study": record.study, "record": record, "formats": FORMATS.values(), "error": error}
+    if record.imported_at:
+        context["is_labelled"] = labelled_import(record)
+    else:
+        try:
+            seen = importing.preview_of(record)
+        except ImportRefusedError as refused:
+            seen, error = Preview(), error or str(refused)
+            context["error"] = error
+        context |= {"seen": seen, "speakers": _speakers(request, seen), "first": _first(seen)}
+    return render(request, "transcripts/import.html", context, status=422 if error else 200)
+
+
+def _speakers(request: HttpRequest, seen: Preview) -> list[dict[str, object]]:
+    guessed = importing.guessed_systems(seen.speakers)
+    return [
+        {
+            "field": f"system-{number}",
+            "name": name,
+            "turns": turns,
+            "system": request.POST.get(f"system-{number}", guessed[name]),
+        }
+        for number, (name, turns) in enumerate(seen.speakers.items())
+    ]
+
+
+def _first(seen: Preview) -> list[dict[str, object]]:
+    return [
+        {
+            "id": each.id,
+            "line": each.line,
+            "turns": [
+                (each.speakers[position % 2], text) for position, text in enumerate(each.texts[:SHOWN_TURNS])
+            ],
+            "more": max(0, len(each.texts) - SHOWN_TURNS),
+        }
+        for each in seen.first
+    ]
+
+
+@require_POST
+@login_required
+def set_format(request: HttpRequest, pk: int) -> HttpResponse:
+    record = get_object_or_404(imports_of(request.user).filter(imported_at=None), pk=pk)
+    attempt(request, partial(importing.set_format, record, request.POST.get("format", "")))
+    return redirect("transcripts:import", pk=record.pk)
+
+
+@require_POST
+@login_required
+@bounded
+def confirm(request: HttpRequest, pk: int) -> HttpResponse:
+    record = get_object_or_404(imports_of(request.user), pk=pk)
+    if record.imported_at:
+        return redirect("transcripts:import", pk=record.pk)
+    try:
+        speakers = importing.preview_of(record).speakers
+        systems = {name: request.POST.get(f"system-{number}", "") for number, name in enumerate(speakers)}
+        done = importing.import_draft(
+            record.pk,
+            systems=systems,
+            scripted_opening="scripted_opening" in request.POST,
+            language=request.POST.get("language", ""),
+        )
+    except ImportRefusedError as error:
+        return _one(request, record, error=str(error))
+    messages.success(request, f"{done.conversations} conversations with {done.turns} turns are imported.")
+    return redirect("transcripts:import", pk=done.pk)
+
+
+@require_POST
+@login_required
+def undo(request: HttpRequest, pk: int) -> HttpResponse:
+    record = get_object_or_404(imports_of(request.user), pk=pk)
+    what = "import is undone" if record.imported_at else "upload is thrown away"
+    if not attempt(request, partial(importing.undo, pk), done=f"The {what}: {record.file_name}"):
+        return redirect("transcripts:import", pk=pk)
+    return redirect("transcripts:imports", pk=record.study_id)

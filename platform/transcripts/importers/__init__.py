@@ -1,0 +1,23 @@
+"""Readers of files of conversations. Pure: they know no database. One file is one format, found by itself."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from transcripts.importers.checking import Checked, Limits, checked
+from transcripts.importers.formats import FORMATS, Conversation, Problem, guessed
+from transcripts.importers.source import Source, UnreadableError
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+__all__ = [
+    "FORMATS",
+    "Checked",
+    "Conversation",
+    "Limits",
+    "Problem",
+    "Source",
+    "UnreadableError",
+    "checked",
+    "guessed",
+]

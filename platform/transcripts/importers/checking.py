@@ -1,0 +1,139 @@
+"""What the database can hold of what a file says: two who alternate, texts of a bounded length."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from transcripts.importers.formats import FORMATS, Conversation, Problem, Said
+from transcripts.importers.source import Source, UnreadableError
+
+MOST_TURNS = 2000  # of one conversation
+MOST_SPEAKERS = 50  # of one file
+LONGEST_TEXT = 4000
+LONGEST_NAME = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one import may bring in."""
+
+    conversations: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A conversation that can be stored.
+
+    Attributes:
+        id: what the file calls it.
+        line: where it begins in the file.
+        speakers: of the even positions, of the odd ones.
+        texts: by position.
+        joined: turns that were joined to the one before, because the same speaker went on.
+        details: what else the file says about it.
+    """
+
+    id: str
+    line: int
+    speakers: tuple[str, str]
+    texts: tuple[str, ...]
+    joined: int = 0
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Problem]:
+    """The conversations of a file that can be stored, and why the others cannot.
+
+    A file that cannot be read on, or that passes a limit, ends with the problem that says so.
+    """
+    ids: dict[str, int] = {}
+    conversations = turns = 0
+    speakers: set[str] = set()
+    found = FORMATS[format_key].read(source)
+    try:
+        for each in found:
+            result = _checked(each, ids) if isinstance(each, Conversation) else each
+            if isinstance(result, Checked):
+                conversations, turns = conversations + 1, turns + len(result.texts)
+                _stay_within(limits, conversations, turns, result.line)
+                speakers.update(result.speakers)
+                if len(speakers) > MOST_SPEAKERS:
+                    raise UnreadableError(
+                        result.line,
+                        f"Here the file passes {MOST_SPEAKERS} different speakers. Name them by role.",
+                    )
+            yield result
+    except UnreadableError as error:
+        yield Problem(error.line, f"{error.what} The rest of the file was not read.")
+
+
+def _stay_within(limits: Limits, conversations: int, turns: int, line: int) -> None:
+    for number, most, what in (
+        (conversations, limits.conversations, "conversations"),
+        (turns, limits.turns, "turns"),
+    ):
+        if number > most:
+            raise UnreadableError(
+                line, f"Here the file passes {most} {what}, the most for one import. Split it."
+            )
+
+
+def _checked(conversation: Conversation, ids: dict[str, int]) -> Checked | Problem:
+    line = conversation.line
+    first = ids.setdefault(conversation.id, line)
+    if first != line:
+        return Problem(line, f"Conversation “{_short(conversation.id)}” is there already, from line {first}.")
+    wrong = next(filter(None, map(_wrong_turn, conversation.turns)), None)
+    if wrong:
+        return wrong
+    turns = [_joined(list(group)) for _, group in groupby(conversation.turns, key=lambda turn: turn.speaker)]
+    return _wrong_whole(conversation, turns) or Checked(
+        _storable(conversation.id),
+        line,
+        (turns[0].speaker, turns[1].speaker),
+        tuple(turn.text for turn in turns),
+        len(conversation.turns) - len(turns),
+        {_storable(key): _storable(value) for key, value in conversation.details.items()},
+    )
+
+
+def _wrong_turn(turn: Said) -> Problem | None:
+    if not turn.text.strip():
+        return Problem(turn.line, f"{_short(turn.speaker) or 'Somebody'} says nothing in a turn.")
+    if not turn.speaker.strip():
+        return Problem(turn.line, "A turn has no speaker.")
+    if len(turn.speaker) > LONGEST_NAME:
+        return Problem(turn.line, f"“{_short(turn.speaker)}” is too long for the name of a speaker.")
+    if turn.text != _storable(turn.text) or turn.speaker != _storable(turn.speaker):
+        return Problem(turn.line, "A turn has characters that no text can have (null, or half a character).")
+    return None
+
+
+def _wrong_whole(conversation: Conversation, turns: list[Said]) -> Problem | None:
+    speakers = list(dict.fromkeys(turn.speaker for turn in turns))
+    if len(speakers) != 2:
+        names = ", ".join(f"“{_short(name)}”" for name in speakers[:5]) or "nobody"
+        return Problem(conversation.line, f"A conversation has two speakers; here speaks: {names}.")
+    if len(turns) > MOST_TURNS:
+        return Problem(
+            conversation.line, f"The conversation has {len(turns)} turns; {MOST_TURNS} can be stored."
+        )
+    long = next((turn for turn in turns if len(turn.text) > LONGEST_TEXT), None)
+    if long:
+        return Problem(long.line, f"A turn has {len(long.text)} characters; {LONGEST_TEXT} can be stored.")
+    return None
+
+
+def _joined(turns: list[Said]) -> Said:
+    """What one speaker says in a row, as one turn."""
+    return Said(turns[0].speaker, "\n".join(turn.text.strip() for turn in turns), turns[0].line)
+
+
+def _storable(text: str) -> str:
+    return text.encode(errors="ignore").decode().replace("\x00", "")
+
+
+def _short(text: str) -> str:
+    text = _storable(text)
+    return text if len(text) <= 60 else text[:59] + "…"

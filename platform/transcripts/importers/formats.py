@@ -1,0 +1,85 @@
+"""What importers read, and the registry that finds them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from transcripts.importers.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One utterance as the file has it; `line` is where it begins."""
+
+    speaker: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation as the file has it.
+
+    Attributes:
+        id: what the file calls it.
+        line: where it begins.
+        turns: oldest first; speakers need not alternate yet.
+        details: what else the file says about the whole conversation, such as ratings.
+    """
+
+    id: str
+    line: int
+    turns: tuple[Said, ...]
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why something of the file does not come in."""
+
+    line: int
+    what: str
+
+
+Reader = Callable[[Source], Iterator[Conversation | Problem]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of files of conversations.
+
+    Attributes:
+        key: names it in the database and on the command line.
+        title: names it on pages.
+        looks_like: whether the first kilobytes of a file look like this format.
+        read: yields conversations and problems; raises UnreadableError where it cannot go on.
+    """
+
+    key: str
+    title: str
+    looks_like: Callable[[str], bool]
+    read: Reader
+
+
+FORMATS: dict[str, Format] = {}
+
+
+def importer(key: str, *, title: str, looks_like: Callable[[str], bool]) -> Callable[[Reader], Reader]:
+    """Register a reader under this key.
+
+    Raises:
+        ValueError: another reader has it.
+    """
+
+    def register(read: Reader) -> Reader:
+        if key in FORMATS:
+            raise ValueError(f"Two importers are called '{key}'. Give one of them another key.")
+        FORMATS[key] = Format(key, title, looks_like, read)
+        return read
+
+    return register
+
+
+def guessed(head: str) -> str:
+    """Key of the first format that the beginning of a file looks like; "" if it looks like none."""
+    head = head.removeprefix("\ufeff").lstrip()
+    return next((key for key, each in FORMATS.items() if each.looks_like(head)), "")

@@ -1,0 +1,360 @@
+"""Conversations from files become dialogues of a study. An import is one transaction, and can be undone."""
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
+from itertools import islice
+from subprocess import SubprocessError
+from typing import IO, BinaryIO
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import User
+from bots.models import OUTSIDE, BotVersion
+from bots.services import outside_system, version_of
+from dialogues.models import Dialogue, Seat, TranscriptImport, Turn
+from dialogues.queries import LABELLED
+from live.apart import PATIENCE_SECONDS
+from studies.models import Study, StudyBot
+from studies.services import results_changed
+from transcripts.importers import FORMATS, Checked, Limits, Problem, Source, checked, guessed
+from transcripts.reading import Preview, read_apart
+from transcripts.scripts import contradiction
+
+log = logging.getLogger(__name__)
+
+MAX_UPLOAD = 20 * 1024 * 1024  # bytes
+ON_PAGE = Limits(conversations=5_000, turns=100_000)
+BY_COMMAND = Limits(conversations=100_000, turns=3_000_000)
+
+_HEAD = 8192  # bytes, by which a format is guessed
+_BATCH = 500
+_PERSON = re.compile(r"(human|user|person|worker|volunteer|agent_|you|me|我|用户)[\s_]*\d*", re.IGNORECASE)
+
+
+class ImportRefusedError(Exception):
+    """Nothing was changed; the message says why and what to do."""
+
+
+def upload(
+    study: Study, file: IO[bytes], *, name: str, by: User, now: datetime | None = None
+) -> TranscriptImport:
+    """Keep a file, with the format that it looks like, until it is imported or thrown away.
+
+    One that the same person uploaded before and did not import is thrown away.
+
+    Raises:
+        ImportRefusedError: it is empty or too large.
+    """
+    content = file.read(MAX_UPLOAD + 1)
+    if not content.strip():
+        raise ImportRefusedError(f"“{name}” is empty. Choose a file with conversations.")
+    if len(content) > MAX_UPLOAD:
+        raise ImportRefusedError(
+            f"“{name}” is larger than {MAX_UPLOAD // 1024**2} MB. Split it, or ask an admin to import it "
+            f"with manage.py import_dialogues."
+        )
+    TranscriptImport.objects.filter(study=study, by=by, imported_at=None).delete()
+    return TranscriptImport.objects.create(
+        study=study,
+        by=by,
+        file_name=name[:200],
+        sha256=hashlib.sha256(content).hexdigest(),
+        format=format_of(BytesIO(content)),
+        uploaded_at=now or timezone.now(),
+        content=content,
+    )
+
+
+def format_of(file: BinaryIO) -> str:
+    """Key of the format that a file looks like, or ""; the file is then at its beginning again."""
+    head = file.read(_HEAD).decode(errors="ignore")
+    file.seek(0)
+    return guessed(head)
+
+
+def set_format(draft: TranscriptImport, key: str) -> None:
+    """Read the file as this format from now on.
+
+    Raises:
+        ImportRefusedError: there is no such format.
+    """
+    if key not in FORMATS:
+        raise ImportRefusedError(f"There is no format “{key[:40]}”. Choose one of the list.")
+    draft.format = key
+    draft.save(update_fields=["format"])
+
+
+def preview_of(draft: TranscriptImport) -> Preview:
+    """What importing this upload would bring in; nothing while its format is not known.
+
+    Raises:
+        ImportRefusedError: it could not be read in time, or not at all.
+    """
+    if not draft.format:
+        return Preview()
+    try:
+        return read_apart(bytes(draft.content or b""), draft.format, ON_PAGE)
+    except SubprocessError as error:
+        log.warning("Upload %s could not be read: %s", draft.pk, error)
+        raise ImportRefusedError(
+            f"“{draft.file_name}” could not be read within {PATIENCE_SECONDS} s. Split it, or ask an admin "
+            f"to import it with manage.py import_dialogues."
+        ) from None
+
+
+def guessed_systems(speakers: Iterable[str]) -> dict[str, str]:
+    """By speaker the system that they seem to be, empty for a person.
+
+    If all are people, then people are what is judged: both are the system “Human”.
+    """
+    names = list(speakers)
+    systems = {name: "" if _PERSON.fullmatch(name) else name for name in names}
+    return systems if any(systems.values()) else dict.fromkeys(names, "Human")
+
+
+@transaction.atomic
+def import_draft(
+    draft_id: int,
+    *,
+    systems: Mapping[str, str],
+    scripted_opening: bool,
+    language: str = "",
+    now: datetime | None = None,
+) -> TranscriptImport:
+    """Bring an upload in as finished dialogues of its study. Safe to repeat.
+
+    Args:
+        draft_id: the upload.
+        systems: by speaker, the title of the system that they are; empty for a person.
+        scripted_opening: whether first turns are scripted, so that nobody judges them.
+        language: of the conversations, one of the study; may be left out where that has one only.
+        now: when; now if not given.
+
+    Raises:
+        ImportRefusedError: nothing can come in, or a conversation would have nothing to judge.
+    """
+    draft = TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=draft_id)
+    if draft.imported_at is None:
+        source = Source(BytesIO(draft.content or b""))
+        how = Entry(systems, scripted_opening, language_of(draft.study, language))
+        _bring_in(draft, source, ON_PAGE, how, now or timezone.now())
+    return draft
+
+
+@transaction.atomic
+def import_file(
+    study: Study,
+    file: BinaryIO,
+    *,
+    name: str,
+    format_key: str,
+    systems: Mapping[str, str],
+    scripted_opening: bool,
+    language: str = "",
+) -> TranscriptImport:
+    """Bring a file in that may be larger than an upload; as `import_draft` otherwise."""
+    now = timezone.now()
+    digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # any binary file will do
+    file.seek(0)
+    record = TranscriptImport.objects.create(
+        study=study, file_name=name[:200], sha256=digest, format=format_key, uploaded_at=now, content=b""
+    )
+    how = Entry(systems, scripted_opening, language_of(study, language))
+    _bring_in(record, Source(file), BY_COMMAND, how, now)
+    return record
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is told of the conversations of a file: who is which system, how they open, their language."""
+
+    systems: Mapping[str, str]
+    scripted_opening: bool
+    language: str
+
+
+def language_of(study: Study, asked: str) -> str:
+    """The language that conversations come in with.
+
+    Raises:
+        ImportRefusedError: it is none of the study, or the study has several and none was named.
+    """
+    language = asked or study.only_language
+    if language not in study.languages:
+        have = ", ".join(study.languages)
+        raise ImportRefusedError(
+            f"Say in which language these conversations are: one of the study's, {have}."
+            if not language
+            else f"“{language[:20]}” is no language of this study, which has {have}. Add it to the study, or "
+            f"import the conversations into another."
+        )
+    return language
+
+
+def _bring_in(
+    record: TranscriptImport,
+    source: Source,
+    limits: Limits,
+    how: Entry,
+    now: datetime,
+) -> None:
+    if record.format not in FORMATS:
+        raise ImportRefusedError("Choose a format first.")
+    record.systems = {speaker: title.strip()[:120] for speaker, title in how.systems.items()}
+    writer = _Writer(record, _versions(record), how, now)
+    for batch in _batches(checked(source, record.format, limits)):
+        writer.write([each for each in batch if isinstance(each, Checked)])
+        record.left_out += sum(isinstance(each, Problem) for each in batch)
+    if not record.conversations:
+        raise ImportRefusedError("There is no conversation in the file that could come in.")
+    # The database refuses turns in a finished dialogue, so they are finished last.
+    record.dialogues.update(ending=Dialogue.Ending.COMPLETE, ended_at=now)
+    record.imported_at, record.content = now, None
+    record.save()
+    results_changed(record.study_id)
+
+
+def _versions(record: TranscriptImport) -> dict[str, BotVersion]:
+    """By speaker, the version of the system that they are: this very file."""
+    details = {"adapter": OUTSIDE, "file": record.file_name, "sha256": record.sha256, "format": record.format}
+    versions = {}
+    for speaker, title in record.systems.items():
+        if title:
+            bot = outside_system(title)
+            StudyBot.objects.get_or_create(study=record.study, bot=bot, defaults={"target": 0})
+            versions[speaker] = version_of(bot, details)
+    return versions
+
+
+def _batches(found: Iterator[Checked | Problem]) -> Iterator[list[Checked | Problem]]:
+    while batch := list(islice(found, _BATCH)):
+        yield batch
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes conversations as open dialogues with their seats and turns, some at a time."""
+
+    record: TranscriptImport
+    versions: Mapping[str, BotVersion]
+    how: Entry
+    now: datetime
+
+    @property
+    def opening_turns(self) -> int:
+        return int(self.how.scripted_opening)
+
+    def write(self, conversations: list[Checked]) -> None:
+        self._refuse_another_language(conversations)
+        dialogues = Dialogue.objects.bulk_create([self._dialogue(each) for each in conversations])
+        pairs = list(zip(dialogues, conversations, strict=True))
+        Seat.objects.bulk_create([one for pair in pairs for one in self._seats(*pair)])
+        Turn.objects.bulk_create([turn for pair in pairs for turn in self._turns(*pair)])
+        self.record.conversations += len(conversations)
+        self.record.turns += sum(len(each.texts) for each in conversations)
+
+    def _refuse_another_language(self, conversations: list[Checked]) -> None:
+        texts = (text for each in conversations for text in each.texts)
+        if why := contradiction(texts, self.how.language):
+            raise ImportRefusedError(
+                f"These conversations are {why}, so they cannot be in the language “{self.how.language}”, "
+                f"and workers who read that could not judge them. Choose their language, or import them "
+                f"into a study that has it. Nothing was imported."
+            )
+
+    def _dialogue(self, conversation: Checked) -> Dialogue:
+        study = self.record.study
+        judged = [
+            position for position in range(len(conversation.texts)) if self._version(conversation, position)
+        ]
+        if not judged:
+            names = " and ".join(f"“{speaker}”" for speaker in conversation.speakers)
+            raise ImportRefusedError(
+                f"Line {conversation.line}: no turn of this conversation could be judged, as {names} are "
+                f"people or say a scripted opening only. Name the system that one of them is. "
+                f"Nothing was imported."
+            )
+        return Dialogue(
+            study=study,
+            origin=Dialogue.Origin.IMPORTED,
+            imported_in=self.record,
+            source_id=conversation.id,
+            source_details=dict(conversation.details) or None,
+            started_at=self.now,
+            language=self.how.language,
+            opening_turns=self.opening_turns,
+            min_turns=study.min_turns,
+            max_turns=study.max_turns,
+            turns=len(conversation.texts),
+            bot_turns=len(judged),
+        )
+
+    def _version(self, conversation: Checked, position: int) -> BotVersion | None:
+        """What said the turn at `position`; None for a person, and for a scripted opening."""
+        if position < self.opening_turns:
+            return None
+        return self.versions.get(conversation.speakers[position % 2])
+
+    def _seats(self, dialogue: Dialogue, conversation: Checked) -> Iterator[Seat]:
+        for number, speaker in enumerate(conversation.speakers):
+            version = self.versions.get(speaker)
+            yield Seat(
+                dialogue=dialogue,
+                number=number,
+                bot_id=version.bot_id if version else None,
+                name="" if version else speaker,
+            )
+
+    def _turns(self, dialogue: Dialogue, conversation: Checked) -> Iterator[Turn]:
+        for position, text in enumerate(conversation.texts):
+            yield Turn(
+                dialogue=dialogue,
+                position=position,
+                text=text,
+                created_at=self.now,
+                bot_version=self._version(conversation, position),
+            )
+
+
+@transaction.atomic
+def undo(record_id: int) -> None:
+    """Delete an import with its dialogues, or an upload that was not imported.
+
+    Raises:
+        ImportRefusedError: somebody has labelled one of its turns.
+    """
+    record = (
+        TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=record_id)
+    )
+    refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
+    was_imported = record.imported_at is not None
+    record.delete()
+    if was_imported:
+        forget_unheard_systems(record.study)
+        results_changed(record.study_id)
+
+
+def refuse_labelled(dialogues: Iterable[int]) -> None:
+    """Lock the turns of these dialogues, so that nobody labels them any more, and see that nobody has.
+
+    Raises:
+        ImportRefusedError: somebody has.
+    """
+    turns = Turn.objects.filter(dialogue__in=dialogues)
+    list(turns.select_for_update(of=("self",)).values_list("pk", flat=True))
+    if turns.filter(LABELLED).exists():
+        raise ImportRefusedError(
+            "Some of these turns have labels, and labels are never thrown away. The conversations stay."
+        )
+
+
+def forget_unheard_systems(study: Study) -> None:
+    """Take systems outside off the study that have no conversation in it any more."""
+    unheard = study.study_bots.filter(bot__adapter=OUTSIDE).exclude(bot__seats__dialogue__study=study)
+    unheard.delete()

@@ -1,0 +1,92 @@
+"""What importing a file would bring in, read by a process of its own: `python -m transcripts.reading …`.
+
+The process that serves pages serves workers, too, and a file of 20 MB takes seconds of Python. Pure, so that
+the process needs no Django and is there at once.
+"""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from io import BytesIO
+from typing import Any
+
+from live.apart import run
+from transcripts.importers import Checked, Limits, Problem, Source, checked
+
+_MODULE = "transcripts.reading"
+_SHOWN_PROBLEMS = 100
+_SHOWN_CONVERSATIONS = 3
+
+
+@dataclass(slots=True)
+class Preview:
+    """What an import would bring in.
+
+    Attributes:
+        conversations: that would come in.
+        turns: of these.
+        joined: turns that would be joined to the one before, because the same speaker went on.
+        speakers: by name, their turns, in order of appearance.
+        first: a few conversations.
+        problems: the first of them, in the order of the file.
+        problem_count: all of them.
+    """
+
+    conversations: int = 0
+    turns: int = 0
+    joined: int = 0
+    speakers: Counter[str] = field(default_factory=Counter)
+    first: list[Checked] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    problem_count: int = 0
+
+    def add(self, found: Checked | Problem) -> None:
+        if isinstance(found, Problem):
+            self.problem_count += 1
+            if len(self.problems) < _SHOWN_PROBLEMS:
+                self.problems.append(found)
+            return
+        self.conversations += 1
+        self.turns += len(found.texts)
+        self.joined += found.joined
+        for seat in (0, 1):
+            self.speakers[found.speakers[seat]] += len(found.texts[seat::2])
+        if len(self.first) < _SHOWN_CONVERSATIONS:
+            self.first.append(found)
+
+
+def preview(source: Source, format_key: str, limits: Limits) -> Preview:
+    """What importing this file would bring in; all of it is read."""
+    seen = Preview()
+    for found in checked(source, format_key, limits):
+        seen.add(found)
+    return seen
+
+
+def read_apart(content: bytes, format_key: str, limits: Limits) -> Preview:
+    """The same by another process.
+
+    Raises:
+        subprocess.SubprocessError: it failed, or was not ready in time.
+    """
+    bounds = [str(limits.conversations), str(limits.turns)]
+    told: dict[str, Any] = json.loads(run(_MODULE, [format_key, *bounds], content))
+    first = [
+        Checked(**each | {"speakers": tuple(each["speakers"]), "texts": tuple(each["texts"])})
+        for each in told["first"]
+    ]
+    problems = [Problem(**each) for each in told["problems"]]
+    return Preview(**told | {"speakers": Counter(told["speakers"]), "first": first, "problems": problems})
+
+
+def main() -> None:
+    format_key, conversations, turns = sys.argv[1:]
+    source = Source(BytesIO(sys.stdin.buffer.read()))
+    seen = preview(source, format_key, Limits(int(conversations), int(turns)))
+    # `asdict` makes a Counter of pairs from a Counter.
+    json.dump(asdict(seen) | {"speakers": dict(seen.speakers)}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+/**
+ * What those who talk are asked, and about which turns. Pure.
+ *
+ * @typedef {import("../kit/answers.js").Question} Question
+ * @typedef {import("./store.js").Turn} Turn
+ * @typedef {"own_turn" | "partner_turn" | "dialogue"} About
+ * @typedef {{number: number, about: About, moment: string, required: boolean, questions: Question[]}} Ask
+ */
+
+import { partsOf, subjectOf } from "../kit/subjects.js";
+
+export class Asks {
+  /** @param {Ask[]} asks */
+  constructor(asks) {
+    this.all = asks;
+    this.whole = asks.filter(({ about }) => about === "dialogue");
+  }
+
+  /** @param {string} subject @returns {Ask} */
+  of(subject) {
+    const { ask } = partsOf(subject);
+    return /** @type {Ask} */ (this.all.find(({ number }) => number === ask));
+  }
+
+  /** The asks about this turn. @param {Pick<Turn, "speaker" | "counted">} turn @returns {Ask[]} */
+  about({ speaker, counted }) {
+    if (!counted) return [];
+    const wanted = speaker === "human" ? "own_turn" : "partner_turn";
+    return this.all.filter(({ about }) => about === wanted);
+  }
+
+  /** Everything about these turns that has to be answered, turn after turn. @param {Turn[]} turns @returns {string[]} */
+  required(turns) {
+    return turns.flatMap((turn) =>
+      this.about(turn).filter(({ required }) => required).map(({ number }) => subjectOf(turn.position, number)),
+    );
+  }
+
+  /** Whether it is answered beneath the turn itself, by one press: a vote that nobody has to give. @param {Ask} ask */
+  static isVote({ required, questions: [question, ...others] }) {
+    return !required && !others.length && (question.kind ?? "one") === "one" && question.choices.length <= 5;
+  }
+
+  /** Whether replies are judged one by one. */
+  get judgesTurns() {
+    return this.all.some(({ about, required }) => required && about !== "dialogue");
+  }
+
+  /** What is asked when the conversation is over. @returns {string[]} */
+  get atEnd() {
+    return this.whole.map(({ number }) => subjectOf(null, number));
+  }
+}

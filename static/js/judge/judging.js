@@ -1,0 +1,262 @@
+/** A page on which items are judged: one after the other, the next ones already here. */
+
+import { Asking } from "../kit/asking.js";
+import { Connection } from "../kit/connection.js";
+import { byId, make, setText } from "../kit/dom.js";
+import { Finish } from "../kit/finish.js";
+import { explain } from "../kit/help.js";
+import { listenToKeys } from "../kit/keyboard.js";
+import { lastingStorage, Outbox } from "../kit/outbox.js";
+import { showConnection, showProgress, showSaved } from "../kit/status.js";
+import { receive, UNKNOWN } from "./store.js";
+
+/**
+ * @typedef {import("./store.js").Batch} Batch
+ * @typedef {import("../kit/outbox.js").Frame} Frame
+ * @typedef {import("../kit/answers.js").Question} Question
+ * @typedef {{socket: string, batch: string, questions: Question[]}} Settings
+ * @typedef {import("./store.js").Item} Item
+ * @typedef {object} ItemView
+ * @property {(list: HTMLElement, item: Item) => {ends: HTMLElement[], length: number}} show
+ *   from its first line; the elements of the texts that are read last, and how many characters there are to read
+ * @property {(item: Item) => string} describes  ids of what a question about it refers to
+ */
+
+export class Judging {
+  /**
+   * @param {Settings} settings
+   * @param {ItemView} view
+   */
+  constructor(settings, view) {
+    this.view = view;
+    const storage = lastingStorage();
+    this.outbox = new Outbox(storage, settings.batch, (item, answers) => ({ type: "judge", item, answers }));
+    /** @type {Batch} */
+    this.known = UNKNOWN;
+    /** @type {string | null} */
+    this.shown = null;
+    this.isFinishing = false;
+
+    this.dock = byId("dock");
+    this.finish = new Finish({ onFinish: () => this.end(), onRefused: () => this.refuse() });
+    this.asking = new Asking(settings.questions, {
+      dock: this.dock,
+      place: byId("ask"),
+      outbox: this.outbox,
+      page: {
+        waiting: () => this.waiting,
+        saved: (item) => this.known.saved[item] ?? {},
+        describedBy: (item) => view.describes(this.known.items[item]),
+        send: (frame) => void this.connection.send(frame),
+        done: (item) => this.done(item),
+        changed: () => this.render(),
+      },
+    });
+    this.asking.keepRoom("");
+    this.listen(storage);
+    explain(settings.questions);
+    byId("unready").remove();
+    byId("judging").hidden = false;
+    this.connection = new Connection(settings.socket, {
+      onFrame: (frame) => this.heard(frame),
+      onState: () => this.render(),
+    });
+  }
+
+  /** @param {import("../kit/outbox.js").Store} storage */
+  listen(storage) {
+    listenToKeys({
+      openGroup: () => this.asking.group,
+      mayAnswer: () => this.asking.attention.mayPress,
+      early: () => this.asking.show(),
+      takeBack: () => this.takeBack(),
+      takeText: null,
+      escape: () => this.focus(),
+      storage,
+      toggle: byId("single-keys"),
+    });
+    byId("back").addEventListener("click", () => this.go(-1));
+    byId("next").addEventListener("click", () => this.go(1));
+    document.addEventListener("keydown", (event) => {
+      const isInField = event.target instanceof Element && event.target.matches("input, textarea");
+      if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || isInField) return;
+      if (event.key === "ArrowLeft") this.go(-1);
+      if (event.key === "ArrowRight") this.go(1);
+    });
+  }
+
+  // --- what the server says ---
+
+  /** @param {Frame} frame */
+  heard(frame) {
+    this.outbox.settle(frame);
+    this.known = receive(this.known, frame);
+    if (frame.type !== "judged") this.isFinishing = false;
+    if (frame.type === "state") this.outbox.frames().forEach((held) => this.connection.send(held));
+    if (this.known.finished) return this.leave(this.known.finished);
+    this.render();
+  }
+
+  /** @param {string} url */
+  leave(url) {
+    this.connection.leave("ended");
+    this.outbox.forget();
+    const link = make("a", { href: url }, "Go to your completion code");
+    byId("judging").replaceChildren(make("p", { class: "note", role: "status" }, "Finished; everything is saved. ", link));
+    location.replace(url);
+  }
+
+  // --- what the worker does ---
+
+  /** @param {string} item */
+  done(item) {
+    this.choose(this.neighbour(item, 1));
+    this.render();
+    this.focus();
+  }
+
+  takeBack() {
+    this.asking.heldBack.takeBack();
+    this.focus();
+  }
+
+  /** @param {1 | -1} step */
+  go(step) {
+    const { current } = this;
+    const to = this.neighbour(current, step);
+    const isBeyond = step === 1 && (current === null || !this.asking.isJudged(current));
+    if (isBeyond || (step === -1 && to === null)) return;
+    this.choose(to);
+    this.render();
+    this.focus();
+  }
+
+  /** Judged items are chosen by name; the one that is next to judge follows from what is known. @param {string | null} item */
+  choose(item) {
+    this.asking.change = item !== null && this.asking.isJudged(item) ? { subject: item, answers: {} } : null;
+  }
+
+  end() {
+    this.asking.heldBack.flush();
+    this.isFinishing = this.connection.send({ type: "finish" });
+    this.render();
+  }
+
+  refuse() {
+    setText(byId("hint"), this.obstacle);
+    this.asking.focus();
+  }
+
+  // --- what follows from both ---
+
+  /** The next item without answers. @returns {string | null} */
+  get waiting() {
+    return this.asking.unjudged(this.known.order)[0] ?? null;
+  }
+
+  /** The item before the worker; null: all that are here are judged. @returns {string | null} */
+  get current() {
+    const chosen = this.asking.change?.subject;
+    return chosen !== undefined && this.known.order.includes(chosen) ? chosen : this.waiting;
+  }
+
+  /**
+   * @param {string | null} item
+   * @param {1 | -1} step
+   * @returns {string | null}
+   */
+  neighbour(item, step) {
+    const { order } = this.known;
+    const at = item === null ? order.length : order.indexOf(item);
+    return order[at + step] ?? null;
+  }
+
+  /** Why the batch cannot be finished now; "" if it can. */
+  get obstacle() {
+    const { progress } = this.known;
+    if (!progress) return "Connecting …";
+    if (this.waiting !== null) return "Judge what is left, then finish.";
+    if (this.connection?.state !== "open") return "Not connected: finish when the connection is back.";
+    if (!this.outbox.isEmpty) return "Your last answers are being saved.";
+    return progress.may_finish && !this.isFinishing ? "" : "One moment …";
+  }
+
+  /** To the open question, or to the end of the batch. */
+  focus() {
+    if (this.asking.asked) this.asking.focus();
+    else byId("over").focus({ preventScroll: true });
+  }
+
+  render() {
+    if (this.known.finished) return;
+    const state = this.connection?.state ?? "connecting";
+    const { current } = this;
+    if (current !== this.shown) this.show(current);
+    const { obstacle } = this;
+    const isOver = current === null && this.known.progress !== null;
+    this.dock.dataset.mode = isOver ? "over" : "ask";
+    this.asking.render();
+    byId("over").hidden = !isOver;
+    this.finish.show(obstacle, isOver);
+    setText(byId("why-not"), obstacle);
+    byId("back").toggleAttribute("disabled", this.neighbour(current, -1) === null);
+    byId("next").toggleAttribute("disabled", current === null || !this.asking.isJudged(current));
+    setText(byId("hint"), this.hint(current));
+    showConnection(state, "your answers are");
+    showSaved(state, this.outbox.isEmpty);
+    this.showProgress();
+    byId("notice").hidden = !this.known.refusal;
+    setText(byId("notice"), this.known.refusal ?? "");
+    this.takeFocus();
+  }
+
+  /** @param {string | null} current */
+  show(current) {
+    this.shown = current;
+    byId("item").hidden = current === null;
+    this.asking.sight.forget();
+    if (current === null) return;
+    const { ends, length } = this.view.show(byId("turns"), this.known.items[current]);
+    this.asking.meet(current, ends, length);
+    this.isNew = true;
+  }
+
+  /** Of a new item the question has the focus, unless the worker has put it elsewhere. */
+  takeFocus() {
+    const isFree = document.activeElement === document.body || document.activeElement?.id === "over";
+    if (this.isNew && isFree) this.focus();
+    this.isNew = false;
+  }
+
+  /** @param {string | null} current */
+  hint(current) {
+    const { progress } = this.known;
+    if (current === null) return progress ? overText(progress, this.outbox.isEmpty) : "";
+    if (!this.asking.attention.isRead(current)) return "Read to the end, then answer.";
+    return this.asking.isJudged(current) ? "You have judged this one: answer again to change it." : "";
+  }
+
+  showProgress() {
+    const { progress, saved } = this.known;
+    if (!progress) return;
+    const waiting = Object.keys(this.outbox.held.labels).filter((item) => !(item in saved)).length;
+    const done = progress.done + waiting;
+    showProgress({ unit: "Item", done, of: progress.size, isAll: this.waiting === null });
+  }
+}
+
+/**
+ * @param {import("./store.js").Progress} progress
+ * @param {boolean} isSaved
+ */
+function overText(progress, isSaved) {
+  if (!isSaved) return "Your last answers are being saved.";
+  if (!progress.may_finish) return "The next one is on its way.";
+  if (progress.done < progress.size) return "Nothing more is left to judge, so you are done early and paid in full.";
+  return "You have judged them all. You can still go back and change an answer, or finish now.";
+}
+
+/** The page that shows its items like this. @param {ItemView} view */
+export function judge(view) {
+  return new Judging(JSON.parse(byId("judging-settings").textContent ?? "{}"), view);
+}

@@ -1,0 +1,160 @@
+/**
+ * Which questions are asked, given what was answered, and how answers are said in short. Pure.
+ *
+ * @typedef {string | number | boolean} Value
+ * @typedef {Value | Value[] | null} Answer  null: passed over
+ * @typedef {Record<string, Answer>} Answers  by question
+ * @typedef {{value: Value, label: string, hint?: string}} Choice
+ * @typedef {"one" | "scale" | "several" | "text"} Kind
+ * @typedef {object} Question
+ * @property {string} key
+ * @property {string} wording
+ * @property {string} help
+ * @property {Kind} [kind]
+ * @property {boolean} [required]
+ * @property {Choice[]} choices
+ * @property {number} [low]  of a scale, as `high`
+ * @property {number} [high]
+ * @property {string} [low_caption]
+ * @property {string} [high_caption]
+ * @property {number} [max_chars]  of a text
+ * @property {{question: string, value?: Value, values?: Value[]} | null} asked_if
+ * @typedef {Question & {kind: Kind, required: boolean, low_caption: string, high_caption: string}} FullQuestion
+ */
+
+/**
+ * A question with everything that a page needs to know, whatever its declaration leaves out.
+ *
+ * @param {Question} question
+ * @returns {FullQuestion}
+ */
+export function complete(question) {
+  const choices = question.choices?.length ? question.choices : points(question);
+  const kind = question.kind ?? (isScale(choices) ? "scale" : "one");
+  return {
+    ...question,
+    kind,
+    choices,
+    required: question.required ?? true,
+    low_caption: question.low_caption ?? choices[0]?.hint ?? "",
+    high_caption: question.high_caption ?? choices.at(-1)?.hint ?? "",
+  };
+}
+
+/** @param {Question} question @returns {Choice[]} */
+function points({ low, high }) {
+  if (low === undefined || high === undefined) return [];
+  return Array.from({ length: high - low + 1 }, (_, step) => ({ value: low + step, label: String(low + step) }));
+}
+
+/** Numbers in a row, each captioned by itself. @param {Choice[]} choices */
+function isScale(choices) {
+  return choices.length > 2 && choices.every(({ value, label }) => typeof value === "number" && label === String(value));
+}
+
+/** Keys of the sides of a pair: 0 is neither. @type {Record<string, string>} */
+const SIDES = { first: "1", second: "2", tied: "0" };
+
+/**
+ * A key for each choice: its digit or first letter where these differ, else its number in the row; "" beyond nine.
+ *
+ * @param {Choice[]} choices
+ */
+export function keysOf(choices) {
+  if (choices.every(({ value }) => String(value) in SIDES)) return choices.map(({ value }) => SIDES[String(value)]);
+  const firsts = choices.map(({ label }) => label.charAt(0).toUpperCase());
+  const areClear = new Set(firsts).size === firsts.length;
+  const areLetters = areClear && firsts.every((first) => /\p{L}/u.test(first));
+  if (areLetters || choices.every(({ label }) => /^\d$/.test(label))) return firsts;
+  return choices.map((_, index) => (index < 9 ? String(index + 1) : ""));
+}
+
+/**
+ * @param {Question} question
+ * @param {Answers} answers
+ */
+function isAsked({ asked_if }, answers) {
+  if (!asked_if) return true;
+  const wanted = asked_if.values ?? [/** @type {Value} */ (asked_if.value)];
+  return [answers[asked_if.question]].flat().some((answer) => wanted.includes(/** @type {Value} */ (answer)));
+}
+
+/**
+ * @param {Question[]} questions
+ * @param {Answers} answers
+ */
+export function askedQuestions(questions, answers) {
+  return questions.filter((question) => isAsked(question, answers));
+}
+
+/**
+ * The first asked question without an answer, if any.
+ *
+ * @param {Question[]} questions
+ * @param {Answers} answers
+ */
+export function openQuestion(questions, answers) {
+  return askedQuestions(questions, answers).find(({ key }) => !(key in answers)) ?? null;
+}
+
+/**
+ * The answers after giving one more; what is then no longer asked is dropped.
+ *
+ * @param {Question[]} questions
+ * @param {Answers} answers
+ * @param {string} key
+ * @param {Answer} answer
+ * @returns {Answers}
+ */
+export function withAnswer(questions, answers, key, answer) {
+  const given = { ...answers, [key]: answer };
+  const kept = askedQuestions(questions, given).filter((question) => question.key in given);
+  return Object.fromEntries(kept.map((question) => [question.key, given[question.key]]));
+}
+
+/**
+ * @param {Answer | undefined} one
+ * @param {Answer | undefined} other
+ */
+export function isSame(one, other) {
+  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
+}
+
+/**
+ * All answers in one line: "Sensible · Not specific".
+ *
+ * @param {Question[]} questions
+ * @param {Answers} answers
+ */
+export function inShort(questions, answers) {
+  const said = askedQuestions(questions, answers).map((question) => briefly(question, answers[question.key] ?? null));
+  return said.filter(Boolean).join(" · ");
+}
+
+/**
+ * @param {Question} question
+ * @param {Answer} answer
+ * @returns {string}
+ */
+function briefly({ key, choices }, answer) {
+  if (answer === null) return "";
+  const name = key.replaceAll("_", " ");
+  if (typeof answer === "boolean") return answer ? capital(name) : `Not ${name}`;
+  if (typeof answer === "number") return `${capital(name)} ${answer}`;
+  if (Array.isArray(answer)) return answer.map((each) => labelOf(choices, each)).join(", ") || `${capital(name)}: none`;
+  return labelOf(choices, answer);
+}
+
+/**
+ * @param {Choice[]} choices
+ * @param {Value} value
+ */
+function labelOf(choices, value) {
+  const text = choices?.find((choice) => choice.value === value)?.label ?? `“${value}”`;
+  return text.length > 40 ? `${text.slice(0, 38)}…” ` : text;
+}
+
+/** @param {string} text */
+function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

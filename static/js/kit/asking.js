@@ -1,0 +1,213 @@
+/**
+ * Asks the questions about one subject after the other in the dock, the same way for chat, judging and rating.
+ *
+ * @typedef {import("./answers.js").Answer} Answer
+ * @typedef {import("./answers.js").Answers} Answers
+ * @typedef {import("./answers.js").Question} Question
+ * @typedef {import("./answers.js").FullQuestion} FullQuestion
+ * @typedef {import("./outbox.js").Frame} Frame
+ * @typedef {import("./outbox.js").Outbox} Outbox
+ * @typedef {object} Page
+ * @property {() => string | null} waiting  the subject that is to be judged now
+ * @property {(subject: string) => Answers} saved  what the server has stored about it
+ * @property {(subject: string) => string} describedBy  ids of its text
+ * @property {(frame: Frame) => void} send
+ * @property {(subject: string, event: Event) => void} done  all is answered about this subject
+ * @property {() => void} changed
+ * @property {(subject: string | null) => {label: string, act: () => void} | null} [cancel]  a way out of what is asked
+ */
+
+import { complete, openQuestion, withAnswer } from "./answers.js";
+import { Attention } from "./attention.js";
+import { HeldBack } from "./held_back.js";
+import { QuestionView } from "./question.js";
+import { EndInSight } from "./sight.js";
+
+/** @template T @param {T} value @returns {() => T} */
+function constant(value) {
+  return () => value;
+}
+
+export class Asking {
+  /**
+   * @param {Question[] | ((subject: string) => Question[])} questions  the same of every subject, or by subject
+   * @param {{dock: HTMLElement, place: HTMLElement, outbox: Outbox, page: Page}} parts  place: where the question stands
+   */
+  constructor(questions, { dock, place, outbox, page }) {
+    /** @type {(subject: string) => FullQuestion[]} */
+    this.questionsOf = typeof questions === "function" ? (subject) => questions(subject).map(complete) : constant(questions.map(complete));
+    this.dock = dock;
+    this.place = place;
+    this.outbox = outbox;
+    this.page = page;
+    /** Answers begun about subjects that have none yet. @type {Map<string, Answers>} */
+    this.begun = new Map();
+    /** A subject whose answers are given once more; the earlier ones hold until all are. @type {{subject: string, answers: Answers} | null} */
+    this.change = null;
+    this.heldBack = new HeldBack();
+    this.attention = new Attention(() => page.changed());
+    this.sight = new EndInSight(dock, (subject) => this.attention.read(subject));
+    this.shownKey = "";
+    /** @type {QuestionView | null} */
+    this.view = null;
+  }
+
+  /** Let a question keep its room in the dock while nothing is asked. @param {string} subject */
+  keepRoom(subject) {
+    this.view = this.viewOf(this.questionsOf(subject)[0], null);
+    this.place.replaceChildren(this.view.element);
+  }
+
+  /**
+   * The subject's texts stand on the page.
+   *
+   * @param {string} subject
+   * @param {HTMLElement[]} texts
+   * @param {number} length
+   */
+  meet(subject, texts, length) {
+    this.attention.meet(subject, length);
+    if (!this.attention.isRead(subject)) this.sight.add(texts, subject);
+  }
+
+  /** What is asked now. */
+  get asked() {
+    const subject = this.change?.subject ?? this.page.waiting();
+    if (subject === null) return null;
+    const answers = this.change?.answers ?? this.begun.get(subject) ?? {};
+    const question = openQuestion(this.questionsOf(subject), answers);
+    return question && { subject, question: /** @type {FullQuestion} */ (question), answers };
+  }
+
+  /** What is known of a subject, saved or not. @param {string} subject @returns {Answers | null} */
+  answersOf(subject) {
+    const answers = this.outbox.held.labels[subject] ?? this.page.saved(subject);
+    return Object.keys(answers).length ? answers : null;
+  }
+
+  /**
+   * Those of the subjects that have no answers, neither saved nor on their way.
+   *
+   * @param {string[]} subjects
+   */
+  unjudged(subjects) {
+    const { labels } = this.outbox.held;
+    return subjects.filter((subject) => !labels[subject] && !Object.keys(this.page.saved(subject)).length);
+  }
+
+  /** @param {string} subject */
+  isJudged(subject) {
+    return this.unjudged([subject]).length === 0;
+  }
+
+  /** Ask about this subject (again). @param {string} subject */
+  ask(subject) {
+    this.change = { subject, answers: {} };
+    this.page.changed();
+    this.focus();
+  }
+
+  /** Leave the earlier answers as they are. */
+  keep() {
+    this.change = null;
+    this.page.changed();
+  }
+
+  /**
+   * @param {string} key
+   * @param {Answer} answer
+   * @param {Event} event
+   */
+  answer(key, answer, event) {
+    const { asked } = this;
+    if (!asked || asked.question.key !== key || !this.attention.mayClick) return;
+    const { subject } = asked;
+    const undo = this.undoing(subject);
+    const questions = this.questionsOf(subject);
+    const answers = withAnswer(questions, asked.answers, key, answer);
+    const isDone = openQuestion(questions, answers) === null;
+    if (isDone) this.hold(subject, answers);
+    else if (this.change) this.change = { subject, answers };
+    else this.begun.set(subject, answers);
+    this.heldBack.hold(() => isDone && this.send(subject), undo);
+    if (event.isTrusted) this.heldBack.flush();
+    this.page.changed();
+    if (isDone) this.page.done(subject, event);
+    else this.focus();
+  }
+
+  /**
+   * @param {string} subject
+   * @param {Answers} answers
+   */
+  hold(subject, answers) {
+    this.outbox.holdLabel(subject, answers, this.attention.timing());
+    this.begun.delete(subject);
+    this.change = null;
+  }
+
+  /** @param {string} subject */
+  send(subject) {
+    const frame = this.outbox.frameOf(subject);
+    if (frame) this.page.send(frame);
+  }
+
+  /** What puts the answers about this subject back as they are now. @param {string} subject */
+  undoing(subject) {
+    const { change } = this;
+    const begun = this.begun.get(subject);
+    const { labels, timings } = this.outbox.held;
+    return () => {
+      this.change = change;
+      if (begun) this.begun.set(subject, begun);
+      else this.begun.delete(subject);
+      if (labels[subject]) this.outbox.holdLabel(subject, labels[subject], timings[subject]);
+      else this.outbox.dropLabel(subject);
+      this.page.changed();
+    };
+  }
+
+  render() {
+    const { asked } = this;
+    this.attention.ask(asked?.subject ?? null, asked?.question.key);
+    this.dock.dataset.keys = this.attention.mayPress ? "count" : "wait";
+    this.place.inert = asked === null;
+    if (!asked) return void (this.shownKey = "");
+    const { subject, question } = asked;
+    const shown = JSON.stringify([subject, question.key, this.change !== null]);
+    if (shown !== this.shownKey) {
+      const hadFocus = this.place.contains(document.activeElement);
+      this.view = this.viewOf(question, subject);
+      this.place.replaceChildren(this.view.element);
+      this.shownKey = shown;
+      if (hadFocus) this.focus();
+    }
+    this.view?.show(this.answersOf(subject)?.[question.key], this.attention.mayClick);
+  }
+
+  /**
+   * @param {FullQuestion} question
+   * @param {string | null} subject
+   */
+  viewOf(question, subject) {
+    return new QuestionView(question, {
+      describedBy: subject === null ? "" : this.page.describedBy(subject),
+      onAnswer: (...answer) => this.answer(...answer),
+      cancel: this.change ? { label: "Keep it as it was", act: () => this.keep() } : this.page.cancel?.(subject) ?? null,
+    });
+  }
+
+  get group() {
+    return this.asked && this.view ? this.view.element : null;
+  }
+
+  focus() {
+    if (this.asked) this.view?.focus();
+  }
+
+  /** To the question where the dock scrolls with the page. */
+  show() {
+    this.focus();
+    this.view?.element.scrollIntoView({ block: "nearest" });
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * One socket that comes back by itself.
+ *
+ * @typedef {import("./outbox.js").Frame} Frame
+ * @typedef {"connecting" | "open" | "waiting" | "refused" | "ended"} ConnectionState
+ */
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 10_000;
+const SILENCE_MS = 8000; // a frame that stays unanswered so long tells of a dead line
+const PING_MS = 20_000; // who only waits for a reply would else never learn that the line is dead
+const HANDSHAKE_MS = 20_000;
+const REFUSED_FROM = 4400;
+
+export class Connection {
+  /**
+   * @param {string} path
+   * @param {{onFrame: (frame: Frame) => void, onState: (state: ConnectionState) => void}} listener
+   */
+  constructor(path, listener) {
+    this.url = new URL(path, location.href.replace(/^http/, "ws"));
+    this.listener = listener;
+    this.wait = FIRST_WAIT_MS;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.watchdog = undefined;
+    /** @type {ConnectionState} */
+    this.state = "connecting";
+    setInterval(() => this.send({ type: "ping" }), PING_MS);
+    addEventListener("online", () => this.hurry());
+    addEventListener("offline", () => this.abandon());
+    addEventListener("pageshow", () => this.hurry());
+    addEventListener("pagehide", () => this.leave("waiting"));
+    document.addEventListener("visibilitychange", () => !document.hidden && this.hurry());
+    this.connect();
+  }
+
+  connect() {
+    this.become(this.state === "waiting" ? "waiting" : "connecting");
+    const socket = new WebSocket(this.url);
+    this.socket = socket;
+    this.watchdog = setTimeout(() => this.abandon(), HANDSHAKE_MS);
+    socket.addEventListener("message", (event) => this.heard(socket, event));
+    socket.addEventListener("close", (event) => this.lost(socket, event.code));
+  }
+
+  /**
+   * Sends now if the line is open. What must not be lost is in the outbox and is sent again after `state`.
+   *
+   * @param {Frame} frame
+   */
+  send(frame) {
+    if (this.state !== "open" || this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(frame));
+    this.watchdog ??= setTimeout(() => this.abandon(), SILENCE_MS);
+    return true;
+  }
+
+  /**
+   * @param {WebSocket} socket
+   * @param {MessageEvent} event
+   */
+  heard(socket, event) {
+    if (socket !== this.socket) return;
+    clearTimeout(this.watchdog);
+    this.watchdog = undefined;
+    const frame = JSON.parse(event.data);
+    if (frame.type === "pong") return;
+    if (frame.type === "state") {
+      this.wait = FIRST_WAIT_MS;
+      this.become("open");
+    }
+    this.listener.onFrame(frame);
+  }
+
+  /**
+   * @param {WebSocket} socket
+   * @param {number} code
+   */
+  lost(socket, code) {
+    if (socket !== this.socket) return;
+    clearTimeout(this.watchdog);
+    this.watchdog = undefined;
+    this.socket = undefined;
+    if (code >= REFUSED_FROM) return this.become("refused");
+    this.become("waiting");
+    this.timer = setTimeout(() => this.connect(), this.wait * (0.75 + Math.random() / 2));
+    this.wait = Math.min(this.wait * 2, LONGEST_WAIT_MS);
+  }
+
+  /** A dead line may take minutes to close by itself. */
+  abandon() {
+    const socket = this.socket;
+    if (!socket) return;
+    this.lost(socket, 1006);
+    socket.close();
+  }
+
+  /**
+   * The page goes, and what its socket still says is for nobody. Left "waiting", it connects anew if it is
+   * shown again.
+   *
+   * @param {"waiting" | "ended"} state
+   */
+  leave(state) {
+    const socket = this.socket;
+    clearTimeout(this.timer);
+    clearTimeout(this.watchdog);
+    this.socket = undefined;
+    if (this.state !== "ended") this.state = state;
+    socket?.close();
+  }
+
+  /** Try at once: the network or the reader is back. */
+  hurry() {
+    if (this.state !== "waiting" || this.socket) return;
+    clearTimeout(this.timer);
+    this.connect();
+  }
+
+  /** @param {ConnectionState} state */
+  become(state) {
+    this.state = state;
+    this.listener.onState(state);
+  }
+}

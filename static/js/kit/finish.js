@@ -1,0 +1,38 @@
+/**
+ * What ends the work: in the bar until it is allowed, then beside the box, and alone at the end. Two buttons, of which one
+ * can be seen: one that moved would move what stands beside it.
+ */
+
+import { byId } from "./dom.js";
+
+export class Finish {
+  /**
+   * @param {{onFinish: () => void, onRefused: () => void}} actions  onRefused: it was pressed before it is allowed
+   */
+  constructor({ onFinish, onRefused }) {
+    this.far = byId("finish");
+    this.near = byId("finish-near");
+    this.isAllowed = false;
+    for (const button of [this.far, this.near]) {
+      button.addEventListener("click", () => (this.isAllowed ? onFinish() : onRefused()));
+    }
+  }
+
+  /** The one that can be seen. */
+  get button() {
+    return this.near.hidden ? this.far : this.near;
+  }
+
+  /**
+   * @param {string} obstacle  why not yet; "" if it is allowed
+   * @param {boolean} isNear  whether it stands in the dock
+   */
+  show(obstacle, isNear) {
+    this.isAllowed = obstacle === "";
+    for (const button of [this.far, this.near]) button.setAttribute("aria-disabled", String(!this.isAllowed));
+    const hadFocus = document.activeElement === this.button;
+    this.near.hidden = !isNear;
+    this.far.classList.toggle("is-away", isNear);
+    if (hadFocus) this.button.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Tells single keys that answer from text that somebody types. Pure: the time is passed in.
+ *
+ * A key answers if it stands on a choice, if the question has been there for long enough, and if no other key came
+ * just before. Where keys follow each other closely and one of them stands on no choice, they are text: an answer that
+ * the first of them gave is taken back.
+ *
+ * @typedef {{isChoice: boolean, mayAnswer: boolean, at: number}} Stroke  at in ms
+ * @typedef {{kind: "answer" | "early" | "text", text: string, takesBack: boolean}} Meaning
+ *   text: what was typed before this key and belongs to the same text
+ */
+
+/** Keys closer together than this are typing. */
+export const BURST_MS = 300;
+
+export class KeyReader {
+  constructor() {
+    this.last = -Infinity;
+    this.run = "";
+    this.hasAnswered = false;
+  }
+
+  /** A key that means something else, or went into a field: what follows closely is still no answer. @param {number} at */
+  pass(at) {
+    this.last = at;
+    this.run = "";
+    this.hasAnswered = false;
+  }
+
+  /**
+   * Whether a key that follows now would take an answer back.
+   *
+   * @param {number} at
+   */
+  mayTakeBack(at) {
+    return this.hasAnswered && at - this.last < BURST_MS;
+  }
+
+  /**
+   * What one printable key means.
+   *
+   * @param {string} key
+   * @param {Stroke} stroke
+   * @returns {Meaning}
+   */
+  read(key, { isChoice, mayAnswer, at }) {
+    const isBurst = at - this.last < BURST_MS;
+    const text = isBurst ? this.run : "";
+    const takesBack = isBurst && this.hasAnswered;
+    this.last = at;
+    this.run = text + key;
+    this.hasAnswered = takesBack;
+    if (isChoice && (isBurst || !mayAnswer)) return { kind: "early", text: "", takesBack: false };
+    if (isChoice) {
+      this.hasAnswered = true;
+      return { kind: "answer", text: "", takesBack: false };
+    }
+    this.pass(at);
+    return { kind: "text", text, takesBack };
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * What the server has not acknowledged yet, and the draft: kept in the browser until it has.
+ *
+ * Every call reads and writes the storage itself, so that two tabs of one conversation share one outbox.
+ *
+ * @typedef {import("./answers.js").Answers} Answers
+ * @typedef {import("./attention.js").Timing} Timing
+ * @typedef {{type: string, [field: string]: any}} Frame  one JSON message of the socket
+ * @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem">} Store
+ * @typedef {{draft: string, turn: {key: string, text: string} | null, labels: Record<string, Answers>,
+ *            timings: Record<string, Timing>}} Held  labels and timings by subject
+ */
+
+import { isSame } from "./answers.js";
+import { subjectOf } from "./subjects.js";
+
+/**
+ * The server may store more than was asked ("not specific" for what makes no sense).
+ *
+ * @param {Answers} sent
+ * @param {Answers | undefined} saved
+ */
+function isSaved(sent, saved) {
+  return saved !== undefined && Object.entries(sent).every(([key, answer]) => isSame(saved[key], answer));
+}
+
+/**
+ * The labels that a frame says are stored, by subject.
+ *
+ * @param {Frame} frame
+ * @returns {Record<string, Answers>}
+ */
+function storedIn(frame) {
+  if (frame.type === "label_saved") return { [subjectOf(frame.position, frame.ask)]: frame.answers };
+  if (frame.type === "judged") return { [frame.item]: frame.answers };
+  if (frame.type !== "state") return {};
+  const judged = (frame.judged ?? []).map((/** @type {any} */ { key, answers }) => [key, answers]);
+  const annotated = (frame.annotations ?? []).map((/** @type {any} */ { position, ask, answers }) => [subjectOf(position, ask), answers]);
+  return Object.fromEntries([...annotated, ...judged]);
+}
+
+export class Outbox {
+  /**
+   * @param {Store} storage
+   * @param {string} name  of the conversation or batch
+   * @param {(subject: string, answers: Answers) => Frame} labelFrame
+   */
+  constructor(storage, name, labelFrame) {
+    this.storage = storage;
+    this.name = `turnwise:${name}`;
+    this.labelFrame = labelFrame;
+  }
+
+  /** @returns {Held} */
+  get held() {
+    return { draft: "", turn: null, labels: {}, timings: {}, ...JSON.parse(this.storage.getItem(this.name) ?? "{}") };
+  }
+
+  /** @param {Partial<Held>} change */
+  keep(change) {
+    this.storage.setItem(this.name, JSON.stringify({ ...this.held, ...change }));
+  }
+
+  get isEmpty() {
+    const { turn, labels } = this.held;
+    return turn === null && Object.keys(labels).length === 0;
+  }
+
+  /** @param {string} text */
+  keepDraft(text) {
+    this.keep({ draft: text });
+  }
+
+  /**
+   * The draft becomes a turn under way.
+   *
+   * @param {string} key
+   * @param {string} text
+   */
+  holdTurn(key, text) {
+    this.keep({ turn: { key, text }, draft: "" });
+  }
+
+  /**
+   * @param {string} subject
+   * @param {Answers} answers
+   * @param {Timing} [timing]
+   */
+  holdLabel(subject, answers, timing) {
+    const { labels, timings } = this.held;
+    this.keep({
+      labels: { ...labels, [subject]: answers },
+      timings: timing ? { ...timings, [subject]: timing } : timings,
+    });
+  }
+
+  /** @param {string} subject */
+  dropLabel(subject) {
+    const { [subject]: _, ...labels } = this.held.labels;
+    const { [subject]: __, ...timings } = this.held.timings;
+    this.keep({ labels, timings });
+  }
+
+  /** The frame of a label that is held, if it is. @param {string} subject @returns {Frame | null} */
+  frameOf(subject) {
+    const { labels, timings } = this.held;
+    if (!labels[subject]) return null;
+    return { ...this.labelFrame(subject, labels[subject]), ...(timings[subject] && { timing: timings[subject] }) };
+  }
+
+  /** The frames to send (again), oldest need first. @returns {Frame[]} */
+  frames() {
+    const { turn, labels } = this.held;
+    const frames = /** @type {Frame[]} */ (Object.keys(labels).map((subject) => this.frameOf(subject)));
+    return turn ? [...frames, { type: "turn", ...turn }] : frames;
+  }
+
+  /**
+   * Let go of what this frame acknowledges or refuses. The text of a refused turn goes back into the draft.
+   *
+   * @param {Frame} frame
+   */
+  settle(frame) {
+    if (frame.type === "state" && frame.finished) return this.forget();
+    if (frame.type === "refused") return this.settleRefusal(frame);
+    const keys = [frame.turn, ...(frame.type === "state" ? (frame.turns ?? []) : [])].map((turn) => turn?.key);
+    const { turn } = this.held;
+    if (turn && keys.includes(turn.key)) this.keep({ turn: null });
+    for (const [subject, answers] of Object.entries(storedIn(frame))) {
+      const sent = this.held.labels[subject];
+      if (sent && isSaved(sent, answers)) this.dropLabel(subject);
+    }
+  }
+
+  /** @param {Frame} refusal */
+  settleRefusal(refusal) {
+    const { turn, draft } = this.held;
+    if (turn && refusal.key === turn.key) {
+      this.keep({ turn: null, draft: draft ? `${turn.text}\n${draft}` : turn.text });
+    }
+    if (refusal.ask !== undefined) this.dropLabel(subjectOf(refusal.position, refusal.ask));
+    else if (refusal.item !== undefined) this.dropLabel(String(refusal.item));
+  }
+
+  forget() {
+    this.storage.removeItem(this.name);
+  }
+}
+
+/**
+ * The browser's storage, or one that lasts as long as the page where the browser forbids it.
+ *
+ * @returns {Store}
+ */
+export function lastingStorage() {
+  try {
+    localStorage.setItem("turnwise:probe", "");
+    localStorage.removeItem("turnwise:probe");
+    return localStorage;
+  } catch {
+    /** @type {Map<string, string>} */
+    const values = new Map();
+    return {
+      getItem: (name) => values.get(name) ?? null,
+      setItem: (name, value) => void values.set(name, value),
+      removeItem: (name) => void values.delete(name),
+    };
+  }
+}

@@ -1,0 +1,166 @@
+/** One question in the dock: large answers in one place, for every kind of question. */
+
+import { isSame, keysOf } from "./answers.js";
+import { make, setText } from "./dom.js";
+
+/**
+ * @typedef {import("./answers.js").Answer} Answer
+ * @typedef {import("./answers.js").Choice} Choice
+ * @typedef {import("./answers.js").Value} Value
+ * @typedef {import("./answers.js").FullQuestion} Question
+ * @typedef {(key: string, answer: Answer, event: Event) => void} OnAnswer
+ */
+
+const MAX_CHARS = 2000;
+
+export class QuestionView {
+  /**
+   * @param {Question} question
+   * @param {{describedBy: string, onAnswer: OnAnswer, cancel: {label: string, act: () => void} | null}} options
+   *   cancel: the way out of a question that nobody has to answer now
+   */
+  constructor(question, { describedBy, onAnswer, cancel }) {
+    this.question = question;
+    this.onAnswer = onAnswer;
+    /** @type {Value[]} */
+    this.chosen = [];
+    /** @type {HTMLTextAreaElement | null} */
+    this.box = null;
+    this.more = make("div", { class: "question__more" });
+    // Focus goes to the group, not to its first button: a stray Enter must not answer.
+    this.element = make(
+      "fieldset",
+      { class: "question is-open", tabindex: "-1", "data-question": question.key, "data-kind": question.kind },
+      make("legend", {}, question.wording),
+      ...(question.kind === "text" ? this.textParts() : this.choiceParts()),
+      this.more,
+    );
+    this.element.addEventListener("keydown", (event) => {
+      const isDone = question.kind === "several" && event.key === "Enter" && event.target === this.element;
+      if (isDone) this.answer([...this.chosen], event);
+    });
+    if (describedBy) this.element.setAttribute("aria-describedby", describedBy);
+    if (question.help) this.more.append(help(question.help));
+    if (!question.required) this.more.append(this.button("Skip", "skip", (event) => onAnswer(question.key, null, event)));
+    if (cancel) this.more.append(this.button(cancel.label, "cancel", cancel.act));
+  }
+
+  /**
+   * @param {string} text
+   * @param {string} kind
+   * @param {(event: Event) => void} act
+   */
+  button(text, kind, act) {
+    const button = make("button", { type: "button", class: `button--plain question__${kind}` }, text);
+    button.addEventListener("click", act);
+    return button;
+  }
+
+  choiceParts() {
+    const { choices, kind, low_caption: low, high_caption: high } = this.question;
+    const keys = keysOf(choices);
+    const list = make("div", { class: "choices" }, ...choices.map((choice, at) => this.choice(choice, keys[at])));
+    list.classList.toggle("choices--two", choices.length === 2);
+    if (kind === "several") {
+      const done = make("button", { type: "button", class: "button--main question__done" }, "Done");
+      done.addEventListener("click", (event) => this.answer([...this.chosen], event));
+      list.append(done);
+      return [list];
+    }
+    if (kind !== "scale" || !(low || high)) return [list];
+    return [list, make("div", { class: "ends", "aria-hidden": "true" }, make("span", {}, low), make("span", {}, high))];
+  }
+
+  /**
+   * @param {Choice} choice
+   * @param {string} key
+   */
+  choice(choice, key) {
+    const { choices, kind, low_caption: low, high_caption: high } = this.question;
+    const button = make("button", { type: "button", class: "choice", "aria-pressed": "false" });
+    button.dataset.value = JSON.stringify(choice.value);
+    if (key) button.setAttribute("aria-keyshortcuts", key);
+    if (key && kind !== "scale") button.append(make("kbd", { "aria-hidden": "true" }, key));
+    button.append(make("span", {}, choice.label));
+    const end = choice === choices[0] ? low : choice === choices.at(-1) ? high : "";
+    if (kind === "scale" && end) button.append(make("span", { class: "visually-hidden" }, ` ${end}`));
+    else if (choice.hint && kind !== "scale") button.append(make("small", {}, choice.hint));
+    button.addEventListener("click", (event) => this.clicked(button, choice.value, event));
+    return button;
+  }
+
+  /**
+   * @param {HTMLButtonElement} button
+   * @param {Value} value
+   * @param {Event} event
+   */
+  clicked(button, value, event) {
+    if (this.question.kind !== "several") return this.answer(value, event);
+    if (this.isLocked) return;
+    const others = this.chosen.filter((each) => each !== value);
+    const wanted = others.length < this.chosen.length ? others : [...others, value];
+    this.chosen = this.question.choices.map((choice) => choice.value).filter((each) => wanted.includes(each));
+    button.setAttribute("aria-pressed", String(this.chosen.includes(value)));
+  }
+
+  textParts() {
+    const limit = this.question.max_chars ?? MAX_CHARS;
+    const box = make("textarea", { class: "question__text", rows: "2", maxlength: String(limit), "aria-label": this.question.wording });
+    const send = make("button", { type: "button", class: "button--main question__done" }, "Save");
+    const answer = (/** @type {Event} */ event) => {
+      const text = box.value.trim();
+      if (text) this.answer(text, event);
+      else box.focus();
+    };
+    send.addEventListener("click", answer);
+    box.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) answer(event);
+    });
+    this.box = box;
+    return [make("div", { class: "question__write" }, box, send)];
+  }
+
+  /**
+   * @param {Answer} answer
+   * @param {Event} event
+   */
+  answer(answer, event) {
+    if (!this.isLocked) this.onAnswer(this.question.key, answer, event);
+  }
+
+  get isLocked() {
+    return this.element.dataset.locked === "true";
+  }
+
+  /**
+   * @param {Answer | undefined} answer  that was given before
+   * @param {boolean} mayAnswer
+   */
+  show(answer, mayAnswer) {
+    this.element.dataset.locked = String(!mayAnswer);
+    for (const button of this.element.querySelectorAll("button.choice, .question__done")) {
+      button.setAttribute("aria-disabled", String(!mayAnswer));
+    }
+    if (this.given !== undefined && isSame(this.given, answer)) return;
+    this.given = answer ?? null;
+    if (this.box && typeof answer === "string") this.box.value = answer;
+    this.chosen = [answer ?? []].flat();
+    const pressed = new Set(this.chosen.map((each) => JSON.stringify(each)));
+    for (const button of this.element.querySelectorAll("button.choice")) {
+      const { value } = /** @type {HTMLElement} */ (button).dataset;
+      button.setAttribute("aria-pressed", String(pressed.has(value ?? "")));
+    }
+  }
+
+  /** To the group, or into the box of a question that wants words. */
+  focus() {
+    (this.box ?? this.element).focus({ preventScroll: true });
+  }
+}
+
+/** @param {string} text */
+function help(text) {
+  const shown = make("p");
+  setText(shown, text);
+  return make("details", { class: "question__help" }, make("summary", {}, "What does this mean?"), shown);
+}

@@ -1,0 +1,74 @@
+/** Tells when the ends of a subject's texts have all been in view: between the bar at the top and the dock at the bottom. */
+
+/** An end that a quick scroll has jumped over has been reached, too. */
+const ABOVE_PX = 1_000_000;
+const BAR_PX = 56;
+
+export class EndInSight {
+  /**
+   * @param {HTMLElement} dock  what stands over the page at its bottom
+   * @param {(subject: string) => void} onSeen
+   */
+  constructor(dock, onSeen) {
+    this.dock = dock;
+    this.onSeen = onSeen;
+    /** @type {Map<Element, string>} */
+    this.ends = new Map();
+    this.covered = -1;
+    new ResizeObserver(() => this.watch()).observe(dock);
+    addEventListener("resize", () => this.watch());
+    this.watch();
+  }
+
+  /** Look out for the ends of all texts of this subject. @param {HTMLElement[]} texts @param {string} subject */
+  add(texts, subject) {
+    for (const text of texts) {
+      const end = document.createElement("span");
+      end.className = "text-end";
+      text.append(end);
+      this.ends.set(end, subject);
+      this.observer?.observe(end);
+    }
+  }
+
+  forget() {
+    this.ends.clear();
+    this.observer?.disconnect();
+  }
+
+  /** An observer knows its margins from the start, and the dock grows and shrinks. */
+  watch() {
+    const covered = isDocked() ? Math.round(this.dock.getBoundingClientRect().height) : 0;
+    if (covered === this.covered && this.observer) return;
+    this.covered = covered;
+    this.observer?.disconnect();
+    this.observer = new IntersectionObserver((seen) => seen.forEach((entry) => this.saw(entry)), {
+      rootMargin: `${ABOVE_PX}px 0px -${covered}px 0px`,
+    });
+    for (const end of this.ends.keys()) this.observer.observe(end);
+  }
+
+  /** @param {IntersectionObserverEntry} entry */
+  saw({ isIntersecting, target }) {
+    const subject = this.ends.get(target);
+    if (!isIntersecting || subject === undefined) return;
+    this.ends.delete(target);
+    this.observer?.unobserve(target);
+    const isWaiting = [...this.ends].some(([end, each]) => each === subject && end.isConnected);
+    if (!isWaiting) this.onSeen(subject);
+  }
+}
+
+/** Whether the dock stays in sight; in a low window it scrolls with the page. */
+export function isDocked() {
+  const dock = document.getElementById("dock");
+  return dock !== null && getComputedStyle(dock).position === "sticky";
+}
+
+/** Whether some of it can be seen between the bar and the dock. @param {Element | null} element */
+export function isInView(element) {
+  if (!element) return true;
+  const { top, bottom } = element.getBoundingClientRect();
+  const dock = isDocked() ? document.getElementById("dock") : null;
+  return bottom > BAR_PX && top < (dock?.getBoundingClientRect().top ?? innerHeight);
+}

@@ -1,0 +1,50 @@
+/** A pair on the page: what was said before, and two sides that continue it or are conversations of their own. */
+
+import { turn } from "../judge/item.js";
+import { make } from "../kit/dom.js";
+
+/**
+ * @typedef {import("../judge/store.js").Item} Item
+ * @typedef {import("../judge/store.js").Side} Side
+ */
+
+const NAMES = ["First", "Second"];
+
+/**
+ * The texts of a side, one to be read after the other. Of a response the side's own name says who speaks; of a
+ * conversation the one who is judged has it, and the other is their partner.
+ *
+ * @param {Side} side
+ * @param {number} number
+ */
+function texts({ texts: said, speaker }, number) {
+  if (speaker === undefined) return [make("p", { class: "turn__text", dir: "auto" }, said[0])];
+  const names = speaker === null ? undefined : [0, 1].map((seat) => (seat === speaker ? NAMES[number] : "Partner"));
+  const turns = said.map((text, position) => turn(text, position, { isOwn: position % 2 === (speaker ?? 1), names }));
+  return [make("ol", { class: "turns", role: "list" }, ...turns)];
+}
+
+/**
+ * @param {HTMLElement} list
+ * @param {Item} item
+ */
+export function showPair(list, { context, sides = [], language }) {
+  const before = context.map((said, position) =>
+    turn(said, position, { isOwn: (position - context.length) % 2 === 0, id: position === context.length - 1 ? "before" : "" }),
+  );
+  const shown = sides.map((side, number) =>
+    make("section", { class: "side", id: `side-${number}`, "aria-labelledby": `side-${number}-name` },
+      make("h2", { class: "side__name", id: `side-${number}-name` }, NAMES[number]), ...texts(side, number)),
+  );
+  list.lang = language;
+  list.replaceChildren(...before, make("li", { class: "sides" }, ...shown));
+  scrollTo({ top: 0 });
+  const ends = shown.map((side) => /** @type {HTMLElement} */ ([...side.querySelectorAll(".turn__text")].at(-1)));
+  return { ends, length: [...context, ...sides.flatMap((side) => side.texts)].join("").length };
+}
+
+/** Short texts are read out with the question; of conversations their names are. @param {Item} item */
+export function describesPair({ context, sides = [] }) {
+  const names = sides.map(({ speaker }, number) => (speaker === undefined ? `side-${number}` : `side-${number}-name`));
+  return [context.length && "before", ...names].filter(Boolean).join(" ");
+}

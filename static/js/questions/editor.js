@@ -1,0 +1,109 @@
+/**
+ * The editor of a question set: steps without a new page, and a preview that follows.
+ *
+ * Every step goes to the server, as it does without this script; only the form is put in place of the old one.
+ */
+
+import { byId, setText } from "../kit/dom.js";
+
+const PAUSE_MS = 700;
+
+const form = () => /** @type {HTMLFormElement} */ (byId("draft"));
+
+/** The step that the server is asked for, and one that was pressed meanwhile. */
+let running = "";
+let next = "";
+
+/** @param {string} step */
+async function taken(step) {
+  const sent = new FormData(form());
+  sent.set("do", step);
+  const response = await fetch(location.href, { method: "POST", body: sent, headers: { Accept: "text/html" } });
+  if (response.redirected) location.href = response.url; // signed out
+  return { sent, page: new DOMParser().parseFromString(await response.text(), "text/html") };
+}
+
+/**
+ * What was written while the server was asked for nothing but other fields.
+ *
+ * @param {HTMLElement} fresh
+ * @param {FormData} sent
+ */
+function keepWhatWasWritten(fresh, sent) {
+  for (const old of form().querySelectorAll("input[type=text], textarea")) {
+    const { name, value } = /** @type {HTMLInputElement} */ (old);
+    const now = /** @type {HTMLInputElement | null} */ (fresh.querySelector(`[name="${CSS.escape(name)}"]`));
+    if (now && value !== sent.get(name)) now.value = value;
+  }
+}
+
+/**
+ * @param {string} step
+ * @param {Document} page
+ * @param {FormData} sent
+ */
+function show(step, page, sent) {
+  const fresh = page.getElementById("draft");
+  if (!fresh) throw new Error("The answer has no form.");
+  if (step === "show") keepWhatWasWritten(fresh, sent);
+  const before = document.activeElement?.id ?? "";
+  form().replaceWith(document.adoptNode(fresh));
+  byId("preview-language").replaceChildren(...(page.getElementById("preview-language")?.childNodes ?? []));
+  setText(byId("said"), page.getElementById("said")?.textContent ?? "");
+  const wanted = fresh.querySelector("[autofocus]") ?? (before && document.getElementById(before));
+  if (!(wanted instanceof HTMLElement)) return;
+  wanted.focus();
+  wanted.scrollIntoView({ block: "nearest" });
+}
+
+/**
+ * Steps come one by one: pressed twice, a button must not move or remove what has come into its place.
+ *
+ * @param {string} step
+ */
+async function take(step) {
+  if (running) return void (next = running === "show" ? step : "");
+  running = step;
+  document.documentElement.setAttribute("aria-busy", "true");
+  byId("trouble").hidden = true;
+  try {
+    const { sent, page } = await taken(step);
+    show(step, page, sent);
+    preview();
+  } catch {
+    byId("trouble").hidden = false;
+  }
+  running = "";
+  document.documentElement.removeAttribute("aria-busy");
+  const after = next;
+  next = "";
+  if (after) await take(after);
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
+
+function preview() {
+  clearTimeout(timer);
+  timer = setTimeout(() => form().requestSubmit(/** @type {HTMLButtonElement} */ (byId("preview-button"))), PAUSE_MS);
+}
+
+document.addEventListener("submit", (event) => {
+  const { submitter } = event;
+  if (event.target !== form() || !(submitter instanceof HTMLButtonElement)) return;
+  if (submitter.name !== "do" || submitter.value === "save") return;
+  event.preventDefault();
+  void take(submitter.value);
+});
+
+document.addEventListener("change", ({ target }) => {
+  if (target instanceof HTMLSelectElement && target.dataset.step) void take(target.dataset.step);
+  else preview();
+});
+
+document.addEventListener("input", ({ target }) => {
+  if (target instanceof HTMLElement && form().contains(target) && target.matches("input, textarea")) preview();
+});
+
+document.documentElement.classList.add("has-script");
+preview();

@@ -1,0 +1,104 @@
+"""Several asks in one conversation: a vote that nobody has to give, and ratings of the whole at its end."""
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+
+from dialogues.models import Dialogue
+from labels.models import Label
+from studies.asks import About, Asked, Moment
+from studies.models import Study
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+WHOLE = Asked("likert", About.DIALOGUE, Moment.AT_END)
+VOTES = Asked("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
+SCALES = ("good", "varied", "fluent", "related", "empathic")
+
+
+@pytest.fixture
+def rated(make_study: MakeStudy) -> Study:
+    return make_study(
+        asks=[WHOLE, VOTES], opening_speaker="human", opening_text="", min_turns=4, max_turns=28
+    )
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def chatter(wanda: Visitor, rated: Study) -> Visitor:
+    await wanda.go(rated.get_entry_url())
+    await wanda.page.get_by_label("I agree to take part").check()
+    await wanda.page.get_by_role("button", name="Continue").click()
+    await wanda.page.get_by_role("button", name="Start the conversation").click()
+    await expect(wanda.message).to_be_visible()
+    return wanda
+
+
+async def said(visitor: Visitor, *texts: str) -> None:
+    for text in texts:
+        replies = await visitor.page.locator(".turn--bot").count()
+        await visitor.ready()
+        await visitor.message.fill(text)
+        await visitor.message.press("Enter")
+        await expect(visitor.page.locator(".turn--bot")).to_have_count(replies + 1)
+
+
+async def rate(visitor: Visitor, points: int) -> None:
+    for word in SCALES:
+        group = visitor.page.get_by_role("group", name=word)
+        await expect(group).to_be_visible()
+        await visitor.ready()
+        await group.get_by_role("button", name=str(points), exact=False).first.click()
+
+
+async def test_a_conversation_is_voted_on_and_rated_at_its_end(chatter: Visitor) -> None:
+    page = chatter.page
+    await said(chatter, "Hello", "I like tea")
+    await expect(page.locator(".dock[data-mode=write]")).to_be_visible()  # nothing has to be judged
+    votes = page.get_by_role("group", name="Do you like this reply?")
+    await votes.first.get_by_role("button", name="Up").click()
+    await votes.last.get_by_role("button", name="Down").click()
+    await expect(page.locator("#saved-text")).to_have_text("saved")
+
+    await page.get_by_role("button", name="Finish").click()
+    for word in SCALES:
+        await expect(page.get_by_role("group", name=word)).to_be_visible()
+        await chatter.keys_count()
+        await page.keyboard.press("6")
+    await page.get_by_role("button", name="Yes, finish").click()
+    await page.wait_for_url("**/thanks/")
+
+    dialogue = await Dialogue.objects.aget()
+    whole = await Label.objects.aget(dialogue=dialogue)
+    assert set(whole.answers.values()) == {6}
+    assert (whole.party, whole.shown_ms is not None) == ("chatter", True)
+    given = Label.objects.filter(turn__dialogue=dialogue).order_by("turn__position")
+    assert [label.answers async for label in given] == [{"vote": 1}, {"vote": -1}]
+
+
+async def test_a_vote_is_taken_back_by_the_same_press(chatter: Visitor) -> None:
+    await said(chatter, "Hello")
+    up = chatter.page.get_by_role("group", name="Do you like this reply?").get_by_role("button", name="Up")
+    await up.click()
+    await expect(up).to_have_attribute("aria-pressed", "true")
+    await expect(chatter.page.locator("#saved-text")).to_have_text("saved")
+
+    await up.click()
+
+    await expect(up).to_have_attribute("aria-pressed", "false")
+    await expect(chatter.page.locator("#saved-text")).to_have_text("saved")
+    await chatter.page.reload()
+    await expect(up).to_have_attribute("aria-pressed", "false")
+    assert [label.answers async for label in Label.objects.all()] == [{}]
+
+
+async def test_from_the_ratings_one_can_go_back_to_talking(chatter: Visitor) -> None:
+    await said(chatter, "Hello", "I like tea")
+    await chatter.page.get_by_role("button", name="Finish").click()
+    await expect(chatter.page.get_by_role("group", name="good")).to_be_visible()
+
+    await chatter.page.get_by_role("button", name="Go on talking").click()
+
+    await said(chatter, "One more thing")
+    assert await Label.objects.acount() == 0

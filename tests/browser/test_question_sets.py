@@ -1,0 +1,286 @@
+"""A researcher writes a question set by hand, workers answer it, report and bundle have its numbers."""
+
+import csv
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import call_command
+from django.test import Client
+from playwright.async_api import FrameLocator, Page, expect
+
+from accounts.models import User
+from bots.services import register_bot
+from evaluation.questions import QuestionSet
+from evaluation.report.bundle import recompute
+from labels.models import Label
+from questions.models import SetVersion
+from questions.services import create_set
+from reports.services import build_report, queue_report
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.browser.test_staff_pages import PASSWORD, sign_in
+from tests.questions.conftest import TONE
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+CRAMPED = (Path(__file__).parent / "cramped.js").read_text()
+SHOTS = os.environ.get("TURNWISE_SHOTS")
+
+
+@pytest.fixture
+def rex(rex: User) -> User:
+    rex.set_password(PASSWORD)
+    rex.save()
+    return rex
+
+
+async def shot(page: Page, name: str) -> None:
+    """For the eye: a picture of the whole page, where TURNWISE_SHOTS names a folder."""
+    if SHOTS:
+        for scheme in ("dark", "light"):
+            await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its literals
+            await page.screenshot(path=f"{SHOTS}/{name}-{scheme}.png", full_page=True, caret="initial")
+
+
+class Desk:
+    """The editor, and what a researcher does there."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.preview: FrameLocator = page.frame_locator("iframe[name=preview]")
+
+    def at(self, path: str) -> Any:
+        return self.page.locator(f"#{path.replace('.', '-')}")
+
+    async def write(self, **texts: str) -> None:
+        for path, text in texts.items():
+            await self.at(path.replace("__", ".")).fill(text)
+
+    async def step(self, step: str) -> None:
+        await self.page.locator(f'button[name=do][value="{step}"]').last.click()
+        await expect(self.page.locator("html[aria-busy]")).to_have_count(0)
+
+    async def kind(self, question: int, kind: str) -> None:
+        await self.at(f"questions.{question}.kind").select_option(kind)
+        await expect(self.page.locator("html[aria-busy]")).to_have_count(0)
+
+
+async def write_every_kind(desk: Desk) -> None:
+    """Four questions, of four kinds, the last one after some answers to the first."""
+    await desk.write(title="Every kind", key="by-hand", source="us")
+    await desk.write(questions__0__wording="Is it kind?", questions__0__key="kind")
+    await desk.step("add:questions")
+    await desk.write(questions__1__wording="How warm is it?", questions__1__key="warmth")
+    await desk.kind(1, "scale")
+    await desk.write(
+        questions__1__low="1", questions__1__high="5",
+        questions__1__low_caption="cold", questions__1__high_caption="warm",
+    )  # fmt: skip
+    await desk.step("add:questions")
+    await desk.write(questions__2__wording="What is in it?", questions__2__key="parts")
+    await desk.kind(2, "several")
+    await desk.step("add:questions.2.choices")
+    for number, label in enumerate(("A fact", "A joke", "A question")):
+        await desk.write(**{f"questions__2__choices__{number}__label": label})
+    await desk.step("add:questions")
+    await desk.write(questions__3__wording="What is unkind?", questions__3__key="why")
+    await desk.kind(3, "text")
+    await desk.at("questions.3.after").select_option(label="after some answers to “Is it kind?”")
+    await expect(desk.page.locator("html[aria-busy]")).to_have_count(0)
+    await desk.at("questions.3.any_of").get_by_label("No").check()
+
+
+async def use(page: Page, key: str) -> Study:
+    """A study that asks the set, made on its page and opened."""
+    await page.get_by_role("link", name="Studies", exact=True).click()
+    await page.goto(page.url.partition("/studies")[0] + "/studies/new/?task=conversation")
+    await page.get_by_label("Title").fill("With own questions")
+    await page.get_by_label("Consent text").fill("You talk to a machine.")
+    await page.locator("#id_asks-0-question_set").select_option(key)
+    await page.get_by_label("Fewest turns").fill("2")
+    await page.get_by_label("Scripty", exact=True).check()
+    await page.get_by_role("button", name="Save").click()
+    await page.get_by_role("button", name="Open the study").click()
+    await expect(page.get_by_text("0 of 100", exact=True)).to_be_visible()
+    return await Study.objects.aget(title="With own questions")
+
+
+async def answer_by_mouse(visitor: Visitor, *, kind: str, warmth: str, part: str, why: str = "") -> None:
+    await visitor.answer(kind, warmth, part)
+    await visitor.open_question.get_by_role("button", name="Done").click()
+    if why:
+        await visitor.open_question.get_by_role("textbox").fill(why)
+        await visitor.open_question.get_by_role("button", name="Save").click()
+
+
+async def test_a_set_of_all_kinds_from_the_editor_to_the_bundle(
+    visit: Visit, rex: User, tmp_path: Path
+) -> None:
+    await sync_to_async(register_bot)(
+        name="scripty", title="Scripty", adapter="scripted", configuration={"replies": ["Go on."]}
+    )
+    rex_at, desktop = await visit(), await visit()
+    phone = await visit(viewport={"width": 320, "height": 640}, has_touch=True)
+    page, desk = rex_at.page, Desk(rex_at.page)
+    await sign_in(rex_at, "/questions/")
+    await expect(page.get_by_text("No question set of your own yet.")).to_be_visible()
+    assert await rex_at.flaws() == []
+    await shot(page, "sets-empty-1280")
+    await page.get_by_role("link", name="Write the first one").click()
+
+    await write_every_kind(desk)
+    await expect(desk.preview.get_by_role("group", name="Is it kind?")).to_be_visible()
+    await shot(page, "editor-1280")
+    assert await rex_at.flaws() == []
+    await page.get_by_role("button", name="Save", exact=True).click()
+
+    await expect(page.get_by_text("“Every kind” is saved as by-hand-v1.")).to_be_visible()
+    await expect(desk.preview.get_by_role("group", name="Is it kind?")).to_be_visible()
+    assert await rex_at.flaws() == []
+    await shot(page, "set-1280")
+    stored = QuestionSet.from_json((await SetVersion.objects.aget()).declaration)
+    assert [str(each.kind) for each in stored.questions] == ["one", "scale", "several", "text"]
+    assert stored.questions[0].choices[0].value is True
+
+    study = await use(page, "by-hand-v1")
+    for worker in (desktop, phone):
+        await worker.start(study)
+        await worker.say("One")
+        await answer_by_mouse(worker, kind="Yes", warmth="4", part="A fact")
+        await worker.say("Two")
+        if worker is phone:
+            assert await worker.page.evaluate(CRAMPED) == []
+            await shot(worker.page, "worker-320")
+        await answer_by_mouse(worker, kind="No", warmth="2", part="A joke", why="It <b>shouts</b>.")
+        await worker.may_finish()
+        await worker.finish()
+    given = [each.answers async for each in Label.objects.order_by("pk")]
+    kind = {"kind": True, "warmth": 4, "parts": ["A fact"]}
+    rude = {"kind": False, "warmth": 2, "parts": ["A joke"], "why": "It <b>shouts</b>."}
+    assert given == [kind, rude] * 2
+
+    await sync_to_async(build_report)((await sync_to_async(queue_report)(study)).pk)
+    await page.goto(f"{rex_at.site}/studies/{study.pk}/report/")
+    row = page.get_by_role("region", name="Results", exact=True).get_by_role("row", name="Scripty")
+    # Two of four are kind; (4 + 2 + 4 + 2) / 4; a fact in two of four, a joke in two, a question in none.
+    await expect(row.locator("strong")).to_have_text(["50.0", "3.0", "50.0", "50.0", "0.0"])
+    await page.get_by_text("Read the answers").click()
+    await expect(page.get_by_text("It <b>shouts</b>.").first).to_be_visible()
+    await sync_to_async(comes_out_of_files)(study, rex, tmp_path / "bundle.zip")
+
+
+def comes_out_of_files(study: Study, rex: User, path: Path) -> None:
+    """The CSV has the answers; the bundle carries the declaration, and gives every number again."""
+    client = Client()
+    client.force_login(rex)
+    lines = b"".join(client.get(f"/studies/{study.pk}/turns.csv")).decode()
+    first, second, *_ = csv.DictReader(io.StringIO(lines))
+    assert (first["kind"], first["warmth"], first["parts"], first["why"]) == ("true", "4", '["A fact"]', "")
+    assert second["why"] == "It <b>shouts</b>."
+    call_command("bundle", str(study.pk), output=path)
+    assert recompute(path).differences == []
+    with zipfile.ZipFile(path) as archive:
+        (declared,) = json.loads(archive.read("questions.json"))
+    assert QuestionSet.from_json(declared) == QuestionSet.from_json(SetVersion.objects.get().declaration)
+
+
+async def test_order_is_changed_by_keyboard_alone(visit: Visit, rex: User) -> None:
+    visitor = await visit()
+    page, desk = visitor.page, Desk(visitor.page)
+    version = await sync_to_async(create_set)(TONE, owner=rex)
+    await sign_in(visitor, "/questions/tone/edit/")
+    await page.locator("#up-questions-1").focus()
+    await page.keyboard.press("Enter")
+
+    await expect(desk.at("questions.0.key")).to_have_value("warmth")
+    await expect(page.locator("#down-questions-0")).to_be_focused()  # it cannot go up any further
+    await expect(page.locator("#said")).to_have_text("Moved up to place 1.")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#down-questions-1")).to_be_focused()
+    await page.keyboard.press("Space")
+    await expect(desk.at("questions.2.key")).to_have_value("warmth")
+    await page.locator("#add-questions").press("Enter")
+    await expect(desk.at("questions.3.wording")).to_be_focused()
+    await page.locator('button[value="remove:questions.3"]').press("Enter")
+    await expect(page.locator("#add-questions")).to_be_focused()
+    await page.get_by_role("button", name="Save as a new version").press("Enter")
+
+    await expect(page.get_by_text("is saved as tone-v2")).to_be_visible()
+    newest = await SetVersion.objects.aget(number=2)
+    assert [each["key"] for each in newest.questions] == ["polite", "why", "warmth"]
+    assert (await SetVersion.objects.aget(number=1)).declaration == version.declaration
+
+
+async def test_the_preview_takes_answers_as_the_worker_does_and_stores_nothing(
+    visit: Visit, rex: User
+) -> None:
+    visitor = await visit()
+    await sync_to_async(create_set)(TONE, owner=rex)
+    await sign_in(visitor, "/questions/")
+    await visitor.go("/questions/keys/tone-v1/worker/?language=zh")
+    page = visitor.page
+    assert await visitor.flaws() == []
+    await expect(visitor.open_question).to_have_accessible_name("它礼貌吗?")
+    await visitor.press("n")
+    await expect(visitor.open_question).to_have_accessible_name("How warm is it?")
+    await shot(page, "preview-1280")
+    await visitor.press("5")
+    await visitor.open_question.get_by_role("textbox").fill("Loud")
+    await visitor.open_question.get_by_role("button", name="Save").click()
+
+    await expect(page.locator("#hint")).to_have_text(
+        'That is all. Stored would be {"polite":false,"warmth":5,"why":"Loud"}'
+    )
+    await page.get_by_role("button", name="Try again").click()
+    await expect(visitor.open_question).to_have_accessible_name("它礼貌吗?")
+    assert not await Label.objects.aexists()
+
+
+async def test_an_error_stands_at_its_field_and_nothing_is_lost(visit: Visit, rex: User) -> None:
+    visitor = await visit(viewport={"width": 320, "height": 640})
+    page, desk = visitor.page, Desk(visitor.page)
+    await sign_in(visitor, "/questions/new/?from=ssa")
+    await desk.write(key="mine", questions__1__key="sensible")
+    await page.get_by_role("button", name="Save", exact=True).click()
+
+    key = desk.at("questions.1.key")
+    await expect(key).to_have_accessible_description(
+        "“sensible” is declared twice. Give each question a key of its own. "
+        "Name of its column in files, such as polite. Small letters, digits and _."
+    )
+    await expect(key).to_be_focused()
+    assert await visitor.flaws() == []
+    assert await page.evaluate(CRAMPED) == []
+    await shot(page, "editor-error-320")
+    await key.fill("specific")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_text("is saved as mine-v1")).to_be_visible()
+    assert await page.evaluate(CRAMPED) == []
+    for path in ("/questions/", "/questions/import/", "/questions/keys/likert/"):
+        await visitor.go(path)
+        assert await visitor.flaws() == []
+        assert await page.evaluate(CRAMPED) == []
+    await visitor.go("/questions/mine/")
+    await shot(page, "set-320")
+
+
+async def test_the_editor_works_without_scripts(visit: Visit, rex: User) -> None:
+    visitor = await visit(java_script_enabled=False)
+    page, desk = visitor.page, Desk(visitor.page)
+    await sign_in(visitor, "/questions/new/")
+    await desk.write(title="Plain", key="plain", source="us")
+    await desk.write(questions__0__wording="How warm?", questions__0__key="warmth")
+    await desk.at("questions.0.kind").select_option("scale")
+    await page.get_by_role("button", name="Show what belongs to it").first.click()
+    await desk.write(questions__0__low_caption="cold", questions__0__high_caption="warm")
+    await page.get_by_role("button", name="Save", exact=True).click()
+
+    await expect(page.get_by_text("“Plain” is saved as plain-v1.")).to_be_visible()
+    stored = await SetVersion.objects.aget()
+    assert stored.questions[0]["scale"]["high"] == 7

@@ -1,0 +1,132 @@
+"""Processes with bots end with the status that they mean, wherever a bot's thread is at that moment."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(400)  # it takes 20 s, but nothing here depends on that
+
+FEW = ["--configuration", '{"samples": 2}']
+COMMANDS = (
+    (["list"], 20, 0),
+    (["describe", "meena-full"], 20, 0),
+    (["describe", "nobody"], 20, 2),
+    (["reply", "eliza", "--context", "Hi"], 20, 0),
+    (["chat", "eliza"], 20, 0),
+    (["meena", "export", "--checkpoint", "nowhere", "--output", "nowhere"], 1, 2),
+    (["reply", "meena-base", "--context", "Hi", *FEW], 2, 0),
+    (["reply", "meena-full", "--context", "Hi", "--deadline", "0.001"], 1, 2),
+    (["chat", "meena-full", *FEW], 2, 0),
+)
+"""Each with how often it is run, and its status. Meena's take two seconds each, for PyTorch alone."""
+
+# The commands are forked from one process that has loaded what all of them need, four at a time.
+FORKING = """
+import json, os, sys
+from chatbots.__main__ import main
+from chatbots.registry import REGISTRY
+from chatbots.resident import leave
+
+REGISTRY.registered_names()
+runs, statuses, under_way = json.loads(sys.argv[1]), {}, {}
+for number, arguments in enumerate(runs):
+    pid = os.fork()
+    if not pid:
+        sys.stdin, sys.stdout = open(sys.argv[2]), open(os.devnull, "w")
+        os.dup2(sys.stdout.fileno(), 2)
+        leave(main(arguments))
+    under_way[pid] = number
+    while len(under_way) == 4 or under_way and number + 1 == len(runs):
+        pid, status = os.wait()
+        statuses[under_way.pop(pid)] = os.waitstatus_to_exitcode(status)
+print(json.dumps([statuses[number] for number in range(len(runs))]))
+"""
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=390,
+    )
+
+
+def test_every_command_on_a_busy_machine_ends_with_its_status(tmp_path: Path) -> None:
+    typed = tmp_path / "typed"
+    typed.write_text("Hi\nI like tea\n")
+    runs = [(arguments, status) for arguments, times, status in COMMANDS for _ in range(times)]
+
+    done = python(FORKING, json.dumps([arguments for arguments, _ in runs]), str(typed))
+
+    assert done.returncode == 0, done.stderr
+    found = [
+        (arguments, status) for (arguments, _), status in zip(runs, json.loads(done.stdout), strict=True)
+    ]
+    assert found == runs
+
+
+RELEASING = """
+import sys, time, torch
+from chatbots.base import Bot, BotConfiguration, Response
+from chatbots.resident import Resident
+
+class Large(Bot):
+    def __init__(self):
+        super().__init__(BotConfiguration())
+        self.tensors = [torch.empty(1) for _ in range(1_000_000)]  # takes a while to free
+    def respond(self, contexts):
+        return [Response("Hi") for _ in contexts]
+    def close(self):
+        print("released", flush=True)
+
+bot = Resident("large", Large)
+bot.wait_loaded()
+{end}
+sys.exit(3)
+"""
+
+
+def test_a_process_ends_only_when_its_bot_has_freed_its_tensors() -> None:
+    done = python(RELEASING.format(end="with bot: pass"))
+
+    assert (done.returncode, done.stdout, done.stderr) == (3, "released\n", "")
+
+
+def test_so_it_does_where_nobody_closes_the_bot() -> None:
+    done = python(RELEASING.format(end=""))
+
+    assert (done.returncode, done.stdout, done.stderr) == (3, "released\n", "")
+
+
+HANGING = """
+import time
+from chatbots.base import Bot, BotConfiguration, Context
+from chatbots.resident import Resident, leave
+
+class Hanging(Bot):
+    def respond(self, contexts):
+        time.sleep(1000)
+
+bot = Resident("hanging", lambda: Hanging(BotConfiguration()), deadline=0.01)
+bot.wait_loaded()
+try:
+    bot.respond_now(Context.from_texts(["Hi"]))
+except Exception as error:
+    print(error)
+leave(4, wait=0.1)
+"""
+
+
+def test_a_bot_that_hangs_keeps_no_process_from_its_status() -> None:
+    done = python(HANGING)
+
+    assert (done.returncode, done.stderr) == (4, "")
+    assert "did not answer" in done.stdout

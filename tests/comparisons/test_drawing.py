@@ -1,0 +1,74 @@
+"""Charts that cannot be drawn, and a cache that does not answer."""
+
+from django.test import override_settings
+
+from comparisons.drawing import Sheet
+from comparisons.relation import Point, relation_figures
+from comparisons.remembered import remembered
+from comparisons.sheets import MOST_LINES, of_relation, of_tables
+from comparisons.shown import NOT_DRAWN, charts
+
+NOWHERE = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": "unix:///nowhere/redis.sock",
+    }
+}
+
+
+def test_a_chart_that_cannot_be_drawn_is_told_and_costs_no_page() -> None:
+    drawn, trouble = charts([Sheet("relation", "relation-ssa", {})], lambda name, ending: name, "")
+
+    assert (drawn, trouble) == ({}, NOT_DRAWN)
+
+
+@override_settings(CACHES=NOWHERE)
+def test_without_a_cache_everything_is_computed_each_time() -> None:
+    computed: list[int] = []
+
+    for _ in range(2):
+        assert remembered("key", lambda: computed.append(1) or len(computed)) == len(computed)
+
+    assert len(computed) == 2
+
+
+def test_what_is_remembered_is_not_computed_again() -> None:
+    computed: list[int] = []
+
+    values = [remembered("key", lambda: computed.append(1) or "value") for _ in range(2)]
+
+    assert values == ["value", "value"]
+    assert len(computed) == 1
+
+
+def test_tables_too_long_for_a_chart_have_none() -> None:
+    columns = [{"key": "ssa", "title": "SSA", "percent": True}]
+    row = {"study": "A", "bot": "Ann", "cells": [{"value": 50.0}]}
+    tables = [
+        {"name": "studies-1", "columns": columns, "rows": [row] * MOST_LINES},
+        {"name": "studies-2", "columns": columns, "rows": [row] * (MOST_LINES + 1)},
+        {"name": "studies-3", "columns": columns, "rows": []},
+        {"name": "studies-4", "columns": [{"key": "q", "title": "Q", "percent": False}], "rows": [row]},
+    ]
+
+    assert [sheet.name for sheet in of_tables(tables)] == ["studies-1"]
+
+
+def test_a_chart_says_its_points_and_its_line() -> None:
+    scores = {"sensible": {"value": 1.0}, "specific": {"value": 1.0}}
+    points = [
+        Point(
+            f"Bot {x}", "bot", {"value": x}, scores | {"ssa": {"value": y, "low": y - 5, "high": y + 5}}, 9, 9
+        )
+        for x, y in ((10, 72), (20, 60), (30, 62), (40, 46))
+    ]
+    sheet = of_relation(relation_figures("perplexity per token", points), marks=False, percent=False)[0]
+
+    drawn, trouble = charts([sheet], lambda name, ending: f"/{name}.{ending}", "study=1")
+
+    # R² by hand in test_relation.py: 0.84.
+    svg = drawn["relation-ssa"].svg
+    assert trouble == ""
+    assert "R squared of the line 0.84. Bot 10: 10, 72 percent (interval 67 to 77); Bot 20" in svg
+    assert drawn["relation-ssa"].files["dark PDF"] == "/relation-ssa.pdf?study=1&scheme=dark"
+    assert "style=" not in svg

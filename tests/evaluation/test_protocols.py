@@ -1,0 +1,110 @@
+"""Departures from a published protocol, each found by itself; what the protocols published."""
+
+from dataclasses import replace
+
+import pytest
+
+from evaluation.protocols import protocol_for, protocols
+from evaluation.protocols.facts import Evaluation, Judging, Talks
+from evaluation.questions import QUESTION_SETS
+
+PAPER = Talks(
+    bot_opens=True,
+    opening_text="Hi!",
+    min_turns=14,
+    max_turns=28,
+    question_set="ssa",
+    blind=True,
+    languages=["en"],
+    conversations={"Ann": 100},
+    unlabelled=0,
+    most_raters=1,
+)
+
+
+MEENA = protocols()["meena-interactive"]
+JUDGED = Judging("ssa", "Sensibleness and specificity", 5, 10, 0, ["en"])
+
+
+def test_a_study_that_follows_the_paper_departs_in_nothing() -> None:
+    assert MEENA.deviations(PAPER) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"bot_opens": False}, "The worker speaks first; in the paper the chatbot opens with “Hi!”."),
+        ({"opening_text": "Hello"}, "The chatbot opens with “Hello”; in the paper with “Hi!”."),
+        ({"min_turns": 6}, "A conversation has at least 6 turns; in the paper at least 14."),
+        ({"max_turns": 40}, "A conversation has at most 40 turns; in the paper at most 28."),
+        ({"question_set": "human-likeness"}, "in the paper sensibleness and specificity."),
+        ({"blind": False}, "Workers learn which bot they talk to"),
+        ({"languages": ["en", "zh"]}, "Conversations may be in any of en, zh; in the paper"),
+        ({"languages": []}, "No language is set"),
+        ({"conversations": {"Ann": 99}}, "Finished conversations of Ann: 99; in the paper 100 or more."),
+        ({"unlabelled": 3}, "Replies without a label: 3;"),
+        ({"most_raters": 5}, "labels of up to 5 workers"),
+    ],
+)
+def test_each_departure_is_one_sentence(changed: dict[str, object], sentence: str) -> None:
+    (found,) = MEENA.deviations(replace(PAPER, **changed))  # type: ignore[arg-type]
+
+    assert sentence in found
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({}, None),
+        ({"raters_wanted": 1}, "1 worker judges each item; in the paper 5."),
+        ({"raters_wanted": 3}, "3 workers judge each item; in the paper 5."),
+        (
+            {"items_lacking_raters": 4},
+            "4 of 10 items have fewer than the 5 raters that are wanted; in the paper every",
+        ),
+        (
+            {"question_set": "likert", "question_set_title": "Ratings"},
+            "the questions “Ratings”; in the paper",
+        ),
+        ({"languages": []}, "The languages of the study are none; in the paper"),
+        ({"languages": ["en", "zh"]}, "The languages of the study are en, zh; in the paper"),
+    ],
+)
+def test_a_judging_study_departs_from_the_static_evaluation(changed, sentence):
+    found = protocols()["meena-static"].deviations(replace(JUDGED, **changed))
+
+    assert len(found) == (sentence is not None)
+    assert all(sentence in each for each in found)
+
+
+def test_each_bot_with_too_few_conversations_is_named() -> None:
+    few = replace(PAPER, conversations={"Ann": 100, "Bob": 7, "Eve": 0})
+
+    assert [each.split(";")[0] for each in MEENA.deviations(few)] == [
+        "Finished conversations of Bob: 7",
+        "Finished conversations of Eve: 0",
+    ]
+
+
+def test_a_study_is_measured_against_the_protocol_of_its_questions() -> None:
+    assert protocol_for(Evaluation.INTERACTIVE, "likert").key == "neural-chat-interactive"
+    assert protocol_for(Evaluation.INTERACTIVE, "likert").level == 0.90
+    assert protocol_for(Evaluation.INTERACTIVE, "our-own").key == "meena-interactive"
+    assert protocol_for(Evaluation.STATIC, "ssa").key == "meena-static"
+
+
+@pytest.mark.parametrize("key", sorted(protocols()))
+def test_published_scores_have_keys_that_a_set_declares(key: str) -> None:
+    protocol = protocols()[key]
+    declared = {score.key for name in protocol.question_sets for score in QUESTION_SETS[name].scores}
+
+    assert protocol.published
+    for system in protocol.published:
+        assert set(system.scores) <= declared
+
+
+@pytest.mark.parametrize("key", ["meena-interactive", "meena-static"])
+def test_a_published_average_is_that_of_the_published_shares_but_for_rounding(key: str) -> None:
+    for system in protocols()[key].published:
+        both = system.scores["sensible"] + system.scores["specific"]
+        assert abs(system.scores["ssa"] - both / 2) <= 1

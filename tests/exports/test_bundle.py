@@ -1,0 +1,384 @@
+"""The bundle of a study: its numbers again from its data alone, and no secret in it."""
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+
+from accounts.models import User
+from bots.models import BotVersion
+from bots.services import version_of
+from crowd.services import PanelId, exclude
+from dialogues.models import Fault
+from dialogues.queries import seat_of
+from dialogues.services import finish
+from evaluation.questions import QUESTION_SETS
+from evaluation.report.bundle import recompute
+from evaluation.report.tables import tables
+from exports.described import MASK, masked
+from live import apart
+from studies.models import Study
+from studies.services import save_study
+from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.planted import SignIn, add_exchange, add_label, computed, talked
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROOT = Path(__file__).parents[2]
+MakeBundle = Callable[[Study], Path]
+
+
+@pytest.fixture
+def bundle_of(tmp_path: Path) -> MakeBundle:
+    def made(study: Study) -> Path:
+        path = tmp_path / "bundle.zip"
+        call_command("bundle", str(study.pk), output=path)
+        return path
+
+    return made
+
+
+@pytest.fixture
+def full(make_study: MakeStudy, rex: User) -> Study:
+    """Two bots, workers of every kind, faults, repetition, latencies, an open conversation."""
+    study = make_study({"scripty": 8, "another": 8}, min_turns=2, max_turns=8)
+    words = "I have told you all of this before already"
+    for n in range(12):
+        labels = [(True, n % 4 < 2), (n % 3 > 0, False), (True, n % 5 > 1)][: 2 + n // 6]
+        times = [5 * n, 80, 41][: len(labels)]
+        dialogue = talked(study, labels, text=words if n % 3 else "=1+1", latencies=times)
+    assert dialogue.participation
+    exclude(dialogue.participation.pk, reason="Always the same answer", by=rex)
+    left = start_dialogue(study, PanelId("PROLIFIC_PID", "panel-5f2c"))
+    Fault.objects.create(dialogue=left, position=2, kind="late", detail="sk-12345", at=left.started_at)
+    return study
+
+
+def command_line(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    """`python -m evaluation …` where no platform can be imported."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    code = (
+        "import sys; sys.modules['django'] = None; import runpy; sys.argv = ['evaluation', *sys.argv[1:]]; "
+        "runpy.run_module('evaluation', run_name='__main__')"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=100,
+        check=False,
+    )
+
+
+def rewritten(bundle: Path, name: str, change: Callable[[str], str]) -> Path:
+    """A copy of a bundle in which one file is another."""
+    copy = bundle.with_name("changed.zip")
+    with zipfile.ZipFile(bundle) as old, zipfile.ZipFile(copy, "w") as new:
+        for each in old.namelist():
+            content = old.read(each)
+            new.writestr(each, change(content.decode()) if each == name else content, zipfile.ZIP_DEFLATED)
+    return copy
+
+
+# --- the numbers again -----------------------------------------------------------------------------
+
+
+def test_the_data_alone_gives_every_number_of_the_stored_report(full: Study, bundle_of: MakeBundle) -> None:
+    stored = computed(full).result
+
+    done = command_line("recompute", str(bundle_of(full)))
+
+    assert done.returncode == 0, done.stderr or done.stdout[:2000]
+    answer = json.loads(done.stdout)
+    assert answer["report"] == stored
+    assert (answer["equal"], answer["differences"], answer["changed_files"]) == (True, [], [])
+    assert stored["excluded"][0]["reason"] == "Always the same answer"
+    assert {bot["under_way"] for bot in stored["course"]["bots"]} == {0, 1}
+    assert any(bot["faults"] for bot in stored["course"]["bots"])
+    assert any("low" in cell for bot in stored["bots"] for cell in bot["cells"])
+
+
+def test_one_changed_label_is_found(full: Study, bundle_of: MakeBundle) -> None:
+    def other(lines: str) -> str:
+        first, rest = lines.split("\n", 1)
+        label = json.loads(first)
+        label["specific"] = not label["specific"]
+        return json.dumps(label) + "\n" + rest
+
+    done = command_line("recompute", str(rewritten(bundle_of(full), "data/labels.jsonl", other)))
+
+    assert done.returncode == 1
+    answer = json.loads(done.stdout)
+    assert answer["changed_files"] == ["data/labels.jsonl"]
+    assert any(re.fullmatch(r"bots\[.\]\.cells\[1\]\.value", each["where"]) for each in answer["differences"])
+
+
+def test_a_changed_number_of_the_report_is_found(full: Study, bundle_of: MakeBundle) -> None:
+    def other(text: str) -> str:
+        report = json.loads(text)
+        report["bots"][0]["cells"][2]["low"] += 1e-13
+        return json.dumps(report)
+
+    found = recompute(rewritten(bundle_of(full), "report.json", other))
+
+    assert [each.where for each in found.differences] == ["bots[0].cells[2].low"]
+    assert found.changed_files == ["report.json"]
+
+
+def test_a_study_without_conversations_has_a_bundle_too(short: Study, bundle_of: MakeBundle) -> None:
+    found = recompute(bundle_of(short))
+
+    assert found.differences == []
+    assert found.report["bots"] == []
+
+
+def test_another_question_set_is_recomputed_from_its_own_columns(
+    make_study: MakeStudy, bundle_of: MakeBundle
+) -> None:
+    study = make_study(question_set="human-likeness", min_turns=2)
+    for human in (True, False):
+        dialogue = start_dialogue(study)
+        seat = seat_of(dialogue.public_id, worker_of(dialogue).pk)
+        add_exchange(dialogue, version_of(study.study_bots.get().bot, {}), text="Hm", latency=1)
+        add_label(dialogue, position=2, answers={"human_like": human})
+        finish(seat)
+
+    found = recompute(bundle_of(study))
+
+    assert found.differences == []
+    assert found.report["bots"][0]["cells"][0]["value"] == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("data/labels.jsonl", lambda text: text + "{\n", ": Expecting"),
+        (
+            "data/labels.jsonl",
+            lambda text: text.replace('"rater"', '"judge"', 1),
+            "data/labels.jsonl, line 1, column rater: there is none",
+        ),
+        (
+            "data/labels.jsonl",
+            lambda text: text.replace('"sensible": true', '"sensible": 7', 1),
+            "data/labels.jsonl, line 1, column sensible: 7 is no boolean",
+        ),
+        (
+            "data/labels.jsonl",
+            lambda text: text + text.split("\n", 1)[0] + "\n",
+            "data/labels.jsonl, line 31, column rater: rater",
+        ),
+        ("study.json", lambda _: "[]", "study.json: no JSON object"),
+        ("study.json", lambda _: "{}", "names 'bots', and that is not where it should be"),
+        ("data/turns.jsonl", lambda _: "", "where data/turns.jsonl has no reply"),
+        (
+            "datapackage.json",
+            lambda text: text.replace('"turnwise_format": 3', '"turnwise_format": 9'),
+            "format 9",
+        ),
+        (
+            "study.json",
+            lambda text: text.replace('"question_set": "ssa"', '"question_set": "sas"'),
+            "questions.json does not declare",
+        ),
+    ],
+)
+def test_a_bundle_that_cannot_be_read_says_where(
+    full: Study, bundle_of: MakeBundle, name: str, change: Callable[[str], str], said: str
+) -> None:
+    done = command_line("recompute", str(rewritten(bundle_of(full), name, change)))
+
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "some.zip").write_bytes(b"PK no")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("readme.txt", "Hello")
+
+    assert "take the bundle again" in command_line("recompute", str(tmp_path / "some.zip")).stderr
+    assert "no bundle of a study" in command_line("recompute", str(tmp_path / "other.zip")).stderr
+    assert "Give the path" in command_line("recompute", str(tmp_path / "none.zip")).stderr
+
+
+# --- what is in it -----------------------------------------------------------------------------------
+
+
+def test_the_three_formats_hold_the_same_rows(full: Study, bundle_of: MakeBundle) -> None:
+    with zipfile.ZipFile(bundle_of(full)) as archive:
+        for table in tables([QUESTION_SETS["ssa"]]):
+            lines = [json.loads(line) for line in archive.read(f"data/{table.name}.jsonl").splitlines()]
+            cells = list(csv.reader(io.StringIO(archive.read(f"data/{table.name}.csv").decode())))
+            columns = pyarrow.parquet.read_table(io.BytesIO(archive.read(f"data/{table.name}.parquet")))
+            names = [column.name for column in table.columns]
+            assert cells[0] == columns.column_names == names
+            assert len(lines) == len(cells) - 1 == columns.num_rows > 0
+            for line, row, typed in zip(lines, cells[1:], columns.to_pylist(), strict=True):
+                assert list(line) == names
+                assert [as_cell(value) for value in line.values()] == row
+                assert {key: as_line(value) for key, value in typed.items()} == line
+
+
+def as_cell(value: object) -> str:
+    """What CSV has for a value of JSON Lines, by docs/exports.md."""
+    if value is None:
+        return ""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return "'" + text if isinstance(value, str) and value[:1] in "=+-@\t\r\n" and value else text
+
+
+def as_line(value: object) -> object:
+    return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if isinstance(value, datetime) else value
+
+
+def test_the_list_of_files_is_complete_and_right(full: Study, bundle_of: MakeBundle) -> None:
+    path = bundle_of(full)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        package = json.loads(archive.read("datapackage.json"))
+        there = set(archive.namelist())
+    assert {each["path"] for each in package["resources"]} == there - {"datapackage.json"}
+    assert recompute(path).changed_files == []
+    assert {"README.md", "study.json", "instructions.html", "consent/1.txt", "charts/plane.pdf"} <= there
+    assert {"charts/scores.svg", "tables/scores.tex", "data/labels.parquet", "questions.json"} <= there
+
+
+def test_secrets_people_and_the_entry_link_are_left_out(full: Study, bundle_of: MakeBundle) -> None:
+    address = "https://me:hush@bots.example/v1"
+    BotVersion.objects.update(details={"api_key": "sk-9876", "url": address, "top_k": 40})
+
+    with zipfile.ZipFile(bundle_of(full)) as archive:
+        everything = b"".join(archive.read(name) for name in archive.namelist()).decode(errors="ignore")
+        about = json.loads(archive.read("study.json"))
+
+    for secret in ("sk-9876", "hush", "sk-12345", "panel-5f2c", full.code, "rex"):
+        assert secret not in everything
+    details = about["bots"][0]["versions"][0]["details"]
+    assert details == {"api_key": MASK, "url": f"https://{MASK}@bots.example/v1", "top_k": 40}
+
+
+def test_numbers_whose_name_sounds_secret_are_kept() -> None:
+    assert masked({"max_tokens": 128, "token": "abc", "list": [{"Password": "x"}]}) == {
+        "max_tokens": 128,
+        "token": MASK,
+        "list": [{"Password": MASK}],
+    }
+
+
+def test_every_version_of_the_consent_text_is_there(full: Study, rex: User, bundle_of: MakeBundle) -> None:
+    save_study(full, owner=rex, consent_text="A newer text.", targets={})
+
+    with zipfile.ZipFile(bundle_of(full)) as archive:
+        assert archive.read("consent/1.txt") == b"You talk to a machine."
+        assert archive.read("consent/2.txt") == b"A newer text."
+        workers = [json.loads(line) for line in archive.read("data/workers.jsonl").splitlines()]
+    assert {worker["consent"] for worker in workers} == {1}
+
+
+# --- the download ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def same_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of its own finds the database of the tests."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_database()")
+        row = cursor.fetchone()
+    assert row
+    server, _, _ = os.environ["DATABASE_URL"].partition("?")
+    base = server.rpartition("/")[0]
+    query = os.environ["DATABASE_URL"].partition("?")[2]
+    monkeypatch.setenv("DATABASE_URL", f"{base}/{row[0]}" + (f"?{query}" if query else ""))
+
+
+@pytest.mark.usefixtures("same_database")
+def test_the_download_is_the_bundle(full: Study, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
+    response = sign_in(rex).get(f"/studies/{full.pk}/bundle.zip")
+
+    assert response.status_code == 200
+    assert response["Content-Type"] == "application/zip"
+    path = tmp_path / "download.zip"
+    path.write_bytes(b"".join(response.streaming_content))  # type: ignore[arg-type]
+    assert recompute(path).differences == []
+
+
+@pytest.mark.usefixtures("same_database")
+def test_a_bundle_that_cannot_be_made_is_said_on_the_reports_page(
+    full: Study, rex: User, sign_in: SignIn
+) -> None:
+    full.asks.update(question_set="no-such-set")
+    client = sign_in(rex)
+
+    response = client.get(f"/studies/{full.pk}/bundle.zip")
+
+    full.asks.update(question_set="ssa")
+    assert response.status_code == 302
+    assert "The bundle could not be made." in client.get(response.url).content.decode()
+
+
+@pytest.mark.usefixtures("same_database", "one_minute")
+def test_two_are_made_at_once_and_those_broken_off_make_room(
+    full: Study, rex: User, ada: User, sign_in: SignIn
+) -> None:
+    client, making = (
+        sign_in(rex),
+        [apart.streamed("-m", "django", "bundle", str(full.pk)) for _ in range(apart.AT_ONCE)],
+    )
+    for each in making:
+        assert next(each).startswith(b"PK")
+
+    statuses = [client.get(f"/studies/{full.pk}/bundle.zip").status_code for _ in range(7)]
+
+    assert statuses == [302] * 6 + [429]  # who asks all the time is told to wait
+    assert "Other bundles are being made" in client.get(f"/studies/{full.pk}/report/").content.decode()
+    for each in making:
+        each.close()
+    assert not [child for child in psutil.Process().children() if "bundle" in child.cmdline()]
+    again = sign_in(ada).get(f"/studies/{full.pk}/bundle.zip")
+    assert again.status_code == 200
+    again.close()
+
+
+def test_a_bundle_is_for_the_owner_and_admins(full: Study, mallory: User, sign_in: SignIn) -> None:
+    assert sign_in(mallory).get(f"/studies/{full.pk}/bundle.zip").status_code == 404
+    assert Client().get(f"/studies/{full.pk}/bundle.zip").url.startswith("/sign-in/")
+
+
+def test_a_study_that_is_not_there_has_no_bundle() -> None:
+    with pytest.raises(CommandError, match="There is no study 999999"):
+        call_command("bundle", "999999")
+
+
+def test_the_same_data_make_the_same_bytes(full: Study, bundle_of: MakeBundle) -> None:
+    first = bundle_of(full).read_bytes()
+    time.sleep(2)  # a zip archive counts the time in steps of two seconds
+
+    assert bundle_of(full).read_bytes() == first
+
+
+def test_an_archive_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
+    short: Study, bundle_of: MakeBundle
+) -> None:
+    bundle = rewritten(bundle_of(short), "data/labels.jsonl", lambda text: text + " " * 100_000_000)
+
+    done = command_line("recompute", str(bundle))
+
+    assert done.returncode == 2
+    assert "unpacked 100 MB. A bundle of ours is at most 100 times as large" in done.stderr

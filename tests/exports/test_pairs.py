@@ -1,0 +1,193 @@
+"""Pairs from judgments to report, exports and bundle, and back."""
+
+import csv
+import io
+import json
+import random
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from accounts.models import User
+from evaluation.csv_file import FileError
+from evaluation.report.bundle import recompute
+from judging import pairs
+from judging import services as judging
+from judging.pairs import Source
+from reports.models import Chart
+from studies.models import Study
+from tests.conftest import MakePairs, MakeStudy
+from tests.judging.conftest import begin
+from tests.planted import SignIn, computed, talked
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def judge_all(study: Study, raters: int, better: str) -> None:
+    """Everybody prefers this system, as a text of it tells, but for every fourth judgment, which is any."""
+    rng = random.Random(1)
+    for _ in range(raters):
+        desk = begin(study)
+        while items := judging.state(desk)["items"]:
+            is_first = any(better in text for text in items[0]["sides"][0]["texts"])
+            liked = "first" if is_first else "second"
+            given = {
+                question: liked if rng.random() < 0.75 else rng.choice(("first", "second", "tied"))
+                for question in ("quality", "fluency", "relatedness", "empathy")
+            }
+            judging.judge(desk, key=items[0]["key"], answers=given)
+    study.refresh_from_db()
+
+
+@pytest.fixture
+def responses(make_pairs: MakePairs) -> Study:
+    study: Study = make_pairs(12, ("Alpha", "Beta", "<b>Gamma</b>"), raters=4, question_set="preferences")
+    judge_all(study, 4, "Beta")
+    return study
+
+
+@pytest.fixture
+def conversations(make_pairs: MakePairs, make_study: MakeStudy) -> Study:
+    talks = make_study({"ann": 100, "bob": 100}, min_turns=2, max_turns=8)
+    for number in range(16):
+        talked(talks, [(True, True)], text=f"I have a cat, {number % 2}")
+    study: Study = make_pairs(raters=3, question_set="preferences")
+    pairs.add(study, Source.of_conversations([talks], language="en"))
+    judge_all(study, 3, "cat, 1")
+    return study
+
+
+def bundled(study: Study, tmp_path: Path) -> Path:
+    path = tmp_path / "bundle.zip"
+    call_command("bundle", str(study.pk), output=path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["responses", "conversations"])
+def test_the_bundle_alone_gives_every_number_again(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    study = request.getfixturevalue(kind)
+    stored = computed(study).result
+    assert stored
+
+    again = recompute(bundled(study, tmp_path))
+
+    assert (again.report, again.differences, again.changed_files) == (stored, [], [])
+    assert again.values > 300
+    assert {each["question"] for each in stored["preferences"]}
+    assert all(each["strengths"]["bots"] for each in stored["preferences"])
+
+
+def test_who_is_preferred_leads_whatever_side_it_was_on(responses: Study) -> None:
+    result = computed(responses).result
+    assert result
+
+    quality = result["preferences"][0]
+    leads = {row["bot"]: row["lead"] for row in quality["meetings"]}
+    strongest = max(quality["strengths"]["bots"], key=lambda bot: bot["value"])
+
+    assert leads["Alpha against Beta"] < -50
+    assert leads["<b>Gamma</b> against Beta"] < -50
+    assert strongest["bot"] == "Beta"
+    assert {chart.name for chart in Chart.objects.filter(report__study=responses)} == {"preferences"}
+
+
+def tables_of(path: Path) -> dict[str, list[dict[str, Any]]]:
+    with zipfile.ZipFile(path) as archive:
+        return {
+            name: [json.loads(line) for line in archive.read(f"data/{name}.jsonl").splitlines()]
+            for name in ("pairs", "pair_judgments", "workers")
+        }
+
+
+def test_the_bundle_says_what_was_on_which_side_for_whom(responses: Study, tmp_path: Path) -> None:
+    path = bundled(responses, tmp_path)
+    tables = tables_of(path)
+    by_key = {pair["item"]: pair for pair in tables["pairs"]}
+    assert len(by_key) == 36
+    assert len(tables["pair_judgments"]) == 36 * 4
+
+    seen = {
+        (row["rater"], row["item"]): [
+            by_key[row["item"]][f"{side}_system"]
+            for side in (("second", "first") if row["sides_swapped"] else ("first", "second"))
+        ]
+        for row in tables["pair_judgments"]
+    }
+
+    stored = responses.labels.values_list("rater__pseudonym", "slot__key", "slot__is_swapped", "pair")
+    for rater, key, is_swapped, _ in stored:
+        pair = responses.items.get(key=key).pair
+        assert pair
+        systems = [str(each.run.system) for each in (pair.first_response, pair.second_response) if each]
+        assert seen[rater, str(key)] == (systems[::-1] if is_swapped else systems)
+    for pair in by_key.values():
+        for side in ("first", "second"):
+            (text,) = json.loads(pair[f"{side}_said"])
+            assert text.startswith(pair[f"{side}_system"])
+    with zipfile.ZipFile(path) as archive:
+        assert "Beta" in archive.read("tables/preferences.tex").decode()
+        assert "Quality" in archive.read("tables/strengths.tex").decode()
+        assert {"charts/preferences.svg", "charts/preferences.pdf"} <= set(archive.namelist())
+        assert "data/pair_judgments.csv" in archive.namelist()
+
+
+def test_one_side_turned_in_the_bundle_is_found(responses: Study, tmp_path: Path) -> None:
+    path, changed = bundled(responses, tmp_path), tmp_path / "changed.zip"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            if name == "data/pair_judgments.jsonl":
+                text = text.replace(b'"sides_swapped": true', b'"sides_swapped": false', 1)
+            new.writestr(name, text)
+
+    found = recompute(changed)
+
+    assert found.differences
+    assert found.changed_files == ["data/pair_judgments.jsonl"]
+
+
+def test_a_judgment_of_a_pair_that_is_not_there_is_said(responses: Study, tmp_path: Path) -> None:
+    path, changed = bundled(responses, tmp_path), tmp_path / "changed.zip"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            new.writestr(name, b"\n".join(text.splitlines()[1:]) if name == "data/pairs.jsonl" else text)
+
+    with pytest.raises(FileError, match=r"which data/pairs.jsonl does not have"):
+        recompute(changed)
+
+
+def test_the_csv_has_both_sides_as_the_rater_saw_them(responses: Study, rex: User, sign_in: SignIn) -> None:
+    lines = b"".join(sign_in(rex).get(f"/studies/{responses.pk}/turns.csv")).decode()
+
+    rows = list(csv.DictReader(io.StringIO(lines)))
+
+    assert len(rows) == 36 * 4
+    for row in rows:
+        first, second = json.loads(row["response"])
+        assert row["bot"] == f"{first.partition(' answers')[0]} against {second.partition(' answers')[0]}"
+        assert row["context"].startswith("Question")
+    named = [row for row in rows if "Beta" in row["bot"]]
+    sides = {row["quality"] == ("first" if row["bot"].startswith("Beta") else "second") for row in named}
+    assert sides == {True, False}
+    liked = [row["quality"] == ("first" if row["bot"].startswith("Beta") else "second") for row in named]
+    assert sum(liked) > 0.7 * len(named)
+
+
+def test_the_report_page_runs_nothing_that_a_system_is_called(
+    responses: Study, rex: User, sign_in: SignIn
+) -> None:
+    computed(responses)
+
+    page = sign_in(rex).get(f"/studies/{responses.pk}/report/").content.decode()
+
+    assert "&lt;b&gt;Gamma&lt;/b&gt; against Beta" in page
+    assert "<b>Gamma" not in page
+    assert "Which of the two is better as a whole?" in page
+    assert "kappa over 6 pairs of raters" in page
+    assert "VHCR-EI against VHCR, Reddit" in page  # what the paper found stands beside

@@ -1,0 +1,65 @@
+"""An export as an ASGI server sends it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.test import Client
+
+from accounts.models import User
+from dialogues.models import Dialogue
+from exports import turns
+from project.asgi import pages
+from tests.conftest import OpenTab
+
+
+def open_transactions() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND state LIKE 'idle in transaction%'"
+        )
+        row = cursor.fetchone()
+    assert row
+    return int(row[0])
+
+
+async def sent_until(path: str, cookie: str, *, parts: int) -> list[dict[str, Any]]:
+    """What the server sends to a browser that leaves once it has so many messages."""
+    sent: list[dict[str, Any]] = []
+    heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    heard.put_nowait({"type": "http.request", "body": b"", "more_body": False})
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+        if len(sent) == parts:
+            heard.put_nowait({"type": "http.disconnect"})
+            await asyncio.Event().wait()  # the line is full, until the server gives up
+
+    headers = [(b"host", b"localhost"), (b"cookie", f"sessionid={cookie}".encode())]
+    scope = {"type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": path}
+    await asyncio.wait_for(pages(scope | {"query_string": b"", "headers": headers}, heard.get, send), 20)
+    return sent
+
+
+# That is how a generator complains which could not end its transaction when it was thrown away.
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
+    dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(turns.labelled_turns.__kwdefaults__, "batch", 1)
+    tab = await open_tab(dialogue)
+    for text in ("One", "Two", "Three"):
+        await tab.exchange(text)
+    client = Client()
+    await sync_to_async(client.force_login)(ada)
+
+    sent = await sent_until(
+        f"/studies/{dialogue.study_id}/turns.csv", client.cookies["sessionid"].value, parts=3
+    )
+
+    assert [message["type"] for message in sent] == ["http.response.start", *["http.response.body"] * 2]
+    assert b"Go on." in sent[2]["body"]
+    assert await sync_to_async(open_transactions)() == 0

@@ -1,0 +1,27 @@
+"""People at the labelling queue."""
+
+from crowd.models import Participation
+from judging import services as judging
+from judging.models import Batch, Item
+from judging.services import Desk
+from studies.models import Study
+from tests.conftest import enter
+
+
+def begin(study: Study, participation: Participation | None = None, *, language: str = "en") -> Desk:
+    """Somebody new, or this participant, sits down to judge."""
+    batch = judging.begin(participation or enter(study), language=language)
+    return desk_of(batch)
+
+
+def desk_of(batch: Batch) -> Desk:
+    return judging.desk_of(batch.public_id, batch.worker_id)
+
+
+def held(desk: Desk) -> list[str]:
+    """Keys of the items before this worker."""
+    return [item["key"] for item in judging.state(desk)["items"]]
+
+
+def item_of(key: str) -> Item:
+    return Item.objects.get(key=key)

@@ -1,0 +1,371 @@
+"""Which pairs are made, how they are shown, and who may judge them."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as some
+
+from accounts.models import User
+from crowd.models import Participation
+from judging import pairing, pairs, subjects
+from judging import services as judging
+from judging.models import Item, Slot
+from judging.pairing import Side
+from judging.pairs import Source
+from labels.models import Label, Pair
+from live.refusals import RefusedError
+from responses.models import Response, ResponseRun
+from studies.models import Study
+from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy
+from tests.judging.conftest import begin
+from tests.planted import talked
+
+pytestmark = pytest.mark.django_db
+
+
+def sides(system: str, *names: str, at: int = 0) -> list[Side]:
+    return [Side(at + n, name, f"{system} {name}") for n, name in enumerate(names)]
+
+
+# --- the draw ----------------------------------------------------------------------------------------
+
+
+@given(
+    some.lists(some.sets(some.integers(0, 30), min_size=1), min_size=2, max_size=4),
+    some.integers(1, 40),
+    some.integers(0, 5),
+)
+def test_every_two_systems_meet_at_contexts_of_both_and_equally_often_where_they_can(
+    contexts: list[set[int]], each: int, seed: int
+) -> None:
+    systems = {
+        f"S{n}": [Side(1000 * n + c, f"c{c}", f"S{n} says {c}") for c in sorted(mine)]
+        for n, mine in enumerate(contexts)
+    }
+
+    for found in pairing.of_responses(systems, set(), each=each, seed=seed):
+        one, other = int(found.one[1:]), int(found.other[1:])
+        assert len(found.pairs) == min(each, len(contexts[one] & contexts[other]))
+        assert all(pair.first % 1000 == pair.second % 1000 for pair in found.pairs)
+        assert {(pair.first // 1000, pair.second // 1000) for pair in found.pairs} <= {(one, other)}
+
+
+@given(some.integers(1, 20), some.integers(1, 20), some.integers(1, 25), some.integers(0, 5))
+def test_a_conversation_stands_beside_one_other_of_a_system_at_most(
+    many: int, few: int, each: int, seed: int
+) -> None:
+    systems = {
+        "A": [Side(n, f"a{n}") for n in range(many)],
+        "B": [Side(100 + n, f"b{n}") for n in range(few)],
+    }
+
+    (found,) = pairing.of_conversations(systems, set(), each=each, seed=seed)
+
+    assert len(found.pairs) == min(many, few, each)
+    assert max(Counter(each for pair in found.pairs for each in pair).values()) == 1
+
+
+def test_a_seed_draws_the_same_again_and_another_seed_others() -> None:
+    systems = {"A": sides("A", *map(str, range(50))), "B": sides("B", *map(str, range(50)), at=100)}
+
+    first, again, other = (pairing.of_responses(systems, set(), each=10, seed=seed)[0] for seed in (1, 1, 2))
+
+    assert first == again
+    assert first.pairs != other.pairs
+
+
+def test_more_of_the_same_are_added_to_those_that_are_there() -> None:
+    systems = {"A": sides("A", *map(str, range(50))), "B": sides("B", *map(str, range(50)), at=100)}
+    known = set(pairing.of_conversations(systems, set(), each=10, seed=1)[0].pairs)
+
+    (more,) = pairing.of_conversations(systems, known, each=15, seed=1)
+
+    assert (more.there, len(more.pairs)) == (10, 5)
+    used = [each for pair in (*known, *more.pairs) for each in pair]
+    assert len(set(used)) == len(used)
+
+
+def test_two_that_say_the_same_are_no_pair() -> None:
+    systems = {"A": [Side(1, "c", "Yes.")], "B": [Side(2, "c", "Yes.")]}
+
+    (found,) = pairing.of_responses(systems, set(), each=None, seed=1)
+
+    assert (found.pairs, found.alike) == ([], 1)
+
+
+# --- adding them -------------------------------------------------------------------------------------
+
+
+def runs_of(study: Study) -> list[ResponseRun]:
+    return list(ResponseRun.objects.filter(owner=study.owner).order_by("pk"))
+
+
+def test_all_pairs_of_three_systems_with_half_of_the_slots_either_way(make_pairs: MakePairs) -> None:
+    study = make_pairs(20, ("Alpha", "Beta", "Gamma"), raters=4)
+
+    assert study.items.count() == 3 * 20
+    for item in study.items.all():
+        assert Counter(item.slots.values_list("is_swapped", flat=True)) == {True: 2, False: 2}
+    first_slots = list(Slot.objects.filter(study=study, number=1).values_list("is_swapped", flat=True))
+    assert 15 < sum(first_slots) < 45  # of 60; which way an item begins is chance: 4 sigma
+
+
+def test_adding_the_same_again_adds_nothing(make_pairs: MakePairs) -> None:
+    study = make_pairs(5)
+
+    assert pairs.add(study, Source.of_runs(runs_of(study))) == 0
+    assert study.items.count() == 5
+
+
+def test_what_would_be_added_is_said_with_judgments_workers_and_pay(
+    make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = make_pairs(raters=6, batch=50, pay_amount="2.50")
+    version = make_contexts(100)
+    source = Source.of_runs([make_run(version, name) for name in ("A", "B", "C")], each=40)
+
+    seen = pairs.preview(study, source)
+
+    # 3 pairs of systems of 40 contexts, 6 raters each; 720 judgments are 15 batches of 50 at most
+    assert (seen.items, seen.judgments, seen.workers, float(seen.cost)) == (120, 720, 15, 37.5)
+    assert not study.items.exists()
+    assert pairs.add(study, source) == 120
+
+
+def test_more_than_there_are_is_refused_with_the_numbers(
+    make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study, version = make_pairs(), make_contexts(12)
+    runs = [make_run(version, name) for name in ("ELIZA", "GenericBot")]
+    Response.objects.filter(context__key="c3").update(text="Hello.")
+
+    with pytest.raises(ValidationError, match=r"need 20 contexts .* ELIZA and GenericBot: 11 \(1 left out"):
+        pairs.add(study, Source.of_runs(runs, each=20))
+    assert not Item.objects.exists()
+    assert not Pair.objects.exists()
+
+
+def test_one_system_is_no_pair(make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun) -> None:
+    study, version = make_pairs(), make_contexts(3)
+
+    with pytest.raises(ValidationError, match="only of “Alpha” in en, and a pair needs two systems"):
+        pairs.preview(study, Source.of_runs([make_run(version, "Alpha")]))
+    with pytest.raises(ValidationError, match="Two of the runs are of “Alpha”"):
+        Source.of_runs([make_run(version, "Alpha"), make_run(version, "Alpha")])
+
+
+def test_a_study_whose_questions_are_about_one_thing_takes_no_pairs(
+    make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study, version = make_queue(), make_contexts(3)
+
+    with pytest.raises(ValidationError, match="cannot be asked about a pair"):
+        pairs.add(study, Source.of_runs([make_run(version, name) for name in ("A", "B")]))
+
+
+def test_a_study_of_pairs_takes_no_single_responses(
+    make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    with pytest.raises(ValidationError, match="only about: pair"):
+        subjects.add_responses(make_pairs(), make_run(make_contexts(1), "Alpha"))
+
+
+def test_the_database_refuses_a_pair_of_different_kinds_and_one_of_the_same(
+    make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    one = make_run(make_contexts(1), "Alpha").responses.get()
+
+    with pytest.raises(IntegrityError, match="pair_is_of_two_alike"):
+        Pair.objects.create(first_response=one, second_response=one)
+
+
+@pytest.fixture
+def talks(make_study: MakeStudy) -> Study:
+    """Four finished conversations with each of two bots, in turns."""
+    study = make_study({"ann": 100, "bob": 100}, min_turns=2, max_turns=8)
+    for number in range(8):
+        talked(study, [(True, True)], text=f"Number {number}")
+    return study
+
+
+def test_conversations_of_two_bots_stand_side_by_side(make_pairs: MakePairs, talks: Study) -> None:
+    study = make_pairs(raters=2)
+
+    assert pairs.add(study, Source.of_conversations([talks], language="en", each=3)) == 3
+
+    desk = begin(study)
+    item = judging.state(desk)["items"][0]
+    assert item["context"] == []
+    for side in item["sides"]:
+        assert side["texts"][0] == "Hi!"
+        assert side["texts"][2].startswith("Number")
+        assert side["speaker"] == 0  # the bot opens
+    with pytest.raises(ValidationError, match=r"need 5 conversations of each .* Ann and Bob: 4"):
+        pairs.add(study, Source.of_conversations([talks], language="en", each=5))
+
+
+# --- judging them ------------------------------------------------------------------------------------
+
+
+def test_a_rater_sees_the_sides_in_the_order_of_the_slot(make_pairs: MakePairs) -> None:
+    study = make_pairs(6, raters=1)
+    desk = begin(study)
+
+    for shown in judging.state(desk)["items"]:
+        slot = Slot.objects.get(key=shown["key"])
+        pair = slot.item.pair
+        assert pair
+        assert pair.first_response
+        assert pair.second_response
+        texts = [pair.first_response.text, pair.second_response.text]
+        assert [side["texts"][0] for side in shown["sides"]] == (texts[::-1] if slot.is_swapped else texts)
+        assert shown["context"] == pair.first_response.context.turns
+        assert "Alpha" not in json.dumps({k: v for k, v in shown.items() if k != "sides"})
+
+
+def test_the_items_that_come_with_an_answer_keep_their_sides(make_pairs: MakePairs) -> None:
+    study = make_pairs(10, raters=1)
+    desk = begin(study)
+    first = judging.state(desk)["items"][0]
+
+    (leased,) = judging.judge(desk, key=first["key"], answers={"better": "first"}).leased
+
+    again = {item["key"]: item for item in judging.state(desk)["items"]}
+    assert again[leased["key"]] == leased
+
+
+def test_a_label_knows_its_pair_rater_party_and_occasion(make_pairs: MakePairs) -> None:
+    study = make_pairs(2)
+    desk = begin(study)
+    key = judging.state(desk)["items"][0]["key"]
+
+    judging.judge(desk, key=key, answers={"better": "second"})
+
+    label = Label.objects.get()
+    assert label.pair == Item.objects.get(key=key).pair
+    assert (label.study, label.party, label.occasion, label.answers) == (
+        study, "reader", 1, {"better": "second"},
+    )  # fmt: skip
+    with pytest.raises(RefusedError):
+        judging.judge(desk, key=key, answers={"better": "left"})
+
+
+def test_nobody_judges_a_pair_twice_in_two_studies(make_pairs: MakePairs) -> None:
+    first = make_pairs(3)
+    second = make_pairs()
+    pairs.add(second, Source.of_runs(runs_of(first)))
+    desk = begin(first)
+    judging.judge(desk, key=judging.state(desk)["items"][0]["key"], answers={"better": "tied"})
+
+    worker = Participation.objects.get(pk=desk.participation_id).worker
+    consent = second.consent_versions.get()
+    again = begin(second, Participation.objects.create(worker=worker, study=second, consent=consent))
+
+    assert len(judging.state(again)["items"]) == 2
+
+
+def test_who_talked_in_one_of_two_conversations_does_not_compare_them(
+    make_pairs: MakePairs, talks: Study
+) -> None:
+    study = make_pairs(raters=2)
+    pairs.add(study, Source.of_conversations([talks], language="en"))
+    pair = Pair.objects.order_by("pk").first()
+    assert pair
+    assert pair.first_dialogue
+    chatter = pair.first_dialogue.seats.get(worker__isnull=False).worker
+    assert chatter
+    consent = study.consent_versions.get()
+
+    desk = begin(study, Participation.objects.create(worker=chatter, study=study, consent=consent))
+
+    own = str(Item.objects.get(pair=pair).key)
+    assert own not in offered(desk)
+    assert own in offered(begin(study))
+
+
+def offered(desk: judging.Desk) -> list[str]:
+    """All that this worker gets, one after the other."""
+    keys = []
+    while items := judging.state(desk)["items"]:
+        keys.append(items[0]["key"])
+        judging.judge(desk, key=items[0]["key"], answers={"better": "tied"})
+    return keys
+
+
+def test_a_pair_goes_to_another_with_its_sides_as_they_were(make_pairs: MakePairs) -> None:
+    study = make_pairs(1, raters=1)
+    desk = begin(study)
+    (before,) = judging.state(desk)["items"]
+    Slot.objects.filter(study=study).update(leased_until=timezone.now())
+
+    (after,) = judging.state(begin(study))["items"]
+
+    assert before == after
+    with pytest.raises(RefusedError, match="given to somebody else"):
+        judging.judge(desk, key=before["key"], answers={"better": "first"})
+
+
+# --- what the researcher sees ------------------------------------------------------------------------
+
+
+def pages(client: Any, study: Study, item: Item) -> dict[str, str]:
+    paths = {"queue": "queue/", "items": "items/", "item": f"items/{item.key}/"}
+    found = {name: client.get(f"/studies/{study.pk}/{path}") for name, path in paths.items()}
+    assert {page.status_code for page in found.values()} == {200}
+    return {name: page.content.decode() for name, page in found.items()}
+
+
+def test_votes_name_the_systems_whatever_side_they_were_on(
+    make_pairs: MakePairs, rex: User, sign_in: Any
+) -> None:
+    study = make_pairs(1, raters=4)
+    for _ in range(4):
+        desk = begin(study)
+        (shown,) = judging.state(desk)["items"]
+        beta = [side["texts"][0].startswith("Beta") for side in shown["sides"]]
+        judging.judge(desk, key=shown["key"], answers={"better": "first" if beta[0] else "second"})
+    assert set(Label.objects.values_list("answers__better", flat=True)) == {"first", "second"}
+
+    seen = pages(sign_in(rex), study, study.items.get())
+
+    assert "Alpha against Beta" in seen["queue"]
+    assert '<span class="nowrap">Beta 4</span>' in seen["items"]
+    assert "0 %" in seen["items"]
+    assert seen["item"].count("<td>Beta</td>") == 4
+
+
+def test_pairs_are_made_on_a_page_that_shows_first_what_it_would_add(
+    make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun, rex: User, sign_in: Any
+) -> None:
+    study = make_pairs(pay_amount="1.00", raters=2, batch=5)
+    version, client = make_contexts(10), sign_in(rex)
+    runs = [make_run(version, name).pk for name in ("Alpha", "Beta")]
+    sent = {"of": "responses", "responses-runs": runs, "responses-each": "5", "responses-seed": "1"}
+    address = f"/studies/{study.pk}/queue/pairs/"
+    assert 'href="' + address in client.get(f"/studies/{study.pk}/queue/").content.decode()
+
+    previewed = client.post(address, sent).content.decode()
+
+    assert "Alpha against Beta" in previewed
+    assert "2.00 USD" in previewed  # 5 pairs of 2 raters are 2 batches of 5
+    assert not study.items.exists()
+
+    refused = client.post(address, sent | {"responses-each": "11"})
+    assert refused.status_code == 422
+    assert "Alpha and Beta: 10" in refused.content.decode()
+
+    assert client.post(address, sent | {"add": "1"}).headers["Location"] == f"/studies/{study.pk}/queue/"
+    assert study.items.count() == 5
+
+
+def test_no_function_is_left_from_before() -> None:
+    """`judging_shown` has one form: with the order of the sides."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_proc WHERE proname = 'judging_shown'")
+        assert cursor.fetchone() == (1,)

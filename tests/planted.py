@@ -1,0 +1,72 @@
+"""Planted conversations, for reports to find again."""
+
+from collections.abc import Callable
+from uuid import uuid4
+
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from bots.models import BotVersion
+from bots.services import version_of
+from dialogues.models import Dialogue, Turn
+from dialogues.queries import seat_of
+from dialogues.services import finish
+from evaluation.questions import Answer
+from labels.models import Label
+from reports import services
+from reports.models import Report
+from studies.asks import Party
+from studies.models import Study
+from tests.conftest import start_dialogue, worker_of
+
+SignIn = Callable[[User], Client]
+Answers = tuple[bool, bool]
+
+
+def talked(
+    study: Study, labels: list[Answers], *, text: str = "Well", latencies: list[int] | None = None
+) -> Dialogue:
+    """A finished conversation whose bot turns have these labels."""
+    dialogue = start_dialogue(study)
+    seat = seat_of(dialogue.public_id, worker_of(dialogue).pk)
+    version = version_of(dialogue.seats.get(bot__isnull=False).bot, {"adapter": "scripted"})
+    for n, (sensible, specific) in enumerate(labels):
+        add_exchange(dialogue, version, text=text, latency=(latencies or [10] * len(labels))[n])
+        add_label(dialogue, position=2 * n + 2, answers={"sensible": sensible, "specific": specific})
+    finish(seat)
+    dialogue.refresh_from_db()
+    return dialogue
+
+
+def add_exchange(dialogue: Dialogue, version: BotVersion, *, text: str, latency: int) -> None:
+    dialogue.refresh_from_db()
+    at = timezone.now()
+    human, bot = dialogue.turns, dialogue.turns + 1
+    Turn.objects.create(dialogue=dialogue, position=human, text=text, key=uuid4(), created_at=at)
+    Turn.objects.create(
+        dialogue=dialogue, position=bot, text=text, bot_version=version, latency_ms=latency, created_at=at
+    )
+    Dialogue.objects.filter(pk=dialogue.pk).update(
+        turns=bot + 1, bot_turns=dialogue.bot_turns + 1, due_1=[*dialogue.due_1, 32 * bot]
+    )
+
+
+def add_label(dialogue: Dialogue, *, position: int, answers: dict[str, Answer]) -> None:
+    dialogue.refresh_from_db()
+    at = timezone.now()
+    Label.objects.create(
+        turn=dialogue.turn_set.get(position=position), rater=worker_of(dialogue), study=dialogue.study,
+        party=Party.CHATTER, question_set=dialogue.study.question_set, answers=answers, created_at=at,
+        changed_at=at,
+    )  # fmt: skip
+    due = [waits for waits in dialogue.due_1 if waits != 32 * position]
+    Dialogue.objects.filter(pk=dialogue.pk).update(due_1=due)
+
+
+def computed(study: Study) -> Report:
+    study.refresh_from_db()
+    report = services.queue_report(study)
+    services.build_report(report.pk)
+    report.refresh_from_db()
+    return report

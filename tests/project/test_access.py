@@ -1,0 +1,335 @@
+"""Every address of the URL configuration, as everyone who may come there: a page without a rule fails."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.cookies import SimpleCookie
+from io import BytesIO
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from channels.routing import URLRouter
+from django.core.cache import cache
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from accounts import tokens
+from accounts.models import ApiToken, User
+from bots import host
+from bots.models import Bot
+from crowd.models import Participation
+from crowd.services import admit, assign
+from crowd.sessions import COOKIE, signed
+from dialogues.models import Turn
+from judging import services as judging
+from judging.models import Item
+from labels.models import Label
+from project.routing import websocket_urlpatterns
+from questions.services import create_set
+from studies.models import Study
+from tests.conftest import MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion, enter, start_dialogue
+from tests.questions.conftest import TONE
+from transcripts import importing, relaying
+
+PUBLIC, SIGNED_IN, OWNER, TOKEN = "public", "signed in", "owner", "token"
+
+# Who may come to a page: by namespace, or where its pages differ by name. "owner" is whose study, set, run or
+# bot it is, or an admin; everybody else hears that there is no such thing.
+RULES = {
+    "healthz": PUBLIC,
+    "readyz": PUBLIC,
+    "accounts:sign_in": PUBLIC,
+    "accounts:sign_out": PUBLIC,
+    "accounts": SIGNED_IN,
+    "api-1:openapi-json": PUBLIC,
+    "api-1:api-root": PUBLIC,
+    "api-1": TOKEN,  # whose bot may be changed: tests/bots/test_api.py
+    "bots:bot": OWNER,
+    "bots:try": OWNER,
+    "bots:try_reply": OWNER,
+    "bots:edit": OWNER,
+    "bots:set_active": OWNER,
+    "bots:watch": OWNER,
+    "bots": SIGNED_IN,
+    "contexts": SIGNED_IN,
+    "contexts:import": OWNER,
+    "questions": SIGNED_IN,
+    "questions:set": OWNER,  # or everybody, once it is shared
+    "questions:questions": OWNER,
+    "questions:as_worker": OWNER,
+    "questions:export": OWNER,
+    "questions:edit": OWNER,
+    "questions:import_version": OWNER,
+    "questions:share": OWNER,
+    "studies:new": SIGNED_IN,
+    "studies:home": PUBLIC,
+    "studies": OWNER,
+    "crowd:participants": OWNER,
+    "crowd:preview": OWNER,
+    "crowd:participants_csv": OWNER,
+    "crowd": PUBLIC,
+    "conversation": PUBLIC,
+    "judging_task": PUBLIC,
+    "pairs": PUBLIC,
+    "pairs:add": OWNER,
+    "writing": PUBLIC,
+    "responses": SIGNED_IN,
+    "responses:cancel": OWNER,
+    "responses:retry": OWNER,
+    "labels": OWNER,
+    "transcripts": OWNER,
+    "judging": OWNER,
+    "judging:bot": SIGNED_IN,  # shows what is in one's own studies
+    "reports:studies": SIGNED_IN,
+    "reports": OWNER,
+    "exports": OWNER,
+    "comparisons": SIGNED_IN,
+    "comparisons:bot": OWNER,
+    "comparisons:bot_chart": OWNER,
+    "comparisons:bot_perplexity": OWNER,
+    "rehearsals": OWNER,
+    "self_play": OWNER,
+}
+
+# What they name does not exist yet in the study of this test: a report, a version, a rater.
+ABSENT = {
+    "self_play:stamp",
+    "self_play:json_lines",
+    "self_play:measures_csv",
+    "judging:exclude_rater",
+    "reports:chart_svg",
+    "reports:chart_pdf",
+    "comparisons:bot_perplexity",
+    "comparisons:bot_chart",
+}
+
+
+@dataclass
+class Page:
+    name: str
+    pattern: URLPattern
+
+    @property
+    def rule(self) -> str | None:
+        return RULES.get(self.name) or RULES.get(self.name.partition(":")[0])
+
+
+def pages_of(resolver: URLResolver, namespace: str = "") -> Iterator[Page]:
+    for each in resolver.url_patterns:
+        if isinstance(each, URLResolver):
+            yield from pages_of(each, each.namespace or namespace)
+        else:
+            name = f"{namespace}:{each.name}" if namespace else str(each.name)
+            yield Page(name, each)
+
+
+# Without a name: redirects of the admin to its own pages.
+PAGES = [page for page in pages_of(get_resolver()) if not page.name.endswith("None")]
+OURS = [page for page in PAGES if not page.name.startswith("admin:")]
+
+
+def test_every_page_has_a_rule() -> None:
+    without = [page.name for page in OURS if page.rule is None]
+
+    assert not without, f"Say in RULES who may come to {without}."
+
+
+@pytest.fixture
+def things(
+    make_study: MakeStudy,
+    make_queue: MakeQueue,
+    make_pairs: MakePairs,
+    make_version: MakeVersion,
+    make_run: MakeRun,
+    rex: User,
+) -> dict[str, dict[str, Any]]:
+    """By namespace, or name of the page: what of Rex its address may name."""
+    study = make_study(title="Of Rex alone")
+    Bot.objects.update(owner=rex, open_to_all=False)
+    bot = Bot.objects.get()
+    dialogue = start_dialogue(study)
+    version = make_version(2)
+    draft = importing.upload(study, BytesIO(b"A: Hi\nB: Yes\n"), name="x.txt", by=rex)
+    relay = relaying.begin(study, system="Elsewhere", by=rex)
+    queue = make_queue(2)
+    item = Item.objects.filter(study=queue).first()
+    assert item
+    rehearsal = make_study({"again": 1}, title="Rehearsal")
+    Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=study)
+    ApiToken.objects.create(owner=rex, title="His", digest="x")
+    of_study = {"pk": study.pk, "name": bot.name, "public_id": dialogue.public_id}
+    run = make_run(version, "Alpha")
+    asked = create_set(TONE, owner=rex)
+    return {
+        "": of_study | {"code": study.code, "ending": "csv"},
+        "accounts": {"pk": ApiToken.objects.get(title="His").pk},
+        "bots:new": {"adapter": "scripted"},
+        "questions": {"key": asked.key, "name": asked.own_set.name},
+        "api-1": {"key": asked.key, "name": bot.name},
+        "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
+        "responses": {"pk": run.pk, "token": "none", "ending": "csv"},
+        "transcripts:import": {"pk": draft.pk},
+        "transcripts:import_format": {"pk": draft.pk},
+        "transcripts:import_confirm": {"pk": draft.pk},
+        "transcripts:import_undo": {"pk": draft.pk},
+        "transcripts:relay": {"pk": relay.pk},
+        "transcripts:relay_turn": {"pk": relay.pk},
+        "transcripts:relay_correct": {"pk": relay.pk},
+        "transcripts:relay_finish": {"pk": relay.pk},
+        "transcripts:relay_discard": {"pk": relay.pk},
+        "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
+        "pairs:add": {"pk": make_pairs().pk},
+        "reports:chart_svg": {"pk": study.pk, "name": "scores"},
+        "reports:chart_pdf": {"pk": study.pk, "name": "scores"},
+        "comparisons:compare_chart": {"page": "studies", "name": "scores", "ending": "svg"},
+        "comparisons": {"name": bot.name, "pk": 0, "chart": "course", "ending": "svg"},
+        "rehearsals": {"pk": rehearsal.pk},
+    }
+
+
+def address(page: Page, things: dict[str, dict[str, Any]]) -> str:
+    """An address of the page, naming things of Rex."""
+    known = things[""] | things.get(page.name.partition(":")[0], {}) | things.get(page.name, {})
+    wanted = page.pattern.pattern.regex.groupindex
+    return reverse(page.name, kwargs={name: known[name] for name in wanted})
+
+
+def cookies_of(client: Client) -> str:
+    return client.cookies.output(header="", sep=";")
+
+
+def statuses(client: Client, cookies: str, path: str) -> dict[str, tuple[int, str]]:
+    """By method: what is answered and where it leads; what is done on the way is undone."""
+    found = {}
+    for method in ("get", "post"):
+        cache.clear()  # limits on attempts
+        client.cookies = SimpleCookie(cookies)  # the page to sign out is among them
+        with transaction.atomic():
+            answer = getattr(client, method)(path)
+            if answer.streaming:
+                answer.getvalue()  # to the end: closed earlier it would take the test's connection along
+            transaction.set_rollback(True)
+        found[method] = (answer.status_code, answer.headers.get("Location", ""))
+    return found
+
+
+def leads_to_sign_in(answer: tuple[int, str]) -> bool:
+    return answer[0] == 302 and answer[1].startswith("/sign-in/")
+
+
+@pytest.mark.django_db
+def test_every_page_keeps_its_rule(
+    things: dict[str, dict[str, Any]], rex: User, mallory: User, ada: User
+) -> None:
+    worker = Client()
+    worker.cookies[COOKIE] = signed(Participation.objects.latest("pk"))
+    clients = {"nobody": Client(), "worker": worker}
+    for user in (rex, mallory, ada):
+        clients[user.username] = Client(
+            headers={"Authorization": f"Bearer {tokens.make(user, 'walk')}"}, raise_request_exception=False
+        )
+        clients[user.username].force_login(user)
+
+    kept = {who: cookies_of(client) for who, client in clients.items()}
+    broken = []
+    for page in OURS:
+        path = address(page, things)
+        seen = {who: statuses(client, kept[who], path) for who, client in clients.items()}
+        broken += [f"{page.name} {who}: {said}" for who, said in _breaches(page, seen)]
+    host.close()
+
+    assert not broken, "\n".join(broken)
+
+
+def _breaches(page: Page, seen: dict[str, dict[str, tuple[int, str]]]) -> Iterator[tuple[str, str]]:
+    rule = page.rule
+    for who, answers in seen.items():
+        for method, answer in answers.items():
+            if answer[0] >= 500 and answer[0] != 503:
+                yield who, f"{method} {answer}"
+            if rule != PUBLIC and who in ("nobody", "worker") and not _is_turned_away(answer):
+                yield who, f"{method} {answer}, without signing in"
+            if rule == OWNER and who == "mallory" and answer[0] not in (403, 404, 405):
+                yield who, f"{method} {answer}, though it is another's"
+    for who in ("rex", "ada") if rule == OWNER and page.name not in ABSENT else ():
+        # Else the page refuses everybody, and that others are refused shows nothing.
+        if all(status in (403, 404, 405) for status, _ in seen[who].values()):
+            yield who, f"{seen[who]}, though it is theirs to see"
+
+
+def _is_turned_away(answer: tuple[int, str]) -> bool:
+    return leads_to_sign_in(answer) or answer[0] in (401, 405)
+
+
+@pytest.mark.django_db
+def test_no_page_of_the_admin_opens_to_anybody_but_admins(things: dict[str, Any], rex: User) -> None:
+    researcher = Client()
+    researcher.force_login(rex)
+    opened = []
+    for page in PAGES:
+        if not page.name.startswith("admin:") or page.name in ("admin:login", "admin:logout"):
+            continue
+        path = _filled(page)
+        for client in (Client(), researcher):
+            for method, (status, where) in statuses(client, cookies_of(client), path).items():
+                elsewhere = where.startswith(("/admin/", "/sign-in/", "/studies/"))
+                if status not in (403, 404) and not elsewhere:
+                    opened.append(f"{page.name} {method}: {status} {where}")
+    assert not opened, "\n".join(opened)
+
+
+def _filled(page: Page) -> str:
+    names = page.pattern.pattern.converters
+    values = {name: "1" if name != "app_label" else "bots" for name in names}
+    known = page.pattern.pattern.regex.groupindex
+    return reverse(page.name, kwargs={name: values.get(name, "bots") for name in known})
+
+
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def _sockets() -> list[Any]:
+    return [each for each in websocket_urlpatterns if hasattr(each.callback, "consumer_class")]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("who", ["nobody", "another worker"])
+async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
+    who: str, study: Study, make_queue: MakeQueue
+) -> None:
+    make = sync_to_async
+    dialogue = await make(start_dialogue)(study)
+    queue = await make(make_queue)(2)
+    rater = await make(enter)(queue)
+    await make(lambda: admit(rater.pk))()
+    batch = await make(lambda: judging.begin(rater, language="en"))()
+    other = await make(lambda: signed(assign(enter(study).pk).participation))()
+    ids = {"dialogues": dialogue.public_id, "batches": batch.public_id}
+
+    before = await Turn.objects.acount(), await Label.objects.acount()
+    assert len(_sockets()) == len(ids)
+    for socket in _sockets():
+        kind = str(socket.pattern).split("/")[1]
+        headers = [(b"cookie", f"{COOKIE}={other}".encode())] if who == "another worker" else []
+        scope = {
+            "type": "websocket",
+            "path": f"/ws/{kind}/{ids[kind]}/",
+            "headers": headers,
+            "subprotocols": [],
+        }
+        tab = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
+        await tab.send_input({"type": "websocket.connect"})
+        assert (await tab.receive_output(10))["type"] == "websocket.accept"
+        refused = json.loads((await tab.receive_output(10))["text"])
+        assert refused["reason"] == ("no_session" if who == "nobody" else "not_yours")
+        assert (await tab.receive_output(10))["type"] == "websocket.close"
+        for name in socket.callback.consumer_class().frame_handlers():
+            await tab.send_input({"type": "websocket.receive", "text": json.dumps({"type": name})})
+        assert await tab.receive_nothing(0.2)
+        await tab.send_input({"type": "websocket.disconnect", "code": 1005})
+        await tab.wait(10)
+
+    assert (await Turn.objects.acount(), await Label.objects.acount()) == before

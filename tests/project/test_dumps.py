@@ -1,0 +1,139 @@
+"""A backup is worth what restoring it gives: into a fresh database, and back over another one."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg2
+import pytest
+from django.db import connection
+
+from project.dumps import DumpError, backup, restore
+from studies.models import Study
+from tests.planted import talked
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROOT = Path(__file__).parents[2]
+COUNTED = ("dialogues_turn", "labels_label", "crowd_participation", "bots_bot", "django_migrations")
+
+
+def address_of(name: str) -> str:
+    return urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))
+
+
+@pytest.fixture
+def here() -> str:
+    return address_of(connection.settings_dict["NAME"])
+
+
+@pytest.fixture
+def fresh() -> Iterator[str]:
+    """The address of a database with nothing in it."""
+
+    def run(statement: str) -> None:
+        admin = psycopg2.connect(address_of("postgres"))
+        admin.autocommit = True
+        admin.cursor().execute(statement)
+        admin.close()
+
+    run("DROP DATABASE IF EXISTS restored WITH (FORCE)")
+    run("CREATE DATABASE restored")
+    yield address_of("restored")
+    run("DROP DATABASE restored WITH (FORCE)")
+
+
+def contents(address: str) -> dict[str, list[tuple[object, ...]]]:
+    """Of each table all rows, and the functions and triggers."""
+    found = psycopg2.connect(address)
+    rows = {}
+    with found, found.cursor() as cursor:
+        for table in COUNTED:
+            cursor.execute(f"SELECT t::text FROM {table} AS t ORDER BY 1")
+            rows[table] = cursor.fetchall()
+        cursor.execute(
+            "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1, 2"
+        )
+        rows["functions"] = cursor.fetchall()
+        cursor.execute("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1")
+        rows["triggers"] = cursor.fetchall()
+    found.close()
+    return rows
+
+
+def test_a_backup_restored_into_a_fresh_database_holds_everything(
+    short: Study, here: str, fresh: str, tmp_path: Path
+) -> None:
+    talked(short, [(True, True), (False, False)], text="Grüße, 你好 🎈")
+    file = tmp_path / "turnwise.dump"
+
+    assert backup(here, file) > 10_000
+    restore(fresh, file)
+
+    assert contents(fresh) == contents(here)
+    assert contents(fresh)["dialogues_turn"]
+    assert contents(fresh)["triggers"]
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_backup_goes_into_an_installation_that_was_just_made_and_over_an_old_one_when_told(
+    short: Study, here: str, fresh: str, tmp_path: Path
+) -> None:
+    """By the commands, as an operator runs them. An old dump loaded into a fresh install gave 387 errors."""
+    talked(short, [(True, True)])
+    first, second = tmp_path / "first.dump", tmp_path / "second.dump"
+    backup(here, first)
+    before = contents(here)
+    talked(short, [(True, False)])
+    backup(here, second)
+    environment = os.environ | {"DATABASE_URL": fresh}
+
+    def manage(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, str(ROOT / "manage.py"), *arguments]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=100, check=False
+        )
+
+    assert manage("migrate", "--verbosity", "0").returncode == 0  # what a first start makes
+    assert manage("restore", str(second)).returncode == 0
+    refused = manage("restore", str(first))
+    assert refused.returncode == 1
+    assert "6 turns of conversations and 2 participations, which would be gone" in refused.stderr
+    done = manage("restore", str(first), "--replace")
+
+    assert done.returncode == 0, done.stderr
+    assert contents(fresh) == before
+
+
+def test_a_file_that_is_no_backup_changes_nothing(
+    short: Study, here: str, fresh: str, tmp_path: Path
+) -> None:
+    whole, broken, text = (tmp_path / name for name in ("whole", "broken", "text"))
+    backup(here, whole)
+    restore(fresh, whole)
+    before = contents(fresh)
+    broken.write_bytes(whole.read_bytes()[: whole.stat().st_size * 2 // 3])
+    text.write_text("DROP SCHEMA public CASCADE;")
+
+    for file in (broken, text, tmp_path / "none"):
+        with pytest.raises(DumpError):
+            restore(fresh, file, replace=True)
+
+    assert contents(fresh) == before
+
+
+def test_nothing_is_restored_under_a_running_server_and_no_backup_replaces_another(
+    short: Study, here: str, fresh: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "turnwise.dump"
+    backup(here, file)
+
+    with pytest.raises(DumpError, match="is there already"):
+        backup(here, file)
+    server = psycopg2.connect(fresh)
+    with pytest.raises(DumpError, match="1 other connections use"):
+        restore(fresh, file)
+    server.close()

@@ -1,0 +1,22 @@
+import io
+from collections import Counter
+
+from django.apps import apps
+from django.core.management import call_command
+
+from studies.models import Study
+
+
+def rehearsed(study: Study, *options: str) -> str:
+    said = io.StringIO()
+    call_command("rehearse", str(study.pk), *options, stdout=said)
+    return said.getvalue()
+
+
+def rows() -> Counter[str]:
+    """How many rows every table of ours has."""
+    ours = [model for model in apps.get_models() if model.__module__.split(".")[0] in OURS]
+    return Counter({model.__name__: model.objects.count() for model in ours})  # type: ignore[attr-defined]
+
+
+OURS = ("bots", "studies", "crowd", "dialogues", "labels", "judging", "reports", "rehearsals")

@@ -1,0 +1,301 @@
+"""A rehearsal of a judging study through real pages and the real socket, against what its raters planted."""
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core.management import CommandError
+from django.db import transaction
+from django.db.models import Count
+from django.utils import timezone
+
+from accounts.models import User
+from crowd.models import Assignment, Participation, Worker
+from evaluation.questions import question_set
+from evaluation.report.tables import labels_table
+from exports.rows import rows as bundle_rows
+from exports.rows import sets_answered
+from judging import services as judging
+from judging import subjects
+from judging.models import Item, JudgingPlan, Slot
+from judging.readers import turns_of_both
+from labels.models import Label
+from project.webserver import served
+from rehearsals.planted import Kind, Plan, mix
+from rehearsals.run import run
+from rehearsals.services import delete_rehearsal, make_rehearsal
+from reports.queries import unlabelled_replies
+from studies.models import Study
+from tasks.judging.rehearsal import Rater
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
+from tests.judging.conftest import begin
+from tests.planted import SignIn, talked
+from tests.rehearsals.conftest import rehearsed, rows
+from transcripts.importing import ImportRefusedError, refuse_labelled
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def queue(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """Two systems at 60 contexts, each response to be judged by five raters."""
+    study, contexts = make_queue(raters=5, batch=20), make_contexts(60)
+    for system in ("Alpha", "Beta"):
+        subjects.add_responses(study, make_run(contexts, system))
+    return study
+
+
+def raters_of_items(study: Study) -> Counter[int]:
+    counted = Item.objects.filter(study=study).annotate(labels=Count("slots__label"))
+    return Counter(counted.values_list("labels", flat=True))
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_scores_and_alpha_are_recovered_and_the_study_stays_as_it_was(
+    queue: Study, rex: User, sign_in: SignIn
+) -> None:
+    judged = judging.state(begin(queue))["items"][0]["key"]
+    version = Study.objects.get(pk=queue.pk).results_version
+    before = rows()
+
+    said = rehearsed(queue, "--workers", "40")
+
+    rehearsal = queue.rehearsal
+    assert "The report recovers what was planted: 23 of 23 findings hold." in said, said
+    assert said.count(": inside.") == 20  # two systems with three tables of three columns; two alphas
+    assert "alpha of “Does it make sense?”: planted 0." in said
+    assert "Planted alpha, if workers of all kinds judge every item alike: 0." in said
+    assert max(raters_of_items(rehearsal)) == 5
+    assert raters_of_items(rehearsal)[5] > 110  # all, unless latecomers came to the same ones by chance
+    # four leave half-way, the others finish, but latecomers may find nothing left
+    given = Assignment.objects.filter(participation__study=rehearsal)
+    outcomes = Counter(given.values_list("outcome", flat=True))
+    assert outcomes[""] == mix(40).count(Kind.LEAVING) == 4
+    assert 31 <= outcomes["complete"] <= 36
+    # who slips with every seventh item takes it back
+    assert 40 <= Label.objects.filter(changes__gt=0).count() <= 100
+    aside = Participation.objects.filter(excluded_at__isnull=False)
+    assert Counter(aside.values_list("excluded_reason", flat=True)) == {
+        "Rehearsal: careless": 4,
+        "Rehearsal: straight-lining": 4,
+    }
+
+    queue.refresh_from_db()
+    assert (queue.results_version, queue.state, rehearsal.state) == (version, "open", "closed")
+    assert raters_of_items(queue) == {0: 120}
+    assert Slot.objects.filter(study=queue, batch__isnull=False).count() == 3
+    assert Item.objects.get(key=judged).study == queue
+    assert (queue.judging.lease_seconds, rehearsal.judging.lease_seconds) == (600, 10)
+
+    client = sign_in(rex)
+    assert "Rehearsal of" not in client.get("/studies/").content.decode()
+    for page in ("", "report/", "queue/", "items/"):
+        assert "This is a rehearsal." in client.get(f"/studies/{rehearsal.pk}/{page}").content.decode()
+        assert "This is a rehearsal." not in client.get(f"/studies/{queue.pk}/{page}").content.decode()
+
+    report = client.get(f"/studies/{rehearsal.pk}/report/").content.decode()
+    assert "23 of 23 findings hold." in report
+    assert report.count(": inside.") == 20
+    assert "What was planted" not in client.get(f"/studies/{queue.pk}/report/").content.decode()
+
+    client.post(f"/studies/{rehearsal.pk}/rehearsal/delete/")
+
+    assert rows() == before
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_readers_of_two_languages_find_their_items(
+    make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = make_queue(raters=2, batch=4, languages=["en", "de"], question_set="human-likeness")
+    for language in ("en", "de"):
+        subjects.add_responses(study, make_run(make_contexts(6, language=language), "Alpha"))
+
+    with suppress(CommandError):  # of twelve items an interval may well be too wide or none at all
+        rehearsed(study, "--workers", "14")
+
+    assert set(raters_of_items(study.rehearsal)) <= {1, 2}
+    assert raters_of_items(study.rehearsal).total() == 12
+    assert set(study.rehearsal.batches.values_list("language", flat=True)) == {"en", "de"}
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_who_comes_when_all_is_judged_is_turned_away_and_the_rehearsal_goes_on(queue: Study) -> None:
+    rehearsal = make_rehearsal(queue, 9)
+    Slot.objects.filter(study=rehearsal).update(leased_until=timezone.now() + timedelta(hours=9))
+    plan = Plan(question_set("ssa"), ["Alpha"], alone=False)
+
+    with served() as server:
+        late = Rater(0, Kind.CAREFUL, plan, server, rehearsal.get_entry_url(), language="en")
+        work = asyncio.run(late.work())
+
+    assert (work.place, work.labels) == ("", {})
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_who_loses_items_to_faster_ones_goes_on_and_nothing_counts_twice(queue: Study) -> None:
+    rehearsal = make_rehearsal(queue, 40)
+    # Leases that are over at once: everybody takes the items away that others have before them.
+    JudgingPlan.objects.filter(study=rehearsal).update(lease_seconds=0)
+    said: list[str] = []
+
+    with served() as server:
+        outcome = run(rehearsal, server=server, workers=40, at_once=10, say=said.append)
+
+    assert max(raters_of_items(rehearsal)) <= 5
+    counts = [
+        each for each in outcome.findings if "the workers judged" in each.words or "rests" in each.words
+    ]
+    assert len(counts) == 3
+    assert all(each.holds for each in counts), counts
+
+
+# --- what cannot be rehearsed ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "said"),
+    [
+        ({"items": 0}, [], "nothing to judge yet. Add responses or conversations"),
+        (
+            {"items": 3, "raters": 5},
+            ["--workers", "4"],
+            "wants 5 different raters, and only 4 of 4 .* --workers 5 or",
+        ),
+        # the seventh of every ten leaves
+        ({"items": 3, "raters": 7}, ["--workers", "7"], "only 6 of 7 .* to the end. Use --workers 8 or more"),
+    ],
+)
+def test_what_cannot_be_rehearsed_is_said_before_anything_is_made(
+    make_queue: MakeQueue, fields: dict[str, Any], options: list[str], said: str
+) -> None:
+    study = make_queue(fields.pop("items"), **fields)
+    before = rows()
+
+    with pytest.raises(CommandError, match=said):
+        rehearsed(study, *options)
+
+    assert rows() == before
+
+
+def test_whole_contexts_are_drawn_so_that_systems_are_compared_on_the_same_ones(queue: Study) -> None:
+    # Of 10 workers one leaves: 9.5 batches of 20 less 12 are 178 places for 178 / 5.25 = 33 items, so for 16
+    # contexts of two.
+    rehearsal = make_rehearsal(queue, 10)
+    # Of 5 workers, who stay: 100 / 5.25 = 19 items, of which the last has no partner.
+    contexts = Counter(rehearsal.items.values_list("response__context", flat=True))
+    assert sorted(contexts.values()) == [2] * 16
+    assert make_rehearsal(queue, 5).items.count() == 18
+
+
+def test_one_context_too_large_for_the_workers_is_drawn_in_part(talk: Study, make_queue: MakeQueue) -> None:
+    study = make_queue(raters=3, batch=2)
+    subjects.add_turns(study, talk, language="en")
+
+    # 3 workers with 2 items each have 6 places; 6 / 3.15 = 1 item of the conversation's three.
+    assert make_rehearsal(study, 3).items.count() == 1
+
+
+def test_an_earlier_rehearsal_stays_if_a_new_one_cannot_be(make_queue: MakeQueue) -> None:
+    study = make_queue(3, raters=5)
+    earlier = make_rehearsal(study, 10)
+
+    with pytest.raises(CommandError):
+        rehearsed(study, "--workers", "4")
+
+    assert study.rehearsal == earlier
+
+
+# --- kept apart ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def talk(make_study: MakeStudy) -> Study:
+    """A study with one conversation of three labelled replies."""
+    study = make_study(min_turns=2, max_turns=8)
+    talked(study, [(True, True), (True, False), (False, False)])
+    return study
+
+
+@pytest.fixture
+def readers_rehearsal(talk: Study, make_queue: MakeQueue) -> Study:
+    """A rehearsal of a study that has others judge these replies; somebody has judged all of them there."""
+    study = make_queue(raters=1, batch=3)
+    subjects.add_turns(study, talk, language="en")
+    rehearsal = make_rehearsal(study, 5)
+    JudgingPlan.objects.filter(study=rehearsal).update(batch_size=3)
+    judge_all(rehearsal)
+    return rehearsal
+
+
+def judge_all(study: Study, participation: Participation | None = None) -> None:
+    desk = begin(study, participation)
+    while items := judging.state(desk)["items"]:
+        judging.judge(desk, key=UUID(items[0]["key"]), answers={"sensible": False})
+
+
+def test_answers_of_a_rehearsal_are_not_shown_beside_those_of_who_talked(
+    talk: Study, readers_rehearsal: Study, rex: User, sign_in: SignIn
+) -> None:
+    client, dialogue = sign_in(rex), talk.dialogues.get()
+    assert Label.objects.filter(slot__study=readers_rehearsal).count() == 3
+    transcript = f"/dialogues/{dialogue.public_id}/"
+    rehearsed_page = client.get(transcript).content
+
+    assert turns_of_both(talk) == []
+    readers_rehearsal.rehearsal_of = None  # of people the same answers would be there
+    readers_rehearsal.save(update_fields=["rehearsal_of"])
+    assert len(turns_of_both(talk)) == 3
+    assert client.get(transcript).content != rehearsed_page
+
+
+def test_replies_that_only_a_rehearsal_has_judged_count_as_unlabelled(
+    talk: Study, readers_rehearsal: Study
+) -> None:
+    Label.objects.filter(slot=None).delete()
+
+    assert unlabelled_replies(talk) == 3
+    assert [each.key for each in sets_answered(talk)] == ["ssa"]
+
+
+def test_what_is_said_in_a_rehearsal_is_in_no_bundle_of_the_conversations(
+    talk: Study, readers_rehearsal: Study
+) -> None:
+    (given,) = bundle_rows(talk, labels_table(sets_answered(talk)))
+
+    assert [row[-2:] for row in given] == [[True, True], [True, False], [False, False]]
+
+
+def test_conversations_that_only_a_rehearsal_has_judged_can_be_taken_back(
+    talk: Study, readers_rehearsal: Study
+) -> None:
+    dialogues = [talk.dialogues.get().pk]
+    with transaction.atomic(), pytest.raises(ImportRefusedError):
+        refuse_labelled(dialogues)
+
+    Label.objects.filter(slot=None).delete()
+
+    with transaction.atomic():
+        refuse_labelled(dialogues)
+
+
+def test_deleting_takes_all_answers_of_somebody_who_also_works_in_earnest(
+    talk: Study, readers_rehearsal: Study
+) -> None:
+    delete_rehearsal(readers_rehearsal)
+    source = Study.objects.get(task="judging")
+    again = make_rehearsal(source, 5)
+    both = enter(again)
+    judge_all(again, both)
+    consent = source.consent_versions.get()
+    Participation.objects.create(worker=both.worker, study=source, consent=consent)
+
+    delete_rehearsal(again)
+
+    assert Worker.objects.filter(pk=both.worker.pk).exists()
+    assert not Label.objects.filter(rater=both.worker).exists()
+    assert Label.objects.count() == 3  # of who talked

@@ -1,0 +1,253 @@
+"""What simulated raters are dealt, what a report of that must hold, and whether a wrong one is found out."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from benchmarks.rehearsed_findings import judged, talked
+from evaluation.questions import (
+    LIKERT,
+    SSA,
+    VOTES,
+    Choice,
+    Condition,
+    Question,
+    QuestionSet,
+    Scale,
+    Subject,
+)
+from evaluation.questions import Kind as QuestionKind
+from rehearsals.findings import Finding, Outcome, findings
+from rehearsals.planted import Kind, Plan, mix
+from rehearsals.room import TooFewError, latecomers, room, seats
+from rehearsals.truth import foreseen, means, stored
+from rehearsals.ways import State, rates, seen, ways
+
+# --- how much, and who comes when -----------------------------------------------------------------------
+
+
+def test_there_are_as_many_items_as_workers_can_give_all_their_raters() -> None:
+    # Of 30 workers 3 leave half-way: 27 + 3/2 = 28.5 batches of 50 are 1,425 places. The 9 items that these
+    # hold may cost 4 places each; with 5 raters and one place in twenty to spare 1,389 / 5.25 = 264 items.
+    assert room({"en": 1477}, raters=5, batch_size=50, workers=30).items == {"en": 264}
+    # 40 items want 200 labels, with those to spare 246: of 28.5 workers 8.6 each.
+    few = room({"en": 40}, raters=5, batch_size=50, workers=30)
+    assert (few.items, few.batch_size) == ({"en": 40}, 9)
+
+
+def test_each_language_needs_as_many_readers_as_raters() -> None:
+    # the first ten read in turns en, de; the second de, en. Number 7 leaves, who reads en.
+    with pytest.raises(TooFewError, match=r"only 2 of 5 .* in each language. Use --workers 6 or more"):
+        room({"en": 9, "de": 9}, raters=3, batch_size=5, workers=5)
+    kinds = {seat.kind for seat in seats(40, ["en", "de"]) if seat.language == "de"}
+    assert kinds == set(Kind)
+
+
+def test_who_is_given_every_other_bot_or_language_is_of_every_kind() -> None:
+    kinds = mix(40)
+    assert Counter(kinds[::2]) == Counter(kinds[1::2])
+    # of ten: seven careful ones (one with two tabs, one who leaves), one careless, one straight-lining
+    assert Counter(kinds[:10]) == Counter(kinds[10:20])
+
+
+def test_the_last_come_when_what_leaving_ones_held_is_free() -> None:
+    assert latecomers(seats(10, ["en"]), 3) == {7, 8, 9}
+    assert latecomers(seats(6, ["en"]), 3) == set()  # nobody leaves
+
+
+# --- what is planted, and whether a wrong report is found out -----------------------------------------------
+
+
+def test_things_have_a_truth_in_the_planted_shares_and_are_easy_or_hard() -> None:
+    plan = Plan(SSA, ["Alpha"], alone=False)
+    for number in range(4000):
+        plan.meet(str(number), "Alpha")
+
+    # 80 % sensible, 62.5 % of these specific: 20 % neither, 30 % sensible only, 50 % both. Three in four are
+    # easy (right 95 times in 100), one in four is hard (70).
+    expected = {
+        (0.05, 0.05): 0.15, (0.3, 0.3): 0.05, (0.95, 0.05): 0.225,
+        (0.7, 0.3): 0.075, (0.95, 0.95): 0.375, (0.7, 0.7): 0.125,
+    }  # fmt: skip
+    found = Counter(tuple(round(share[0], 9) for share in state) for _, state in plan.things.values())
+    assert {state: times / 4000 for state, times in found.items()} == pytest.approx(expected, abs=0.02)
+
+
+def yes(*chances: float) -> State:
+    """How someone answers two questions of yes or no."""
+    return tuple((chance, 1 - chance) for chance in chances)
+
+
+def test_chances_of_each_kind_of_worker() -> None:
+    plan, hard = Plan(SSA, ["Alpha"], alone=False), yes(0.7, 0.3)  # sensible, not specific
+
+    def chance(key: str, kind: Kind) -> float:
+        return sum(share for way, share in stored(SSA, plan.as_seen(hard, kind))[key] if way is True)
+
+    # who finds it sensible (70 in 100) finds it specific 30 times in 100
+    assert chance("specific", Kind.CAREFUL) == pytest.approx(0.21)
+    assert chance("sensible", Kind.TWO_TABS) == pytest.approx(0.7)
+    assert chance("specific", Kind.CARELESS) == pytest.approx(0.25)
+    assert chance("specific", Kind.STRAIGHT_LINING) == 1
+
+
+def test_alpha_is_foreseen_before_anybody_comes() -> None:
+    plan = Plan(SSA, ["Alpha"], alone=False)
+    for number, state in enumerate([yes(0.9, 0.5), yes(0.1, 0.5)] * 5_000):
+        plan.things[str(number)] = ("Alpha", state)
+
+    # One careful worker for each careless one: chances (.9 + .5) / 2 = .7 and .3, variance .04; .04 / .25.
+    found = foreseen(plan, {Kind.CAREFUL: 0.5, Kind.CARELESS: 0.5}, 5)
+    assert found["sensible", ""] == pytest.approx(0.16, abs=1e-3)
+
+
+# --- other kinds of questions -----------------------------------------------------------------------------
+
+SOURCES = Question(
+    "sources",
+    "What is it based on?",
+    kind=QuestionKind.SEVERAL,
+    choices=(Choice("fact", "A fact"), Choice("news", "News"), Choice("self", "Itself")),
+)
+MOOD = Question("mood", "How does it sound?", choices=(Choice("glad", "Glad"), Choice("sad", "Sad")))
+WHY = Question("why", "Why?", kind=QuestionKind.TEXT, asked_if=Condition("mood", ("sad",)))
+STEPS = Scale(1, 5, "hard", "easy")
+EASE = Question("ease", "How easy?", kind=QuestionKind.SCALE, scale=STEPS, required=False)
+EVERY_KIND = QuestionSet("every", "Every kind", frozenset({Subject.TURN}), (SOURCES, MOOD, WHY, EASE), "us")
+
+
+def test_a_question_has_ways_to_be_answered() -> None:
+    assert ways(SOURCES) == (["fact"], ["news"], ["self"], ["fact", "news"], ["news", "self"])
+    assert ways(EASE) == (1, 2, 3, 4, 5, None)
+    assert all(sum(share) == pytest.approx(1) for system in range(5) for share in rates(EVERY_KIND, system))
+
+
+def test_who_sees_the_truth_gives_it_as_often_as_planted() -> None:
+    sources, mood, why, ease = seen(EVERY_KIND, {"sources": ["news"], "mood": "glad"}, 0.8)
+
+    assert sources == pytest.approx((0.05, 0.8, 0.05, 0.05, 0.05))
+    assert mood == pytest.approx((0.8, 0.2))
+    assert why == (1.0,)
+    assert ease == pytest.approx((0.04, 0.04, 0.04, 0.04, 0.04, 0.8))  # no answer is the truth of it
+
+
+def test_planted_means_of_every_kind_are_those_counted_by_hand() -> None:
+    plan = Plan(EVERY_KIND, ["Alpha"], alone=True)
+    state = ((0.5, 0, 0, 0.5, 0), (0.25, 0.75), (1.0,), (0.1, 0.1, 0.1, 0.1, 0.1, 0.5))
+    plan.things["one"] = ("Alpha", state)
+    plan.recorded["one"] = [(Kind.CAREFUL, {})]
+
+    # A fact always, news half the time, never itself; glad a quarter; of those who answer ease 1 to 5 alike.
+    assert means(plan, "Alpha") == pytest.approx(
+        {"sources.1": 100, "sources.2": 50, "sources.3": 0, "mood.1": 25, "mood.2": 75, "ease": 3}
+    )
+
+
+@pytest.mark.parametrize("questions", [LIKERT, EVERY_KIND], ids=["ratings", "every kind"])
+def test_reports_of_every_kind_recover_what_was_planted(questions: QuestionSet) -> None:
+    plan, _, result = judged(5, items=120, raters=5, workers=30, questions=questions)
+
+    found = findings(plan, [], result)
+
+    assert [finding.words for finding in found if finding.holds is False] == []
+    assert sum(finding.holds is True for finding in found) > 10
+
+
+def test_reports_of_votes_recover_what_was_planted() -> None:
+    found = findings(*talked(5, workers=40, replies=9, questions=VOTES))
+
+    assert [finding.words for finding in found if not finding.holds] == []
+
+
+def test_a_wrong_mean_of_ratings_is_told() -> None:
+    plan, _, result = judged(5, items=120, raters=5, workers=30, questions=LIKERT)
+    cell = result["bots"][0]["cells"][0]
+    cell["value"], cell["low"], cell["high"] = (cell[key] + 1 for key in ("value", "low", "high"))
+
+    assert outside(findings(plan, [], result)) == {"Alpha", "Quality of Alpha, all workers"}
+
+
+def test_a_slip_is_another_answer_that_fits_the_questions() -> None:
+    plan = Plan(SSA, ["Alpha"], alone=False)
+    for answers in ({"sensible": False}, {"sensible": True, "specific": True}):
+        slip = plan.slip(answers)
+        assert SSA.check(slip) != SSA.check(answers)
+
+
+def planted_and_reported() -> tuple[Plan, dict[str, Any]]:
+    """Two systems with 60 items each, judged by five of 30 workers, and the report of that."""
+    plan, _, result = judged(3, items=120, raters=5, workers=30)
+    return plan, result
+
+
+def outside(found: list[Finding]) -> set[str]:
+    return {finding.words.partition(":")[0] for finding in found if finding.holds is False}
+
+
+def test_a_true_report_is_inside_and_a_wrong_plan_is_told_as_outside() -> None:
+    plan, result = planted_and_reported()
+    assert outside(findings(plan, [], result)) == set()
+
+    for given in plan.recorded.values():  # as if everybody had been careful
+        given[:] = [(Kind.CAREFUL, answers) for _, answers in given]
+
+    wrong = outside(findings(plan, [], result))
+    assert "Krippendorff's alpha of “Does it make sense?”" in wrong
+    assert "Krippendorff's alpha of “Is it specific?”" in wrong
+
+
+def test_a_true_report_of_conversations_is_inside() -> None:
+    found = findings(*talked(3, workers=30, replies=7))
+    assert [finding.words for finding in found if not finding.holds] == []
+
+
+def test_other_rates_than_the_planted_ones_are_told_as_outside() -> None:
+    plan, result = planted_and_reported()
+    for item, (system, _) in plan.things.items():  # as if all of Beta's were easy, sensible and specific
+        if system == "Beta":
+            plan.things[item] = (system, yes(0.95, 0.95))
+
+    wrong = outside(findings(plan, [], result))
+    assert {each for each in wrong if "of Beta" in each} == {
+        f"{score} of Beta, {whose}"
+        for score in ("Sensibleness", "Specificity", "SSA")
+        for whose in ("all workers", "by strict majority", "without the excluded workers")
+    }
+    assert not any("of Alpha" in each for each in wrong)
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "name"),
+    [
+        ("agreement", 1, "Krippendorff's alpha of “Is it specific?”"),
+        ("majority", 0, "Sensibleness of Alpha, by strict majority"),
+        ("bots", 1, "Sensibleness of Beta, all workers"),
+    ],
+)
+def test_an_interval_that_misses_is_told(table: str, row: int, name: str) -> None:
+    plan, result = planted_and_reported()
+    found = result[table][row]
+    cell = found if table == "agreement" else found["cells"][0]
+    cell["low"] = cell["high"]
+
+    assert outside(findings(plan, [], result)) == {name}
+
+
+def test_a_label_or_an_item_more_is_told() -> None:
+    plan, result = planted_and_reported()
+    result["raters_per_item"][0]["items"] += 1
+    result["bots"][0]["labels"] += 1
+
+    assert outside(findings(plan, [], result)) == {
+        "The report counts 121 items by 5; the workers judged 120 items by 5.",
+        "Alpha",
+    }
+
+
+def test_without_two_raters_there_is_no_alpha_to_recover() -> None:
+    plan = Plan(SSA, ["Alpha"], alone=False)
+    plan.meet("one", "Alpha")
+    plan.note("one", Kind.CAREFUL, {"sensible": False})
+
+    assert "no item was judged by two workers" in Outcome([], plan).agreement

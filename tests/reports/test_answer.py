@@ -1,0 +1,124 @@
+"""What a report says first, in each case, and the paragraph for a paper."""
+
+import re
+from typing import Any
+
+import pytest
+from django.template.loader import render_to_string
+
+from reports.latex import tables
+from reports.method import method
+from reports.templatetags.figures import figure, p_value, percent, signed
+from studies.models import Study
+from tests.conftest import MakeStudy
+from tests.planted import SignIn, computed, talked
+
+TWO: dict[str, Any] = {
+    "score": "SSA", "percent": True, "systems": 2, "noun": "conversation", "leader": "Ann", "next": "Bob",
+    "difference": 12.04, "low": 4.0, "high": 20.0, "p": 0.004, "certain": True, "more": None,
+}  # fmt: skip
+OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (TWO, "Ann leads Bob by 12.0 points (4.0 to 20.0): certain."),
+        (
+            OPEN,
+            "Not yet certain: Ann is 12.0 points ahead of Bob (\N{MINUS SIGN}3.3 to 20.0). About 41 more "
+            "conversations with each would tell such a difference.",
+        ),
+        (OPEN | {"noun": "context", "more": 1}, "About 1 more context would tell such a difference."),
+        (
+            OPEN | {"more": None},
+            "Not certain: Ann and Bob are 12.0 points apart (\N{MINUS SIGN}3.3 to 20.0), too close",
+        ),
+        (OPEN | {"low": None, "more": None}, "nothing can be told from so little yet"),
+        (
+            {"score": "SSA", "leader": "Ann", "value": 75.0, "low": 61.1, "high": 85.2},
+            "Ann scores 75.0 (61.1 to 85.2) by SSA.",
+        ),
+        ({"score": "SSA", "leader": "Ann", "value": 75.0}, "cannot be told yet"),
+    ],
+)
+def test_the_sentence_says_what_the_data_can_tell(answer: dict[str, Any], said: str) -> None:
+    html = render_to_string("reports/parts/answer.html", {"answer": answer})
+
+    assert said in " ".join(re.sub(r"<[^>]+>", "", html).split())
+
+
+def test_names_of_bots_are_escaped() -> None:
+    html = render_to_string("reports/parts/answer.html", {"answer": TWO | {"leader": "<script>"}})
+
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        (figure(-3.25, 1), "\N{MINUS SIGN}3.2"),
+        (figure(-0.04), "0.0"),
+        (signed(4), "+4.0"),
+        (signed(-4), "\N{MINUS SIGN}4.0"),
+        (signed(0.01), "0.0"),
+        (p_value(0.00002), "< 0.001"),
+        (p_value(0.0123), "0.012"),
+        (p_value(None), "unknown"),
+        (percent(0.95), "95 %"),
+    ],
+)
+def test_numbers_are_printed_as_papers_have_them(shown: str, printed: str) -> None:
+    assert shown == printed
+
+
+@pytest.mark.django_db(transaction=True)
+class TestOfAStudy:
+    @pytest.fixture
+    def reported(self, make_study: MakeStudy) -> Study:
+        study = make_study({"ann": 9, "bob": 9}, min_turns=2, max_turns=8, opening_text="Hi {you} 100%!")
+        study.study_bots.get(bot__name="ann").bot.__class__.objects.filter(name="ann").update(title="R&D_{1}")
+        for n in range(12):
+            talked(study, [(True, n % 2 == 0), (n % 2 == 0 or n % 3 == 0, False)])
+        computed(study)
+        return study
+
+    def test_the_page_begins_with_the_answer_of_the_stored_report(
+        self, reported: Study, sign_in: SignIn
+    ) -> None:
+        result = reported.reports.get().result
+        page = sign_in(reported.owner).get(f"/studies/{reported.pk}/report/").content.decode()
+
+        answer = result["answer"]
+        assert page.index('class="answer"') < page.index("<svg") < page.index('id="results"')
+        assert f"{figure(answer['low'])} to {figure(answer['high'])}" in page
+        # The lead is that of the headline's comparison, whichever way that is stored.
+        ssa = next(each for each in result["comparisons"] if each["score"] == "ssa")
+        assert answer["difference"] == abs(ssa["difference"])
+        assert answer["leader"] == (ssa["first"] if ssa["difference"] > 0 else ssa["second"])
+        watched = result["always_valid"]
+        assert watched["pairs"] == 6
+        assert watched["low"] <= answer["difference"] <= watched["high"]
+
+    def test_every_section_of_the_index_is_there(self, reported: Study, sign_in: SignIn) -> None:
+        page = sign_in(reported.owner).get(f"/studies/{reported.pk}/report/").content.decode()
+
+        index = re.search(r'<nav class="index".*?</nav>', page, re.DOTALL)
+        assert index
+        named = re.findall(r'href="#(\w+)"', index.group())
+        assert named == ["results", "differences", "course", "workers", "quality", "method"]
+        assert re.findall(r'<section id="(\w+)"', page) == named
+
+    def test_the_paragraph_tells_what_was_done_and_runs_no_command_of_others(self, reported: Study) -> None:
+        result = reported.reports.get().result
+        told = method(reported, result)
+
+        assert "12 workers gave 24 labels of 2 systems (Bob, R&D_{1})." in told.text
+        assert "Hi {you} 100%!" in told.text
+        assert "The primary analysis, declared before the study opened, counts all workers." in told.text
+        assert r"R\&D\_\{1\}" in told.latex
+        assert r"Hi \{you\} 100\%!" in told.latex
+        cited = set(re.findall(r"\\cite\{(\w+)\}", told.latex))
+        assert cited == set(re.findall(r"@\w+\{(\w+),", told.bibtex)) != set()
+        assert set(tables(result)) == {"scores", "comparisons", "agreement", "course"}

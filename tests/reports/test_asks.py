@@ -1,0 +1,159 @@
+"""A study that asks several things: each has its figures in the report, and its rows in files and bundle."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from bots.services import version_of
+from dialogues.models import Dialogue, Turn
+from evaluation.report.bundle import recompute
+from exports.bundle import write_bundle
+from exports.turns import csv_lines
+from labels.models import Label
+from studies.asks import About, Asked, Moment, Party
+from studies.models import Study
+from studies.services import save_study
+from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.planted import SignIn, computed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WHOLE = Asked("likert", About.DIALOGUE, Moment.AT_END)
+VOTES = Asked("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
+OWN = Asked("human-likeness", About.OWN_TURN, Moment.BEFORE_FINISH)
+SCALES = ("quality", "diversity", "fluency", "relatedness", "empathy")
+RATINGS = (7, 5, 3, 6, 2, 4)
+"""One of each conversation, for all five scales."""
+
+
+@pytest.fixture
+def study(make_study: MakeStudy) -> Study:
+    asked = make_study(asks=[WHOLE, VOTES, OWN], opening_speaker="human", opening_text="", min_turns=4)
+    for rating in RATINGS:
+        rated(asked, rating)
+    return asked
+
+
+def rated(study: Study, rating: int) -> Dialogue:
+    """A finished conversation of two exchanges: the second reply voted up, own messages judged, all rated."""
+    dialogue = start_dialogue(study)
+    version = version_of(dialogue.seats.get(bot__isnull=False).bot, {"adapter": "scripted"})
+    for position in range(4):
+        of_bot = {"bot_version": version, "latency_ms": 10} if position % 2 else {"key": uuid4()}
+        Turn.objects.create(
+            dialogue=dialogue, position=position, text="Well", created_at=timezone.now(), **of_bot
+        )
+        if position % 2 == 0:
+            label(dialogue, "human-likeness", {"human_like": True}, position=position)
+    label(dialogue, "votes", {"vote": 1}, position=3)
+    label(dialogue, "likert", dict.fromkeys(SCALES, rating))
+    Dialogue.objects.filter(pk=dialogue.pk).update(
+        turns=4, bot_turns=2, due_0=[], ending="complete", ended_at=timezone.now()
+    )
+    return dialogue
+
+
+def label(dialogue: Dialogue, questions: str, answers: dict[str, Any], position: int | None = None) -> None:
+    at = timezone.now()
+    turn = None if position is None else dialogue.turn_set.get(position=position)
+    Label.objects.create(
+        study=dialogue.study, turn=turn, dialogue=None if turn else dialogue, rater=worker_of(dialogue),
+        party=Party.CHATTER, question_set=questions, answers=answers, created_at=at, changed_at=at,
+    )  # fmt: skip
+
+
+def test_each_ask_has_its_figures(study: Study) -> None:
+    result = computed(study).result
+
+    (bot,) = result["bots"]
+    assert (result["question_set"], result["about"]) == ("likert", "dialogue")
+    assert [cell["value"] for cell in bot["cells"]] == pytest.approx([*[sum(RATINGS) / 6] * 5, 22.5])
+    assert (bot["conversations"], bot["labels"], result["by_reply"]) == (6, 6, [])
+    votes, own = result["beside"]
+    assert (votes["question_set"], votes["about"], votes["required"]) == ("votes", "partner_turn", False)
+    assert votes["bots"][0]["cells"][0]["value"] == 100
+    assert votes["bots"][0]["turns"] == 6  # of twelve replies: a vote is nobody's duty
+    assert (own["about"], own["bots"][0]["turns"]) == ("own_turn", 12)
+    assert own["bots"][0]["cells"][0]["value"] == 100
+    assert result["course"]["bots"][0]["latency"]["median_ms"] == 10
+
+
+def test_the_page_shows_all_of_them(study: Study, rex: User, sign_in: SignIn) -> None:
+    computed(study)
+
+    page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+
+    assert "Five ratings" in page or "Quality" in page
+    assert "Votes for single replies" in page
+
+
+def test_the_bundle_gives_the_same_numbers_again(study: Study, tmp_path: Path) -> None:
+    with (tmp_path / "bundle.zip").open("wb") as stream:
+        write_bundle(study.pk, stream)
+
+    found = recompute(tmp_path / "bundle.zip")
+
+    assert found.differences == []
+    assert [each["question_set"] for each in found.report["beside"]] == ["votes", "human-likeness"]
+
+
+def test_a_file_has_a_row_for_each_label_and_none_for_the_turn_of_a_whole(study: Study) -> None:
+    rows = list(csv.DictReader(io.StringIO("".join(csv_lines(study)))))
+
+    assert len(rows) == 6 * (1 + 1 + 2)
+    assert sorted(row["quality"] for row in rows if row["turn"] == "") == ["2", "3", "4", "5", "6", "7"]
+    assert {row["bot"] for row in rows} == {"scripty"}
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (Asked("likert", About.PARTNER_TURN, Moment.EACH_TURN), "can be asked about: dialogue"),
+        (Asked("ssa", About.DIALOGUE, Moment.AT_END), "can be asked about"),
+        (Asked("likert", About.DIALOGUE, Moment.EACH_TURN), "judged when it is over"),
+        (Asked("preference", About.PAIR, Moment.AT_END), "can ask about"),
+        (Asked("ssa", About.RESPONSE), "can ask about"),
+        (WHOLE, "asked twice"),
+    ],
+)
+def test_what_a_study_cannot_ask_is_said_with_the_cure(rex: User, ask: Asked, said: str) -> None:
+    study = Study(title="Chat", languages=["en"])
+
+    with pytest.raises(ValidationError, match=said):
+        save_study(study, owner=rex, consent_text="Yes?", targets={}, asks=[WHOLE, ask])
+
+    assert not Study.objects.exists()
+
+
+def test_what_is_asked_stays_once_a_study_is_open(study: Study, rex: User) -> None:
+    with pytest.raises(ValidationError, match="has been opened"):
+        save_study(study, owner=rex, consent_text="Yes?", targets={}, asks=[WHOLE])
+
+    assert study.asks.count() == 3
+
+
+def test_the_form_takes_several_asks(rex: User, sign_in: SignIn) -> None:
+    browser: Client = sign_in(rex)
+    fields = {
+        "title": "Chat", "languages": "en", "consent_text": "Yes?", "pay_amount": "0", "pay_currency": "EUR",
+        "expected_minutes": "5", "opening_speaker": "human", "opening_text": "", "min_turns": "6",
+        "max_turns": "40", "bots-TOTAL_FORMS": "0", "bots-INITIAL_FORMS": "0", "asks-rows": "3",
+        "asks-0-question_set": "likert", "asks-0-when": "dialogue:at_end", "asks-0-required": "on",
+        "asks-1-question_set": "", "asks-1-when": "partner_turn:each_turn",
+        "asks-2-question_set": "votes", "asks-2-when": "partner_turn:before_finish",
+    }  # fmt: skip
+
+    assert browser.post("/studies/new/", fields).status_code == 302
+
+    assert [ask.declared for ask in Study.objects.get().asks.all()] == [WHOLE, VOTES]
+    refused = browser.post("/studies/new/", fields | {"asks-2-question_set": "likert"})
+    assert "can be asked about: dialogue" in refused.content.decode()
+    assert Study.objects.count() == 1

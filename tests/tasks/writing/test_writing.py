@@ -1,0 +1,370 @@
+"""People write responses: each context as often as wanted, each by another worker, and nothing is lost."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from crowd.models import Assignment, Participation
+from crowd.refusals import EntryRefusedError
+from crowd.services import HOLD
+from crowd.sessions import COOKIE, signed
+from reports.services import stale_studies
+from responses.models import Response, ResponseRun, WritingPlace
+from studies.models import Study
+from studies.services import save_study, set_state
+from tasks.writing import services as writing
+from tasks.writing.models import WritingPlan
+from tasks.writing.queries import written_and_wanted
+from tasks.writing.task import Writing
+from tests.conftest import MakeVersion, enter
+
+SignIn = Callable[[User], Client]
+MakeWriting = Callable[..., Study]
+
+
+@pytest.fixture
+def make_writing(rex: User, make_version: MakeVersion) -> MakeWriting:
+    """Make an open study of Rex in which people write."""
+
+    def make(contexts: int = 3, *, responses: int = 1, batch: int = 2, **version: Any) -> Study:
+        plan = WritingPlan(
+            context_version=make_version(contexts, **version),
+            responses_per_context=responses,
+            batch_size=batch,
+        )
+        study = Study(title="Answers", languages=["en"], task=Writing.key)
+        save_study(study, owner=rex, consent_text="You write.", targets={}, plan=plan)
+        return set_state(study.pk, Study.State.OPEN)
+
+    return make
+
+
+def begin(study: Study) -> Assignment:
+    return writing.begin(enter(study).pk)
+
+
+def write(assignment: Assignment, text: str = "") -> str:
+    """Answer the context at hand with something of one's own; returns its key."""
+    place = writing.hold_place(assignment)
+    assert place
+    key = place.context.key
+    outcome = writing.submit(assignment, key, text or f"My own answer to {key}, {assignment.pk}")
+    assert outcome.is_stored, outcome.say
+    writing.hold_place(assignment)
+    return key
+
+
+def outcome_of(assignment: Assignment) -> str:
+    return Assignment.objects.get(pk=assignment.pk).outcome
+
+
+def browser(assignment: Assignment) -> Client:
+    client = Client()
+    client.cookies[COOKIE] = signed(assignment.participation)
+    return client
+
+
+@pytest.mark.django_db
+def test_a_worker_who_wrote_their_share_is_done(make_writing: MakeWriting) -> None:
+    study = make_writing(3, batch=2)
+    wanda = begin(study)
+
+    keys = {write(wanda), write(wanda)}
+
+    assert len(keys) == 2
+    assert outcome_of(wanda) == Assignment.Outcome.COMPLETE
+    run = ResponseRun.objects.get()
+    assert (run.source, run.system, run.state) == ("person", "People", "running")
+    assert set(run.responses.values_list("author", "bot_version")) == {(wanda.participation_id, None)}
+
+
+@pytest.mark.django_db
+def test_the_last_worker_is_done_when_nothing_is_left(make_writing: MakeWriting) -> None:
+    study = make_writing(3, batch=2)
+    first, second = begin(study), begin(study)
+    for _ in range(2):
+        write(first)
+
+    write(second)
+
+    assert outcome_of(second) == Assignment.Outcome.COMPLETE
+    assert ResponseRun.objects.get().state == ResponseRun.State.DONE
+    assert written_and_wanted(Study.objects.all()) == {study.pk: (3, 3)}
+    with pytest.raises(EntryRefusedError, match="nothing left"):
+        begin(study)
+    assert Assignment.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_responses_to_one_context_come_from_different_workers(make_writing: MakeWriting) -> None:
+    study = make_writing(2, responses=2, batch=4)
+    workers = [begin(study), begin(study)]
+
+    for worker in workers:
+        assert {write(worker), write(worker)} == {"c1", "c2"}
+        assert outcome_of(worker) == Assignment.Outcome.COMPLETE
+
+    places = sorted(Response.objects.values_list("context__key", "repetition"))
+    assert places == [("c1", 1), ("c1", 2), ("c2", 1), ("c2", 2)]
+
+
+@pytest.mark.django_db
+def test_a_context_stays_with_the_worker_until_it_is_answered(make_writing: MakeWriting) -> None:
+    wanda = begin(make_writing(50))
+
+    keys = set()
+    for _ in range(3):
+        place = writing.hold_place(wanda)
+        assert place
+        keys.add(place.context.key)
+
+    assert len(keys) == 1
+
+
+@pytest.mark.django_db
+def test_the_context_of_a_silent_worker_goes_to_the_next(make_writing: MakeWriting) -> None:
+    study = make_writing(1)
+    silent = begin(study)
+    with pytest.raises(EntryRefusedError):
+        begin(study)
+    Assignment.objects.filter(pk=silent.pk).update(active_at=timezone.now() - HOLD - timedelta(seconds=1))
+
+    write(begin(study))
+
+    outcome = writing.submit(silent, "c1", "Late but mine")
+    assert (outcome.is_stored, outcome.say) == (False, writing.GONE)
+    assert Response.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_the_same_text_sent_twice_is_stored_once(make_writing: MakeWriting) -> None:
+    wanda = begin(make_writing(3))
+    key = write(wanda, "Only once, please")
+
+    again = writing.submit(wanda, key, "Only once, please")
+
+    assert again.say == writing.SENT_ALREADY
+    assert Response.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_write_each_context_exactly_as_often_as_wanted(make_writing: MakeWriting) -> None:
+    study = make_writing(10, responses=3, batch=5)
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            worker = begin(study)
+            while outcome_of(worker) == "":
+                write(worker)
+        except EntryRefusedError:
+            pass  # as many are there as are needed
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert errors == []
+    places = list(Response.objects.values_list("context__key", "repetition"))
+    assert sorted(places) == sorted((f"c{n}", repetition) for n in range(1, 11) for repetition in (1, 2, 3))
+    authors = list(Response.objects.values_list("context", "author"))
+    assert len(set(authors)) == 30
+    assert not WritingPlace.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_worker_goes_through_the_pages_to_the_completion_code(make_writing: MakeWriting) -> None:
+    study = make_writing(2, batch=2, turns=[("Do you paint?",), ("Hi", "Hello", "How are you?")])
+    client = Client()
+    start = study.get_entry_url()
+
+    welcome = client.get(start).content.decode()
+    assert "Write what you would say" in welcome
+    assert "chatbot, not to a person" not in welcome
+    client.post(f"{start}consent/", {"agree": "yes", "consent": "1"})
+    assert "Start writing" in client.get(f"{start}instructions/").content.decode()
+    assert client.post(f"{start}start-writing/").url == f"{start}write/"
+    for n in (1, 2):
+        page = client.get(f"{start}write/")
+        key = page.context["place"].context.key
+        client.post(f"{start}write/", {"context": key, "text": f"Something number {n}\r\nof mine"})
+
+    done = client.get(f"{start}write/", follow=True).content.decode()
+    assert "All your responses are saved." in done
+    assert Participation.objects.get().completion_code in done
+    assert Response.objects.filter(text="Something number 1\nof mine").exists()
+    assert client.get(start).url == f"{start}thanks/"
+
+
+@pytest.mark.django_db
+def test_a_text_to_be_changed_stays_in_the_box(make_writing: MakeWriting) -> None:
+    study = make_writing(3)
+    wanda = begin(study)
+    client, address = browser(wanda), f"{study.get_entry_url()}write/"
+    key = client.get(address).context["place"].context.key
+
+    page = client.post(address, {"context": key, "text": "As an AI I <b>have</b> no kitchen"})
+
+    assert page.status_code == 422
+    assert "As an AI I &lt;b&gt;have&lt;/b&gt; no kitchen</textarea>" in page.content.decode()
+    assert "like an assistant program" in page.content.decode()
+    assert page.context["place"].context.key == key
+    assert Response.objects.count() == 0
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("posted", [{}, {"context": "c99", "text": "Hi"}, {"context": "\x01", "text": "Hi"}])
+def test_a_text_for_another_context_is_not_stored(make_writing: MakeWriting, posted: dict[str, str]) -> None:
+    study = make_writing(3)
+    wanda = begin(study)
+
+    page = browser(wanda).post(f"{study.get_entry_url()}write/", posted)
+
+    assert page.status_code == 422
+    assert Response.objects.count() == 0
+
+
+@pytest.mark.django_db
+def test_nobody_writes_without_having_entered(make_writing: MakeWriting) -> None:
+    study = make_writing(3)
+
+    assert Client().get(f"{study.get_entry_url()}write/").status_code == 401
+    assert Client().post(f"{study.get_entry_url()}start-writing/").status_code == 401
+
+
+@pytest.mark.django_db
+def test_a_study_that_is_written_says_so_before_anybody_consents(make_writing: MakeWriting) -> None:
+    study = make_writing(2, batch=2)
+    assert "agree to take part" in Client().get(study.get_entry_url()).content.decode()
+    wanda, late = begin(study), enter(study)
+    write(wanda)
+
+    page = Client().get(study.get_entry_url()).content.decode()
+    assert "All places are taken. Some may become free in an hour." in page
+    write(wanda)
+
+    page = Client().get(study.get_entry_url()).content.decode()
+    assert "All places are taken." in page
+    assert "free in an hour" not in page
+    with pytest.raises(EntryRefusedError, match="nothing left"):
+        writing.begin(late.pk)
+
+
+@pytest.mark.django_db
+def test_who_comes_while_others_write_the_rest_may_come_again(make_writing: MakeWriting) -> None:
+    study = make_writing(1, batch=1)
+    begin(study)
+
+    with pytest.raises(EntryRefusedError, match="still needed") as refusal:
+        begin(study)
+
+    assert "try again in an hour" in refusal.value.cure
+
+
+@pytest.mark.django_db
+def test_a_writing_study_has_no_report_but_its_own_page(
+    make_writing: MakeWriting, rex: User, sign_in: SignIn
+) -> None:
+    study = make_writing(2)
+
+    response = sign_in(rex).get(f"/studies/{study.pk}/report/")
+
+    assert response.headers["Location"] == study.get_absolute_url()
+
+
+@pytest.mark.django_db
+def test_the_pay_is_said_to_be_for_the_whole_batch(
+    make_writing: MakeWriting, rex: User, sign_in: SignIn
+) -> None:
+    study = make_writing(2, batch=2)
+    Study.objects.update(pay_amount=3, pay_currency="EUR")
+
+    assert "3.00 EUR for all of them" in Client().get(study.get_entry_url()).content.decode()
+    assert "3.00 EUR per worker" in sign_in(rex).get(study.get_absolute_url()).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_share_larger_than_the_set_takes_no_places_from_others(make_writing: MakeWriting) -> None:
+    # 2 contexts x 5 responses: nobody can write more than 2, so that five people are wanted, not one.
+    study = make_writing(2, responses=5, batch=10)
+    for _ in range(5):
+        assert "agree to take part" in Client().get(study.get_entry_url()).content.decode()
+        worker = begin(study)
+        write(worker)
+        write(worker)
+
+    assert "All places are taken" in Client().get(study.get_entry_url()).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_writing_study_is_made_in_its_form_and_opened(
+    make_version: MakeVersion, rex: User, sign_in: SignIn
+) -> None:
+    version, client = make_version(4), sign_in(rex)
+    form = {
+        "title": "Answers", "languages": "en", "consent_text": "You write.", "pay_amount": "1",
+        "pay_currency": "EUR", "expected_minutes": "5", "writing-context_version": str(version.pk),
+        "writing-responses_per_context": "2", "writing-batch_size": "4",
+    }  # fmt: skip
+
+    made = client.post("/studies/new/?task=writing", form)
+    study = Study.objects.get()
+    assert (study.task, study.writing.wanted) == (Writing.key, 8)
+    page = client.post(f"/studies/{study.pk}/state/", {"state": "open"}, follow=True).content.decode()
+
+    assert "0 of 8" in page
+    assert "0 of 8" in client.get("/studies/").content.decode()
+    assert made.url == f"/studies/{study.pk}/"
+    changed = client.post(f"/studies/{study.pk}/edit/", form | {"writing-batch_size": "9", "title": "New"})
+    assert changed.status_code == 302
+    study = Study.objects.get()
+    assert (study.title, study.writing.batch_size) == ("New", 4)
+
+
+@pytest.mark.django_db
+def test_a_writing_study_takes_no_set_of_others(
+    make_version: MakeVersion, mallory: User, sign_in: SignIn
+) -> None:
+    form = {
+        "title": "Answers", "languages": "en", "consent_text": "You write.", "pay_amount": "1",
+        "pay_currency": "EUR", "expected_minutes": "5", "writing-responses_per_context": "2",
+        "writing-context_version": str(make_version(1).pk), "writing-batch_size": "4",
+    }  # fmt: skip
+
+    assert sign_in(mallory).post("/studies/new/?task=writing", form).status_code == 422
+    assert Study.objects.count() == 0
+
+
+@pytest.mark.django_db
+def test_a_writing_study_without_contexts_cannot_be_opened(rex: User) -> None:
+    study = Study(title="Answers", languages=["en"], task=Writing.key)
+    save_study(study, owner=rex, consent_text="You write.", targets={})
+
+    with pytest.raises(ValidationError, match="Choose the contexts"):
+        set_state(study.pk, Study.State.OPEN)
+
+
+@pytest.mark.django_db
+def test_a_writing_study_has_no_report(make_writing: MakeWriting, rex: User, sign_in: SignIn) -> None:
+    study = make_writing(1)
+    write(begin(study))
+    study.refresh_from_db()
+
+    assert study.results_version > 0
+    assert study not in stale_studies(timezone.now())
+    assert sign_in(rex).get(f"/studies/{study.pk}/report/").url == study.get_absolute_url()
+    assert sign_in(rex).get(f"/studies/{study.pk}/bundle.zip").status_code == 404

@@ -1,0 +1,114 @@
+"""What holds for every format: no file crashes a reader, and what comes out can be stored."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.transcripts.importers.conftest import Read
+from transcripts.importers import FORMATS, Checked, Limits, guessed
+from transcripts.importers import source as source_module
+
+SEEDS = [
+    b"Meena Conversation 1\nHuman: Hi!\nMeena: Hello.\n",
+    b'{"id": "c1", "turns": [{"speaker": "A", "text": "Hi!"}, {"speaker": "B", "text": "Yes."}]}\n',
+    b'{"conversation": "c1", "speaker": "A", "text": "Hi!"}\n',
+    b'{"t_1": {"config": "A", "content": [{"agent": "agent_1", "message": "Hi"}]}}',
+    b'{"dialog": [[{"id": "human", "text": "Hi!"}, {"id": "model", "text": "Hello."}]]}\n',
+    b'ID,Chat ID,Datetime,Chatbot ID,Message,Response\n1,c1,,bot,"Hi, you",Hello\n',
+]
+
+tolerant = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def is_storable(conversation: Checked) -> bool:
+    texts = [*conversation.texts, *conversation.speakers, conversation.id]
+    return (
+        len(set(conversation.speakers)) == 2
+        and len(conversation.texts) >= 2
+        and all(0 < len(text.strip()) <= 4000 for text in conversation.texts)
+        and all("\x00" not in text and text.encode() for text in texts)
+        and json.dumps(dict(conversation.details)).encode() != b""
+    )
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A file of some format in which bytes were cut out, repeated or replaced."""
+    data = draw(st.sampled_from(SEEDS)) * draw(st.integers(1, 3))
+    for _ in range(draw(st.integers(0, 4))):
+        at, to = sorted((draw(st.integers(0, len(data))), draw(st.integers(0, len(data)))))
+        data = (
+            data[:at]
+            + draw(st.binary(max_size=6) | st.sampled_from([b'"', b"{", b"\n", b":", b"\\ud800"]))
+            + data[to:]
+        )
+    return data
+
+
+@tolerant
+@given(key=st.sampled_from(sorted(FORMATS)), data=damaged() | st.binary(max_size=200))
+def test_no_file_crashes_a_reader_and_what_comes_in_can_be_stored(read: Read, key: str, data: bytes) -> None:
+    conversations, problems = read(key, data)
+
+    lines = data.count(b"\n") + 1
+    assert all(map(is_storable, conversations))
+    assert all(1 <= line <= lines and what for line, what in problems)
+    assert all(1 <= each.line <= lines for each in conversations)
+
+
+def test_every_format_is_told_from_the_others() -> None:
+    keys = ["transcript", "jsonl", "jsonl", "topical-chat", "parlai", "neural-chat"]
+
+    assert [guessed(seed.decode()) for seed in SEEDS] == keys
+    assert guessed("\ufeff" + SEEDS[0].decode()) == "transcript"
+    assert guessed("Lorem ipsum\ndolor") == ""
+    assert guessed("\x1f\x8b packed\r\x00 file\n") == ""
+    assert set(keys) == set(FORMATS)
+
+
+def test_the_line_of_a_byte_that_is_no_utf_8_is_told(read: Read) -> None:
+    content = "A: one\nB: two\nA: tr\xe8s".encode("latin-1")
+
+    conversations, problems = read("transcript", content)
+
+    assert conversations == []
+    assert [line for line, _ in problems] == [3]
+    assert "Byte 0xe8 is not UTF-8 text. Save the file as UTF-8" in problems[0][1]
+    document = '{"a":\n{"content":"\xe8"}}'.encode("latin-1")
+    assert [line for line, _ in read("topical-chat", document)[1]] == [2]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_speaker(read: Read) -> None:
+    conversations, _ = read("transcript", "\ufeffA: one\nB: two")
+
+    assert conversations[0].speakers == ("A", "B")
+
+
+@pytest.mark.parametrize("key", ["transcript", "jsonl", "parlai"])
+def test_a_line_without_end_is_not_read_into_memory(read: Read, key: str) -> None:
+    _, problems = read(key, b"\n" + b"x" * (source_module.LONGEST_LINE + 1))
+
+    assert problems[-1][0] == 2
+    assert "longer than 1000000 bytes" in problems[-1][1]
+
+
+def test_an_import_is_bounded(read: Read) -> None:
+    content = "\n".join(f"X Conversation {n}\nA: one\nB: two" for n in range(3))
+
+    by_conversations = read("transcript", content, Limits(conversations=2, turns=100))
+    by_turns = read("transcript", content, Limits(conversations=100, turns=3))
+
+    assert [len(by_conversations[0]), len(by_turns[0])] == [2, 1]
+    assert by_conversations[1][0][0] == 7
+    assert "passes 3 turns" in by_turns[1][0][1]
+
+
+def test_a_file_has_a_bounded_number_of_speakers(read: Read) -> None:
+    content = "\n".join(f"X Conversation {n}\nA{n}: one\nB: two" for n in range(60))
+
+    conversations, problems = read("transcript", content)
+
+    assert len(conversations) == 49  # with B that is fifty
+    assert "50 different speakers" in problems[0][1]

@@ -1,0 +1,66 @@
+import json
+
+import pytest
+
+from tests.transcripts.importers.conftest import Read
+
+WHOLE = '{"id": "c1", "turns": [{"speaker": "Human", "text": "Hi!"}, {"speaker": "Bot", "text": "Hello."}]}'
+
+
+def turn(conversation: object, speaker: str, text: str) -> str:
+    return json.dumps({"conversation": conversation, "speaker": speaker, "text": text})
+
+
+def test_a_line_may_be_a_whole_conversation(read: Read) -> None:
+    conversations, problems = read("jsonl", f"{WHOLE}\n\n")
+
+    assert problems == []
+    assert [(each.id, each.speakers, each.texts) for each in conversations] == [
+        ("c1", ("Human", "Bot"), ("Hi!", "Hello."))
+    ]
+
+
+def test_a_line_may_be_a_turn(read: Read) -> None:
+    lines = [turn(1, "A", "one"), turn(1, "B", "two"), turn(2, "B", "three"), turn(2, "A", "four")]
+
+    conversations, problems = read("jsonl", "\n".join(lines))
+
+    assert problems == []
+    assert [(each.id, each.line, each.texts) for each in conversations] == [
+        ("1", 1, ("one", "two")),
+        ("2", 3, ("three", "four")),
+    ]
+
+
+def test_a_conversation_that_is_interrupted_is_not_imported_twice(read: Read) -> None:
+    lines = [turn("x", "A", "1"), turn("x", "B", "2"), WHOLE, turn("x", "A", "3"), turn("x", "B", "4")]
+
+    conversations, problems = read("jsonl", "\n".join(lines))
+
+    assert [each.id for each in conversations] == ["x", "c1"]
+    assert [line for line, _ in problems] == [4]
+    assert "already, from line 1" in problems[0][1]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "no JSON"),
+        ("[1]", "no JSON object"),
+        ('{"id": "c2", "turns": "none"}', "is no list"),
+        ('{"id": "c2", "turns": []}', "nobody"),
+        ('{"id": "c2", "turns": [1]}', "is no object"),
+        ('{"id": "c2", "turns": [{"speaker": "A"}]}', "no text under “text”"),
+        ('{"speaker": "A", "text": "one"}', "neither “turns” nor “conversation”"),
+        (WHOLE.replace("c1", "c2").replace("Hi!", "\\u0000"), "null"),
+        (WHOLE.replace("c1", "c2").replace("Hi!", "\\ud800"), "half"),
+        ("[" * 100_000, "no JSON"),
+        ('{"id": "c2" "turns": []}', "no JSON: Expecting ',' delimiter at character 13."),
+    ],
+)
+def test_a_bad_line_stays_out_and_the_others_come_in(read: Read, line: str, says: str) -> None:
+    conversations, problems = read("jsonl", f"{WHOLE}\n{line}")
+
+    assert [each.id for each in conversations] == ["c1"]
+    assert [number for number, _ in problems] == [2]
+    assert says in problems[0][1]

@@ -1,0 +1,38 @@
+import pytest
+
+from transcripts.scripts import contradiction
+
+CHINESE = ["你好,你今天怎么样?我刚从公园回来,那里有很多人。", "我很好,谢谢。"]
+ENGLISH = ["Hello, how are you today?", "Fine, thanks. 你呢?"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "language"),
+    [
+        (CHINESE, "zh"),
+        (CHINESE, "zh-TW"),
+        (["こんにちは。今日はとてもいい天気ですね。どこへ行きましたか。"], "ja"),
+        (ENGLISH, "en"),
+        (ENGLISH, "de"),
+        (["مرحبا، كيف حالك اليوم؟ أنا بخير والحمد لله"], "ar"),
+        (["Да, конечно, я тоже люблю кино"], "ru"),
+        (["你好"], "en"),  # too little to tell
+        (["12345 !!! 🙂"] * 20, "en"),
+        ([], "en"),
+    ],
+)
+def test_texts_that_may_be_in_a_language(texts: list[str], language: str) -> None:
+    assert contradiction(texts, language) == ""
+
+
+@pytest.mark.parametrize(
+    ("texts", "language", "why"),
+    [
+        (CHINESE, "en", "mostly in Chinese script"),
+        (CHINESE, "ko", "mostly in Chinese script"),
+        (ENGLISH, "zh", "mostly in Latin script"),
+        (["Да, конечно, я тоже люблю кино"], "en", "mostly in Cyrillic script"),
+    ],
+)
+def test_texts_that_cannot_be(texts: list[str], language: str, why: str) -> None:
+    assert contradiction(texts, language) == why
