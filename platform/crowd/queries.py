@@ -78,6 +78,6 @@ def participation_by_resume_code(code: str, study: Study) -> Participation | Non
     dashed = f"{letters[:5]}-{letters[5:]}"
     return (
         Participation.objects.filter(resume_code=dashed, study=study)
-        .select_related("assignment", "study")
+        .select_related("assignment", "worker", "study")
         .first()
     )

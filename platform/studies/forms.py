@@ -13,7 +13,9 @@ from studies.services import PROTOCOL_FIELDS, Plan
 
 PAY_PER_WORKER = {"pay_amount": "Pay per worker, for the whole batch"}
 # What every study has, whatever its task.
-FIELDS = ("title", "languages", "instructions", "pay_amount", "pay_currency", "expected_minutes")
+FIELDS = (
+    "title", "languages", "instructions", "contact", "pay_amount", "pay_currency", "expected_minutes",
+)  # fmt: skip
 # What every study has whose answers are reported.
 ANALYSIS = ("primary_analysis", "exclusion_rules")
 

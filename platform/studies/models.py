@@ -96,6 +96,17 @@ class Study(models.Model):
     )
     pay_currency = models.CharField(max_length=3, default="USD")
     expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
+    contact = models.EmailField(
+        blank=True,
+        help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",
+    )
+    closed_to_workers_of = models.ManyToManyField(
+        "self",
+        symmetrical=False,
+        blank=True,
+        related_name="closes",
+        help_text="Who took part in one of these studies cannot take part in this one.",
+    )
 
     rehearsal_of = models.OneToOneField(
         "self",

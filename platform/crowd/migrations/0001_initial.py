@@ -15,6 +15,57 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name="StudyPanel",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("panel", models.CharField(help_text="Key of a panel: crowd/panels.", max_length=20)),
+                (
+                    "parameter",
+                    models.CharField(
+                        blank=True,
+                        help_text="Of the link, with the worker's id. Letters, digits, _ and -.",
+                        max_length=30,
+                    ),
+                ),
+                (
+                    "secret",
+                    models.CharField(
+                        blank=True,
+                        help_text="Shared with the panel, which signs its links with it. Empty: links are not signed.",
+                        max_length=100,
+                    ),
+                ),
+                (
+                    "return_url",
+                    models.CharField(
+                        blank=True,
+                        help_text="Where people go at the end. {id}, {session}, {outcome} and {code} are filled in. Empty: they are shown a code to copy.",
+                        max_length=500,
+                    ),
+                ),
+                (
+                    "codes",
+                    models.JSONField(
+                        blank=True, default=dict, help_text="By outcome: the code that the panel expects."
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="panels", to="studies.study"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("study", "pk"),
+            },
+        ),
+        migrations.CreateModel(
             name="Worker",
             fields=[
                 (
@@ -32,7 +83,9 @@ class Migration(migrations.Migration):
                 (
                     "panel",
                     models.CharField(
-                        blank=True, help_text="Parameter by which a panel named the worker.", max_length=40
+                        blank=True,
+                        help_text="By which panel the worker is known; empty without one.",
+                        max_length=40,
                     ),
                 ),
                 ("panel_id", models.CharField(blank=True, max_length=120)),
@@ -68,6 +121,24 @@ class Migration(migrations.Migration):
                     "completion_code",
                     models.CharField(
                         default=crowd.models.completion_code, editable=False, max_length=20, unique=True
+                    ),
+                ),
+                (
+                    "submission",
+                    models.CharField(
+                        blank=True,
+                        editable=False,
+                        help_text="What the panel pays: Prolific's SESSION_ID, MTurk's assignmentId.",
+                        max_length=120,
+                    ),
+                ),
+                (
+                    "way_back",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        editable=False,
+                        help_text="What else the panel said that it is to hear again.",
                     ),
                 ),
                 (
@@ -121,6 +192,18 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "entered_by",
+                    models.ForeignKey(
+                        blank=True,
+                        editable=False,
+                        help_text="Panel from which they came; empty: by the plain link.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="participations",
+                        to="crowd.studypanel",
+                    ),
+                ),
+                (
                     "worker",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
@@ -129,6 +212,42 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+        ),
+        migrations.CreateModel(
+            name="Invitation",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "name",
+                    models.CharField(
+                        help_text="Whom the researcher invited: an e-mail address, a name.", max_length=254
+                    ),
+                ),
+                (
+                    "token",
+                    models.CharField(
+                        default=crowd.models.invitation_token, editable=False, max_length=30, unique=True
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="invitations",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("study", "pk"),
+                "constraints": [models.UniqueConstraint(fields=("study", "name"), name="invited_once")],
+            },
         ),
         migrations.CreateModel(
             name="Assignment",
@@ -150,7 +269,12 @@ class Migration(migrations.Migration):
                         blank=True,
                         choices=[
                             ("complete", "Complete"),
+                            ("screened_out", "Screened out"),
+                            ("study_full", "No place was left"),
                             ("bot_failed", "Ended because the bot could not answer"),
+                            ("timed_out", "Ran out of time"),
+                            ("withdrawn", "Left the study"),
+                            ("partner_left", "The partner left"),
                         ],
                         max_length=20,
                     ),
@@ -192,8 +316,20 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
+            model_name="studypanel",
+            constraint=models.UniqueConstraint(fields=("study", "panel"), name="panel_once_per_study"),
+        ),
+        migrations.AddConstraint(
             model_name="participation",
             constraint=models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
+        ),
+        migrations.AddConstraint(
+            model_name="participation",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("submission", ""), _negated=True),
+                fields=("entered_by", "submission"),
+                name="submission_once",
+            ),
         ),
         migrations.AddConstraint(
             model_name="participation",

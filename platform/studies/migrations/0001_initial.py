@@ -147,6 +147,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "contact",
+                    models.EmailField(
+                        blank=True,
+                        help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",
+                        max_length=254,
+                    ),
+                ),
+                (
                     "results_version",
                     models.PositiveBigIntegerField(
                         default=0,
@@ -171,6 +179,15 @@ class Migration(migrations.Migration):
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="rehearsal",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "closed_to_workers_of",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Who took part in one of these studies cannot take part in this one.",
+                        related_name="closes",
                         to="studies.study",
                     ),
                 ),
