@@ -164,6 +164,15 @@ class Participation(models.Model):
     def __str__(self) -> str:
         return f"{self.worker} in {self.study}"
 
+    @property
+    def code_given(self) -> str:
+        """The code that their last page shows or sends; empty before, and if it has none."""
+        outcome = getattr(getattr(self, "assignment", None), "outcome", "")
+        if not outcome:
+            return ""
+        of_panel = self.entered_by.code_of(outcome) if self.entered_by else ""
+        return of_panel or (self.completion_code if outcome in PAID else "")
+
 
 class Assignment(models.Model):
     """A worker's place in the study, with one of its bots if they are to talk. Open until it has an outcome.

@@ -95,6 +95,5 @@ def _row(each: Participation) -> tuple[str, ...]:
     began_at, ended_at = (place.assigned_at, place.ended_at) if place else (None, None)
     times = [at.isoformat(timespec="seconds") if at else "" for at in (each.consented_at, began_at, ended_at)]
     outcome = place.outcome if place else ""
-    code = each.completion_code if outcome else ""
     who = each.worker.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
-    return *who, *times, outcome, code, each.signs
+    return *who, *times, outcome, each.code_given, each.signs
