@@ -242,3 +242,39 @@ class Invitation(models.Model):
     def panel_id(self) -> str:
         """How the worker who comes by it is known."""
         return f"invitation-{self.pk}"
+
+
+class PayEntry(models.Model):
+    """One line of a study's ledger. It is never changed or deleted: a trigger refuses that.
+
+    It outlives the participation: what was paid stays true when a person's data are gone.
+    """
+
+    class Reason(models.TextChoices):
+        PROMISED = "promised", _("Promised")
+        EARNED = "earned", _("Earned")
+        PARTLY = "partly", _("Partly earned")
+        BONUS = "bonus", _("Bonus")
+        PAID = "paid", _("Paid")
+        REVERSED = "reversed", _("Reversed")
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="pay_entries")
+    participation = models.BigIntegerField(help_text="Its key.")
+    worker = models.CharField(max_length=20, help_text="Pseudonym.")
+    reason = models.CharField(max_length=10, choices=Reason)
+    amount = models.DecimalField(max_digits=10, decimal_places=2)
+    currency = models.CharField(max_length=3)
+    note = models.CharField(max_length=200, blank=True)
+    by = models.CharField(max_length=150, blank=True, help_text="Who entered it; empty: the platform.")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("study", "pk")
+        verbose_name_plural = "pay entries"
+        constraints = (
+            models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
+            models.CheckConstraint(condition=Q(amount__gt=0), name="pay_above_zero"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.get_reason_display()} {self.amount} {self.currency}, {self.worker}"

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bots import presence
-from crowd import refusals
+from crowd import ledger, refusals
 from crowd.addresses import hashed
 from crowd.models import PAID, Assignment, Participation, Worker
 from crowd.panels import Arrival
@@ -177,8 +177,10 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
     if participation.study.state != Study.State.OPEN:
         raise refusals.not_open()
     now = now or timezone.now()
+    bot = _least_filled(bots, now)
+    ledger.promise(participation)
     return Assignment.objects.create(
-        participation=participation, study_bot=_least_filled(bots, now), assigned_at=now, active_at=now
+        participation=participation, study_bot=bot, assigned_at=now, active_at=now
     )
 
 
@@ -196,6 +198,7 @@ def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
     if participation.study.state != Study.State.OPEN:
         raise refusals.not_open()
     now = now or timezone.now()
+    ledger.promise(participation)
     return Assignment.objects.create(participation=participation, assigned_at=now, active_at=now)
 
 
@@ -206,7 +209,7 @@ def _open_or_paid(existing: Assignment) -> Assignment:
 
 
 def _lock_participation(participation_id: int) -> Participation:
-    rows = Participation.objects.select_related("study").select_for_update(of=("self",))
+    rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
     participation = rows.filter(pk=participation_id).first()
     if participation is None:  # its worker agreed once more, in another browser
         raise refusals.not_started()
@@ -276,10 +279,13 @@ def keep_place(assignment_id: int, *, now: datetime | None = None) -> None:
 
 def complete(assignment_id: int, outcome: Assignment.Outcome, *, now: datetime) -> None:
     """End an assignment, in the caller's transaction; the worker's completion code becomes valid."""
-    assignment = Assignment.objects.select_related("participation").get(pk=assignment_id)
-    Assignment.objects.filter(pk=assignment_id, outcome="").update(
-        outcome=outcome, ended_at=now, active_at=now
+    assignment = Assignment.objects.select_related("participation__study", "participation__worker").get(
+        pk=assignment_id
     )
+    if Assignment.objects.filter(pk=assignment_id, outcome="").update(
+        outcome=outcome, ended_at=now, active_at=now
+    ):
+        ledger.settle(assignment, outcome, now)
     results_changed(assignment.participation.study_id)
 
 

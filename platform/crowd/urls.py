@@ -1,6 +1,6 @@
 from django.urls import path
 
-from crowd import entry_views, panel_views, participant_views, preview_views, views
+from crowd import entry_views, panel_views, participant_views, payment_views, preview_views, views
 
 app_name = "crowd"
 urlpatterns = [
@@ -14,6 +14,10 @@ urlpatterns = [
     path("studies/<int:pk>/panels/invite/", panel_views.invite, name="invite"),
     path("studies/<int:pk>/invitations.csv", panel_views.invitations_csv, name="invitations_csv"),
     path("studies/<int:pk>/participants/<int:participation>/end/", participant_views.end, name="end"),
+    path("studies/<int:pk>/payments/", payment_views.payments, name="payments"),
+    path("studies/<int:pk>/payments.csv", payment_views.payment_file, name="payment_file"),
+    path("studies/<int:pk>/payments/pay/", payment_views.pay, name="pay"),
+    path("studies/<int:pk>/payments/<int:participation>/", payment_views.change, name="change_pay"),
     path("studies/<int:pk>/preview/", preview_views.preview, name="preview"),
     path("studies/<int:pk>/participants/", participant_views.participants, name="participants"),
     path("studies/<int:pk>/participants.csv", participant_views.participants_csv, name="participants_csv"),

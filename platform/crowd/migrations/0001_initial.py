@@ -3,9 +3,12 @@ from django.conf import settings
 from django.db import migrations, models
 
 import crowd.models
+from live.sql import LoadSQL
 
 
 class Migration(migrations.Migration):
+    initial = True
+
     initial = True
 
     dependencies = [
@@ -315,6 +318,59 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="PayEntry",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("participation", models.BigIntegerField(help_text="Its key.")),
+                ("worker", models.CharField(help_text="Pseudonym.", max_length=20)),
+                (
+                    "reason",
+                    models.CharField(
+                        choices=[
+                            ("promised", "Promised"),
+                            ("earned", "Earned"),
+                            ("partly", "Partly earned"),
+                            ("bonus", "Bonus"),
+                            ("paid", "Paid"),
+                            ("reversed", "Reversed"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("amount", models.DecimalField(decimal_places=2, max_digits=10)),
+                ("currency", models.CharField(max_length=3)),
+                ("note", models.CharField(blank=True, max_length=200)),
+                (
+                    "by",
+                    models.CharField(
+                        blank=True, help_text="Who entered it; empty: the platform.", max_length=150
+                    ),
+                ),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="pay_entries",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "pay entries",
+                "ordering": ("study", "pk"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
+                    models.CheckConstraint(condition=models.Q(("amount__gt", 0)), name="pay_above_zero"),
+                ],
+            },
+        ),
         migrations.AddConstraint(
             model_name="studypanel",
             constraint=models.UniqueConstraint(fields=("study", "panel"), name="panel_once_per_study"),
@@ -344,4 +400,5 @@ class Migration(migrations.Migration):
                 name="excluded_for_a_reason",
             ),
         ),
+        LoadSQL("crowd", "ledger_never_changes"),
     ]

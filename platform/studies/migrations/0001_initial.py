@@ -141,6 +141,17 @@ class Migration(migrations.Migration):
                 ),
                 ("pay_currency", models.CharField(default="USD", max_length=3)),
                 (
+                    "hourly_target",
+                    models.DecimalField(
+                        blank=True,
+                        decimal_places=2,
+                        help_text="What an hour of this work should pay at least. Payments warns when it pays less.",
+                        max_digits=8,
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(Decimal("0.01"))],
+                    ),
+                ),
+                (
                     "expected_minutes",
                     models.PositiveSmallIntegerField(
                         default=15, validators=[django.core.validators.MinValueValidator(1)]
