@@ -101,6 +101,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "practice",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Workers try the questions on their worked examples before they begin, and learn what the author would have answered. Nothing of it is stored as a label.",
+                    ),
+                ),
+                (
                     "primary_analysis",
                     models.CharField(
                         choices=[
