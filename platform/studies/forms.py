@@ -15,7 +15,7 @@ PAY_PER_WORKER = {"pay_amount": "Pay per worker, for the whole batch"}
 # What every study has, whatever its task.
 FIELDS = ("title", "languages", "instructions", "pay_amount", "pay_currency", "expected_minutes")
 # What every study has whose workers are asked something, and whose answers are reported.
-ASKING = ("practice", "primary_analysis", "exclusion_rules")
+ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules")
 
 
 class StudyForm(forms.ModelForm[Study]):

@@ -16,7 +16,7 @@ from studies.tasks import StudyTask, task_of
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
-    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice",
+    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice", "markdown",
     "primary_analysis", "exclusion_rules",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.

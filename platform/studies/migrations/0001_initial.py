@@ -101,6 +101,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "markdown",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. Images are never loaded.",
+                    ),
+                ),
+                (
                     "practice",
                     models.BooleanField(
                         default=True,

@@ -4,7 +4,7 @@
  * @typedef {import("../kit/answers.js").Answers} Answers
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {{position: number, speaker: "human" | "bot", text: string, counted: boolean,
- *            key: string | null, at: string}} Turn
+ *            key: string | null, at: string, html?: string}} Turn  html: the text formatted, if the study shows that
  * @typedef {{turns: number, min_turns: number, max_turns: number, labelled: number, labels_needed: number,
  *            unlabelled: number[], thinking: boolean, may_send: boolean, may_finish: boolean,
  *            hint: string}} Progress
