@@ -16,6 +16,13 @@ from tests.conftest import MakePairs, MakeStudy
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
+# All scripts of the page, and those that it names itself, so that the browser fetches them at once.
+FETCHED = """performance.getEntriesByType("resource").map(({name}) => name)
+    .filter(name => name.endsWith(".js")).sort()"""
+ANNOUNCED = """[...document.querySelectorAll("link[rel=modulepreload], script[src]")]
+    .map(({href, src}) => href || src).sort()"""
+
+
 async def to_the_practice(visitor: Visitor, study: Study) -> None:
     await visitor.go(study.get_entry_url())
     await visitor.page.get_by_label("I agree to take part").check()
@@ -34,6 +41,7 @@ async def test_a_new_worker_learns_by_doing_and_begins(visit: Visit, make_study:
     page = wanda.page
     await to_the_practice(wanda, study)
     assert await wanda.flaws() == []
+    assert await page.evaluate(FETCHED) == await page.evaluate(ANNOUNCED)
 
     await wanda.press("y")
     await told(page, "The author would say so, too.", "Would a person have given this answer? Yes")

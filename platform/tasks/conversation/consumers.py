@@ -169,13 +169,16 @@ class DialogueConsumer(WorkerSocket):
         is_answering = turn_taking.is_answering(self.seat, progress.turns)
         if progress.reply_due and not faults and not is_answering:
             turn_taking.resume(self.seat, turns, progress, tell=self.tell)
-        has_failed = progress.reply_due and faults > 0 and not is_answering
+        has_failed = progress.reply_due and faults > 0
         return {
             "type": "state",
             "turns": [self._formatted(turn) for turn in self.shown],
             "annotations": await in_database(labels.own_labels, self.seat),
             "fault": turn_taking.fault_frame(faults) if has_failed else None,
-            "progress": turn_taking.idle(progress) if has_failed else progress.as_frame(),
+            "starting": turn_taking.is_starting(self.seat, progress.turns),
+            "progress": turn_taking.idle(progress)
+            if has_failed and not is_answering
+            else progress.as_frame(),
             "finished": reverse("crowd:thanks", args=[self.seat.study_code]) if progress.ended else None,
         }
 
