@@ -111,7 +111,7 @@ class DialogueConsumer(WorkerSocket):
             answers=field(frame, "answers", dict),
             timing=Timing.of(frame),
         )
-        saved = {"position": position, "ask": ask, "answers": answers, "progress": progress.as_frame()}
+        saved = {"position": position, "ask": ask, "answers": answers, "progress": progress.frame}
         await self.say({"type": "label_saved", **saved})
         if self.has_company:  # two tabs may answer at the same moment: each reads which answer stayed
             await self.show_state_everywhere()
@@ -176,9 +176,7 @@ class DialogueConsumer(WorkerSocket):
             "annotations": await in_database(labels.own_labels, self.seat),
             "fault": turn_taking.fault_frame(faults) if has_failed else None,
             "starting": turn_taking.is_starting(self.seat, progress.turns),
-            "progress": turn_taking.idle(progress)
-            if has_failed and not is_answering
-            else progress.as_frame(),
+            "progress": progress.frame if is_answering or not has_failed else turn_taking.idle(progress),
             "finished": reverse("crowd:thanks", args=[self.seat.study_code]) if progress.ended else None,
         }
 
