@@ -136,7 +136,7 @@ def make_study(rex: User) -> MakeStudy:
             ): target
             for name, target in (bots or {"scripty": 100}).items()
         }
-        fields = {"title": "Small talk", "languages": ["en"]} | fields
+        fields = {"title": "Small talk", "languages": ["en"], "practice": False} | fields
         study = save_study(
             Study(**fields),
             owner=rex,
@@ -280,7 +280,9 @@ def make_queue(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
         **fields: object,
     ) -> Study:
         system = fields.pop("system", "Alpha")
-        study = Study(**{"title": "Judge responses", "languages": ["en"], "task": "judging"} | fields)
+        study = Study(
+            **{"title": "Judge responses", "languages": ["en"], "task": "judging", "practice": False} | fields
+        )
         asked = [asked_of_readers(question_set)]
         save_study(study, owner=rex, consent_text="You judge responses.", targets={}, asks=asked)
         plan = JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, lease_seconds=lease)
@@ -309,7 +311,9 @@ def make_pairs(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
         question_set: str = "preference",
         **fields: Any,
     ) -> Study:
-        study = Study(**{"title": "Compare", "languages": ["en"], "task": "pairs"} | fields)
+        study = Study(
+            **{"title": "Compare", "languages": ["en"], "task": "pairs", "practice": False} | fields
+        )
         asks = [Asked(question_set, About.PAIR)]
         save_study(study, owner=rex, consent_text="You compare responses.", targets={}, asks=asks)
         subjects.save_plan(
