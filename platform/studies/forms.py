@@ -17,8 +17,8 @@ FIELDS = (
     "title", "languages", "instructions", "contact", "pay_amount", "pay_currency", "hourly_target",
     "expected_minutes",
 )  # fmt: skip
-# What every study has whose answers are reported.
-ANALYSIS = ("primary_analysis", "exclusion_rules")
+# What every study has whose workers are asked something, and whose answers are reported.
+ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules")
 
 
 class StudyForm(forms.ModelForm[Study]):

@@ -77,6 +77,7 @@ RULES = {
     "crowd:invite": OWNER,
     "crowd:invitations_csv": OWNER,
     "crowd:preview": OWNER,
+    "crowd:practice_preview": OWNER,
     "crowd:participants_csv": OWNER,
     "crowd": PUBLIC,
     "conversation": PUBLIC,
