@@ -22,7 +22,7 @@ Reason = PayEntry.Reason
 Outcome = Assignment.Outcome
 
 CENT = Decimal("0.01")
-NOTHING = Decimal(0)
+NOTHING = Decimal("0.00")
 LARGEST_BONUS = Decimal(1000)
 MOST_IN_ALL = Decimal(100_000_000)
 # What a person has a claim to; a reversal takes all of it back.
@@ -123,10 +123,9 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
         reversed=_sum(Reason.REVERSED),
         paid=_sum(Reason.PAID),
     )
-    return [
-        Account(**{name: NOTHING if value is None else value for name, value in row.items()})
-        for row in summed.order_by("participation")
-    ]
+    columns = "participation", "worker", "promised", "earned", "bonus", "reversed", "paid"
+    rows = summed.order_by("participation").values_list(*columns)
+    return [Account(key, worker, *(each or NOTHING for each in sums)) for key, worker, *sums in rows]
 
 
 def _sum(*reasons: Reason) -> Sum:
@@ -143,7 +142,7 @@ def add_bonus(participation_id: int, amount: Decimal, *, note: str, by: User) ->
     """Promise somebody more than their work earned them.
 
     Raises:
-        ValidationError: it is no amount, they had a bonus, or were paid already.
+        ValidationError: it is no amount, they are still at work, had a bonus, or were paid already.
     """
     participation = _locked(participation_id)
     if not NOTHING < amount <= LARGEST_BONUS or amount != amount.quantize(CENT):
@@ -152,6 +151,11 @@ def add_bonus(participation_id: int, amount: Decimal, *, note: str, by: User) ->
             % {"amount": amount, "most": LARGEST_BONUS}
         )
     _refuse_paid(participation, Reason.BONUS, Reason.REVERSED)
+    if not Assignment.objects.filter(participation=participation).exclude(outcome="").exists():
+        # Paid now, they could not be paid for the work itself later.
+        raise ValidationError(
+            _("%(who)s is still at work. Give the bonus when they are done.") % {"who": participation.worker}
+        )
     _add(participation, Reason.BONUS, amount, note=note.strip()[:200], by=by.username)
 
 

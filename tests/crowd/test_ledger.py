@@ -121,7 +121,7 @@ def test_nobody_can_be_paid_twice_for_one_participation(study: Study, rex: User)
 
     assert ledger.pay(study, total=Decimal("3.00"), by=rex) == 1
 
-    with pytest.raises(ValidationError, match="0 is due now, not 3"):
+    with pytest.raises(ValidationError, match="is due now, not 3"):
         ledger.pay(study, total=Decimal("3.00"), by=rex)
     paid = PayEntry.objects.get(reason=Reason.PAID)
     paid.pk = None
@@ -132,6 +132,10 @@ def test_nobody_can_be_paid_twice_for_one_participation(study: Study, rex: User)
 
 
 def test_bonus_and_reversal_have_their_limits(study: Study, rex: User) -> None:
+    at_work = enter(study)
+    assign(at_work.pk)
+    with pytest.raises(ValidationError, match="is still at work"):
+        ledger.add_bonus(at_work.pk, Decimal(1), note="", by=rex)
     good, bad, settled = (worked(study, 4, Outcome.COMPLETE) for _ in range(3))
 
     for amount in ("0", "-1", "1000.01", "0.001"):
@@ -148,7 +152,7 @@ def test_bonus_and_reversal_have_their_limits(study: Study, rex: User) -> None:
 
     # 3.00 + 0.50 for the first, nothing for the second, 3.00 for the third
     assert {account.participation: account.due for account in ledger.accounts(study)} == {
-        good.pk: Decimal("3.50"), bad.pk: Decimal(0), settled.pk: Decimal("3.00"),
+        at_work.pk: 0, good.pk: Decimal("3.50"), bad.pk: 0, settled.pk: Decimal("3.00"),
     }  # fmt: skip
     assert ledger.pay(study, total=Decimal("6.50"), by=rex) == 2
     with pytest.raises(ValidationError, match="has an entry “Paid”"):

@@ -9,8 +9,6 @@ from live.sql import LoadSQL
 class Migration(migrations.Migration):
     initial = True
 
-    initial = True
-
     dependencies = [
         ("studies", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
@@ -103,6 +101,28 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="Practice",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("question_set", models.CharField(max_length=60)),
+                ("passed_at", models.DateTimeField()),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="practices",
+                        to="crowd.worker",
+                    ),
+                ),
+            ],
         ),
         migrations.CreateModel(
             name="Participation",
@@ -215,35 +235,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.CreateModel(
-            name="Practice",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("question_set", models.CharField(max_length=60)),
-                ("passed_at", models.DateTimeField()),
-                (
-                    "worker",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="practices",
-                        to="crowd.worker",
-                    ),
-                ),
-            ],
-            options={
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("worker", "question_set"), name="practice_once_per_question_set"
-                    )
-                ],
-            },
         ),
         migrations.CreateModel(
             name="Invitation",
@@ -403,6 +394,12 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="studypanel",
             constraint=models.UniqueConstraint(fields=("study", "panel"), name="panel_once_per_study"),
+        ),
+        migrations.AddConstraint(
+            model_name="practice",
+            constraint=models.UniqueConstraint(
+                fields=("worker", "question_set"), name="practice_once_per_question_set"
+            ),
         ),
         migrations.AddConstraint(
             model_name="participation",
