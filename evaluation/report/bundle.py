@@ -198,7 +198,7 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
     judgments = list(bundle.rows(judgments_table([questions])))
     with _lines_named(f"{bundle.path}, data/judgments.jsonl", range(1, len(judgments) + 1)):
         found = judged_items(about, questions, bundle.rows(ITEMS), judgments)
-        check_labels(questions, found.judged)
+        check_labels(questions, found.judged, found.occasion)
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
     return judging_figures(questions, found, plan=_plan(bundle, about), manners=manners)
 

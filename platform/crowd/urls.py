@@ -11,5 +11,6 @@ urlpatterns = [
     path("s/<slug:code>/thanks/", views.thanks, name="thanks"),
     path("studies/<int:pk>/preview/", preview_views.preview, name="preview"),
     path("studies/<int:pk>/participants/", participant_views.participants, name="participants"),
+    path("studies/<int:pk>/participants/exclude/", participant_views.exclude, name="exclude"),
     path("studies/<int:pk>/participants.csv", participant_views.participants_csv, name="participants_csv"),
 ]

@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from accounts.access import visible_to
 from accounts.models import User
 from evaluation.questions import Subject
+from judging.batteries import battery_of
 from judging.models import JudgingPlan
 from questions.resolving import question_set
 from responses.models import ResponseRun
@@ -22,6 +23,11 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
     class Meta:
         model = JudgingPlan
         fields = ("raters_per_item", "batch_size", "lease_seconds")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if battery_of(self.instance.study):  # which decides both
+            del self.fields["raters_per_item"], self.fields["batch_size"]
 
 
 class ResponsesForm(forms.Form):

@@ -9,6 +9,7 @@ from evaluation.questions import QuestionSet
 from evaluation.report.judging import judging_figures
 from evaluation.report.tables import Table, tables
 from exports.turns import JUDGMENTS
+from judging.batteries import battery_of
 from judging.queued import QueuedTask
 from labels.models import Label
 from questions.resolving import question_set
@@ -44,6 +45,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     instructions = "tasks/judging/instructions.html"
     saved = "All your answers are saved."
 
+    has_batteries = True
     evaluation = Evaluation.STATIC
     report = "tasks/judging/report.html"
     labels_exported = JUDGMENTS
@@ -67,7 +69,12 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def protocol(self, study: Study) -> Mapping[str, str]:
-        plan = getattr(study, "judging", None)
+        plan, battery = getattr(study, "judging", None), battery_of(study)
+        if battery:
+            return {
+                "Raters": f"{battery.workers}, each with a battery of {len(battery.targets)} targets, "
+                f"{battery.fillers} fillers and {battery.repeats} of these a second time"
+            }
         return {"Raters": f"{plan.raters_per_item} for each item"} if plan else {}
 
     @override
