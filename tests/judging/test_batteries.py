@@ -259,8 +259,8 @@ def test_the_page_composes_shows_and_removes_a_battery(study: Study, rex: User, 
     as_published = client.get(page).content.decode()
     assert 'name="fillers" value="11"' in as_published
     assert 'value="5,15"' in as_published
-    wanted = {"targets": list(TARGETS), "fillers_of": ["Small talk"], "fillers": 4, "repeats": 1, "workers": 3,
-              "seed": 1, "compared_with": "Confirms", "reasons_at": "2", "repeat_questions": 2,
+    wanted = {"targets": list(TARGETS), "fillers_of": ["Small talk"], "fillers": 4, "repeats": 1,
+              "workers": 3, "seed": 1, "compared_with": "Confirms", "reasons_at": "2", "repeat_questions": 2,
               "filler_misses": 0}  # fmt: skip
 
     refused = client.post(page, wanted | {"fillers": 9})
@@ -310,7 +310,12 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
     assert row["difference"] == pytest.approx(-8 / 3)
     assert after["battery"]["repeats"][0]["same"] == 100
     report = client.get(f"/studies/{opened.pk}/report/").content.decode()
-    for words in ("Within workers", "The same judged twice", "R-U-A-Robot, user study", "Proposed exclusions"):
+    for words in (
+        "Within workers",
+        "The same judged twice",
+        "R-U-A-Robot, user study",
+        "Proposed exclusions",
+    ):
         assert words in report
 
     call_command("bundle", str(opened.pk), output=tmp_path / "study.zip")
@@ -320,6 +325,7 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
 
     client.post(page + "exclude/", {"worker": proposed.worker.pseudonym, "undo": "1"})
     assert not Participation.objects.exclude(excluded_at=None).exists()
-    assert "nothing was changed" in client.post(
-        page + "exclude/", {"worker": "W\x00nobody"}, follow=True
-    ).content.decode().lower()
+    assert (
+        "nothing was changed"
+        in client.post(page + "exclude/", {"worker": "W\x00nobody"}, follow=True).content.decode().lower()
+    )

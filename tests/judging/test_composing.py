@@ -11,7 +11,8 @@ from judging.composing import APART, Member, Recipe, compose
 def recipe(targets: int = 8, items: int = 10, fillers: int = 11, there: int = 20, repeats: int = 1) -> Recipe:
     """Targets that all respond to the same contexts, and fillers of contexts of their own."""
     named = {
-        f"target {n}": [Member(100 * n + place, place) for place in range(items)] for n in range(1, targets + 1)
+        f"target {n}": [Member(100 * n + place, place) for place in range(items)]
+        for n in range(1, targets + 1)
     }
     small_talk = [Member(10_000 + place, 1000 + place) for place in range(there)]
     return Recipe(named, small_talk, fillers, repeats, reasons_at=(5, 15))

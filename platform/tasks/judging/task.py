@@ -21,7 +21,7 @@ from reports.reported import Computation, ReportedTask
 from studies.asks import OF_EACH_ITEM, About, By
 from studies.models import Study
 from studies.tasks import register
-from tasks.judging import rehearsal
+from tasks.judging import battery_rehearsal, rehearsal
 from tasks.judging.forms import JudgingPage
 
 
@@ -79,8 +79,12 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def copied(self, study: Study, workers: int) -> Study:
+        battery = battery_of(study)
+        if battery:
+            return battery_rehearsal.with_batteries(study, battery, workers)
         return rehearsal.with_queue(study, workers)
 
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
-        return rehearsal.raters(rehearsed, server, workers)
+        kind = battery_rehearsal if battery_of(rehearsed) else rehearsal
+        return kind.raters(rehearsed, server, workers)
