@@ -259,7 +259,9 @@ def _study(bundle: BundleFiles, about: Row) -> StudyData:
     conduct = _conduct(about, courses, asks[0].judged, _unlabelled(told, labels))
     workers = list(bundle.rows(WORKERS))
     manners = None if about["rehearsal"] else manners_of(workers, told.conversations, told.said)
-    return StudyData(asks, courses, _plan(bundle, about), conduct, manners)
+    # Bundles of before bots had facets know of none.
+    facets = {bot["shown_as"]: bot.get("facets") or {} for bot in about["bots"]}
+    return StudyData(asks, courses, _plan(bundle, about), conduct, manners, facets)
 
 
 def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:

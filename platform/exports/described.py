@@ -44,6 +44,7 @@ def described(study: Study) -> dict[str, Any]:
         "consent": list(study.consent_versions.values_list("number", flat=True)),
         "bots": [
             described_bot(each.bot, names[each.bot_id], each.target, is_theirs=is_theirs(study, each.bot))
+            | {"facets": each.facets}
             for each in bots
         ],
         **task.described(study),
