@@ -85,8 +85,10 @@ class SideBySide(Judging):
 
     Attributes:
         items_per_worker: items in a worker's batch.
+        training_tries: tries at training questions that must all be right; 0: there are none.
         items_of_pairs: by two systems, the items in which they meet.
     """
 
     items_per_worker: int = 0
+    training_tries: int = 0
     items_of_pairs: Mapping[str, int] = field(default_factory=dict)

@@ -68,7 +68,10 @@ def _plan(study: Study) -> dict[str, Any] | None:
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     battery = battery_of(study)
     return {
-        **{name: getattr(plan, name) for name in ("raters_per_item", "batch_size", "lease_seconds")},
+        **{
+            name: getattr(plan, name)
+            for name in ("raters_per_item", "batch_size", "lease_seconds", "training_tries")
+        },
         "battery": as_json(battery) if battery else None,
     }
 

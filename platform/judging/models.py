@@ -34,8 +34,31 @@ class JudgingPlan(models.Model):
         help_text="A worker who is silent for so long loses the item that they have before them to another.",
     )
 
+    training_tries = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(20)],
+        verbose_name="tries at the training questions",
+        help_text="Before they begin, workers answer all training questions of the set rightly, in so many "
+        "tries. 0: no training.",
+    )
+
     def __str__(self) -> str:
         return f"{self.raters_per_item} raters per item of {self.study_id}"
+
+
+class Training(models.Model):
+    """A worker's tries at the training questions of a study; they stay when its entry is begun anew."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="trainings")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="trainings")
+    tries = models.PositiveSmallIntegerField(default=0)
+    passed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("worker", "study"), name="training_once_per_worker"),)
+
+    def __str__(self) -> str:
+        return f"{self.tries} tries of {self.worker_id}"
 
 
 class Battery(models.Model):

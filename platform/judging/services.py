@@ -19,6 +19,7 @@ from crowd import refusals
 from crowd.models import Assignment, Participation
 from crowd.services import HOLD, admit, complete
 from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
+from judging import training
 from judging.batteries import battery_of
 from judging.models import Batch, JudgingPlan, Slot
 from labels.services import NO_TIMING
@@ -77,6 +78,8 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     Raises:
         EntryRefusedError: the study is not open, or nothing is left that this worker could judge.
     """
+    if training.is_due(participation):
+        raise training.not_passed()
     assignment = admit(participation.pk, now=now)
     existing = Batch.objects.filter(assignment=assignment).first()
     if existing:

@@ -76,6 +76,7 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
         other=np.array(columns[1], dtype=object),
         raters_wanted=plan.raters_per_item,
         items_per_worker=plan.batch_size,
+        training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, _ in meetings),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context in meetings)),

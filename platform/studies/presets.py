@@ -58,7 +58,7 @@ PRESETS = (
         "neural-chat-pairwise",
         "pairs",
         (Asked("preferences", About.PAIR),),
-        plan={"raters_per_item": 7, "batch_size": 50},
+        plan={"raters_per_item": 7, "batch_size": 50, "training_tries": 3},
     ),
     Preset(
         "r-u-a-robot-user-study",

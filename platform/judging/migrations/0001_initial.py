@@ -167,6 +167,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "training_tries",
+                    models.PositiveSmallIntegerField(
+                        default=0,
+                        help_text="Before they begin, workers answer all training questions of the set rightly, in so many tries. 0: no training.",
+                        validators=[django.core.validators.MaxValueValidator(20)],
+                        verbose_name="tries at the training questions",
+                    ),
+                ),
+                (
                     "lease_seconds",
                     models.PositiveIntegerField(
                         default=600,
@@ -379,6 +388,39 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "batteries",
             },
+        ),
+        migrations.CreateModel(
+            name="Training",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                ("passed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trainings",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trainings",
+                        to="crowd.worker",
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddConstraint(
+            model_name="training",
+            constraint=models.UniqueConstraint(fields=("worker", "study"), name="training_once_per_worker"),
         ),
         migrations.AddConstraint(
             model_name="batch",

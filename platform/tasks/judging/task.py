@@ -86,5 +86,6 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
-        kind = battery_rehearsal if battery_of(rehearsed) else rehearsal
-        return kind.raters(rehearsed, server, workers)
+        if battery_of(rehearsed):
+            return battery_rehearsal.raters(rehearsed, server, workers)
+        return rehearsal.raters(rehearsed, server, workers)
