@@ -45,11 +45,11 @@ class BatteryForm(forms.ModelForm[Battery]):
             "workers": _("Workers"),
             "seed": _("Seed"),
             "repeat_points": _("What comes twice: more points apart than"),
-            "repeat_questions": _("on at least so many questions"),
+            "repeat_questions": _("On at least so many questions"),
             "least_spread": _("Standard deviation of the sum of ratings below"),
             "least_seconds": _("Median seconds to an answer below"),
-            "filler_least": _("wrong below"),
-            "filler_misses": _("wrong fillers allowed"),
+            "filler_least": _("Wrong below"),
+            "filler_misses": _("Wrong fillers allowed"),
         }
         help_texts: ClassVar = {
             "fillers": _("In every battery, all different."),

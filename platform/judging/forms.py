@@ -27,11 +27,12 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["training_tries"].required = False  # none, if nobody says otherwise
         if battery_of(self.instance.study):  # which decides both
             del self.fields["raters_per_item"], self.fields["batch_size"]
 
     def clean_training_tries(self) -> int:
-        tries: int = self.cleaned_data["training_tries"]
+        tries: int = self.cleaned_data["training_tries"] or 0
         if problem := why_untrainable(question_set(self.instance.study.question_set), tries):
             raise ValidationError(problem)
         return tries
