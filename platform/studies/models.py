@@ -270,6 +270,11 @@ class StudyBot(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_bots")
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="study_bots")
     target = models.PositiveIntegerField(default=100, help_text="0: no further workers for this bot.")
+    facets = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What the bot is, for the report: by facet, such as architecture, its level.",
+    )
 
     class Meta:
         ordering = ("study", "bot__name")

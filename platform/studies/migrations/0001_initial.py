@@ -261,6 +261,14 @@ class Migration(migrations.Migration):
                     models.PositiveIntegerField(default=100, help_text="0: no further workers for this bot."),
                 ),
                 (
+                    "facets",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        help_text="What the bot is, for the report: by facet, such as architecture, its level.",
+                    ),
+                ),
+                (
                     "bot",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.PROTECT, related_name="study_bots", to="bots.bot"
