@@ -49,7 +49,7 @@ class Step:
 def journey(study: Study) -> Sequence[Step]:
     """The steps of a study whose workers are reported, in their order; at most one is the next."""
     found, is_next = [], True
-    for step in (_design, _preview, _rehearse, _recruit, _results, _export):
+    for step in (_design, _preview, _rehearse, _recruit, _monitor, _results, _export):
         title, says, address, done, warning = step(study)
         standing = _standing(done, is_next=is_next)
         is_next = is_next and standing in (Standing.DONE, Standing.PASSED)
@@ -107,6 +107,15 @@ def _recruit(study: Study) -> _Found:
         "%(finished)s of %(wanted)s is finished.", "%(finished)s of %(wanted)s are finished.", finished
     ) % {"finished": finished, "wanted": wanted}
     return _("Recruit"), says, address, bool(wanted) and finished >= wanted, False
+
+
+def _monitor(study: Study) -> _Found:
+    """It is never the next step: it is there to look at for as long as people work."""
+    says = _("Who is where now, and where people are lost.")
+    address = reverse("reports:monitor", args=[study.pk])
+    if study.state == Study.State.DRAFT:
+        return _("Monitor"), says, address, False, False
+    return _("Monitor"), says, address, True if study.state == Study.State.CLOSED else None, False
 
 
 def _finished(study: Study) -> tuple[int, int]:

@@ -33,7 +33,7 @@ def test_a_draft_without_bots_is_still_to_be_designed(rex: User) -> None:
 
     assert next_of(study) == "Design"
     assert "Choose at least one active bot" in steps[0].says
-    assert [step.standing for step in steps[1:]] == [Standing.LATER] * 5
+    assert [step.standing for step in steps[1:]] == [Standing.LATER] * 6
 
 
 def test_an_open_study_whose_bots_do_not_answer_says_which(short: Study, bot: Bot) -> None:
