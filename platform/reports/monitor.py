@@ -17,7 +17,6 @@ from crowd.models import Assignment, Participation
 from crowd.queries import progress
 from crowd.services import HOLD
 from dialogues.models import Fault
-from labels.models import Label
 from studies.models import Study
 from studies.tasks import task_of
 
@@ -27,9 +26,9 @@ AT_IT = timedelta(minutes=5)
 """Whoever was seen within this time is at work; then they are silent, and after `HOLD` they are lost."""
 SHOWN_FAULTS = 8
 DAY = timedelta(days=1)
-# Times are those of the newest conversations, or judgments, so that a large study is as quick as a small one.
+# Times are those of the newest conversations, or batches, so that a large study is as quick as a small one.
 TIMED_CONVERSATIONS = 300
-TIMED_LABELS = 3_000
+TIMED_BATCHES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,16 +251,15 @@ def _number(value: Any) -> float | None:
 
 
 _JUDGED_IN = """
-SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY answer_ms) / 1000
-  FROM (SELECT answer_ms FROM labels_label WHERE study_id = %s AND answer_ms IS NOT NULL
-         ORDER BY id DESC LIMIT %s) AS newest
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY l.answer_ms) / 1000
+  FROM (SELECT id FROM judging_batch WHERE study_id = %s ORDER BY id DESC LIMIT %s) AS b
+  JOIN judging_slot AS s ON s.batch_id = b.id
+  JOIN labels_label AS l ON l.id = s.label_id
 """
 
 
 def _judged_in(study: Study) -> float | None:
-    if not Label.objects.filter(study=study).exists():
-        return None
-    ((seconds,),) = _rows(_JUDGED_IN, [study.pk, TIMED_LABELS])
+    ((seconds,),) = _rows(_JUDGED_IN, [study.pk, TIMED_BATCHES])
     return _number(seconds)
 
 
