@@ -49,6 +49,12 @@ def full(*, may_become_free: bool) -> EntryRefusedError:
     return EntryRefusedError("study_full", status=409, title="All places are taken", say=say, cure=cure)
 
 
+RESTING = (
+    "None of the chatbots is running at the moment, which the research team can see. Reload this page in a "
+    "few minutes."
+)
+
+
 def no_bot() -> EntryRefusedError:
     return EntryRefusedError(
         "no_bot",

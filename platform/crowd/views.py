@@ -17,7 +17,7 @@ from crowd.queries import participation_by_resume_code, participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.services import PanelId
 from crowd.sessions import remember, session_of
-from crowd.work import is_full, may_become_free, work_of
+from crowd.work import is_full, is_resting, may_become_free, work_of
 from evaluation.questions import Answer, Question
 from questions.resolving import question_set
 from studies.asks import About
@@ -83,6 +83,8 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
     if is_full(study):
         later = " Some may become free in an hour." if may_become_free(study) else ""
         return _welcome(request, study, closed=f"All places are taken.{later}", closed_status=409)
+    if is_resting(study):
+        return _welcome(request, study, closed=refusals.RESTING, closed_status=503)
     return _welcome(request, study)
 
 
@@ -136,6 +138,8 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
         return too_many(request)
     if request.POST.get("agree") != "yes":
         return _welcome(request, study, error="To take part, please tick that you agree.")
+    if is_resting(study) and participation_of(session_of(request.COOKIES), study) is None:
+        return _welcome(request, study, closed=refusals.RESTING, closed_status=503)
     version = study.consent_versions.last()
     if version is None or request.POST.get("consent") != str(version.number):
         return _welcome(

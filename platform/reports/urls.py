@@ -4,6 +4,7 @@ from reports import monitor_views, views
 
 app_name = "reports"
 urlpatterns = [
+    path("home/", views.home, name="home"),
     path("studies/", views.studies, name="studies"),
     path("studies/<int:pk>/", views.overview, name="overview"),
     path("studies/<int:pk>/monitor/", monitor_views.monitor, name="monitor"),

@@ -41,7 +41,7 @@ def test_an_open_study_whose_bots_do_not_answer_says_which(short: Study, bot: Bo
 
     assert [step.standing for step in journey(short)][:4] == ["done", "passed", "passed", "next"]
     assert says.warning
-    assert says.says == "No worker gets these now: Scripty (not hosted anywhere)."
+    assert says.says == "No bot answers, so nobody new is admitted: Scripty (not hosted anywhere)."
 
 
 def test_a_study_that_is_full_with_a_certain_answer_is_to_be_exported(make_study: MakeStudy) -> None:

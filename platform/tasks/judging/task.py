@@ -10,6 +10,7 @@ from evaluation.report.judging import judging_figures
 from evaluation.report.tables import Table, tables
 from exports.turns import JUDGMENTS
 from judging.queued import QueuedTask
+from judging.subjects import add_all_items_of
 from labels.models import Label
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
@@ -49,6 +50,10 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     labels_exported = JUDGMENTS
     read_at = "judging:items"
     read = "items"
+
+    @override
+    def copied_into(self, study: Study, copy: Study) -> None:
+        add_all_items_of(copy, study)
 
     @override
     def computation(self, study: Study) -> Computation:
