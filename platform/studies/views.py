@@ -100,7 +100,7 @@ def archive(request: HttpRequest, pk: int) -> HttpResponse:
 def opening(request: HttpRequest, pk: int) -> HttpResponse:
     """What an opening needs; sent, the page also greets each bot."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    told = try_bots(study) if request.method == "POST" else []
+    told = try_bots(study) if request.POST.get("greet") else []
     shown = {
         "study": study,
         "checks": checks(study),

@@ -53,7 +53,7 @@ def test_it_tells_what_needs_somebody_what_runs_and_what_came_out(
         "Its newest report failed.",
         "No bot answers, so nobody new is admitted: Silent.",
         "16 of 16",
-        "people at work",
+        "1 person at work",
         "</strong> leads",
     ):
         assert said in page, said

@@ -46,7 +46,10 @@ def draft(make_study: MakeStudy) -> Study:
 def test_the_page_tells_which_bots_answer_and_how_quickly(draft: Study, rex: User, sign_in: SignIn) -> None:
     client, address = sign_in(rex), f"/studies/{draft.pk}/opening/"
 
-    before, after = client.get(address).content.decode(), client.post(address).content.decode()
+    before, after = (
+        client.get(address).content.decode(),
+        client.post(address, {"greet": "yes"}).content.decode(),
+    )
 
     assert "Answered in" not in before
     assert "Each bot is sent one short greeting" in before
