@@ -51,9 +51,9 @@ class SeatAsk:
         return cls(**{**stored, "about": About(stored["about"]), "moment": Moment(stored["moment"])})
 
 
-def position_and_ask(code: int) -> tuple[int, int]:
-    """Which turn, or WHOLE, and which ask a number of a list of due annotations stands for."""
-    return divmod(code if code >= 0 else -code - 1, MOST_ASKS)
+def positions_and_asks(due: Iterable[int]) -> list[tuple[int, int]]:
+    """(turn or WHOLE, number of the ask) of what is due, in the order of the turns."""
+    return sorted([divmod(code if code >= 0 else ~code, MOST_ASKS) for code in due])
 
 
 def due_at_the_end(asks: Iterable[SeatAsk]) -> list[int]:

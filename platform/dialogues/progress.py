@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dialogues.asks import WHOLE, position_and_ask
+from dialogues.asks import WHOLE, positions_and_asks
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Progress:
     @cached_property
     def due_annotations(self) -> list[tuple[int, int]]:
         """(position or WHOLE, number of the ask) of everything that is due, in the order of the turns."""
-        return sorted(map(position_and_ask, self.due))
+        return positions_and_asks(self.due)
 
     @cached_property
     def unlabelled(self) -> tuple[int, ...]:
         """Positions of turns with something due, ascending."""
-        positions = (position for position, _ in self.due_annotations if position != WHOLE)
+        positions = [position for position, _ in self.due_annotations if position != WHOLE]
         return tuple(dict.fromkeys(positions))  # they ascend already
 
     @property
@@ -129,7 +129,8 @@ class Progress:
         left = self.labels_needed - self.labelled
         return f"Write your next message. {left} more {'reply' if left == 1 else 'replies'} to go."
 
-    def as_frame(self) -> dict[str, Any]:
+    @cached_property
+    def frame(self) -> dict[str, Any]:
         """What the page shows; it computes no rule by itself."""
         return {
             "turns": self.counted,

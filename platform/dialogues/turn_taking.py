@@ -126,7 +126,7 @@ async def _outcome(seat: Seated, context: Context, progress: Progress) -> Frame 
 
 
 def turn_frame(kind: str, turn: SavedTurn, progress: Progress) -> Frame:
-    return {"type": kind, "turn": turn._asdict(), "progress": progress.as_frame()}
+    return {"type": kind, "turn": turn._asdict(), "progress": progress.frame}
 
 
 def fault_frame(times: int) -> Frame:
@@ -135,7 +135,7 @@ def fault_frame(times: int) -> Frame:
 
 def idle(progress: Progress) -> Frame:
     """Progress of a dialogue whose bot failed: a reply is due, but nobody is thinking about it."""
-    return progress.as_frame() | {
+    return progress.frame | {
         "thinking": False,
         "hint": "The chatbot could not answer. Let it try again.",
     }

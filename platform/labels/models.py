@@ -17,7 +17,8 @@ def one_of(*fields: str) -> Q:
     return reduce(or_, cases)
 
 
-ONE_SUBJECT = one_of("turn", "response", "dialogue", "pair")
+SUBJECTS = ("turn", "response", "dialogue", "pair")
+ONE_SUBJECT = one_of(*SUBJECTS)
 
 
 class Pair(models.Model):
@@ -103,19 +104,14 @@ class Label(models.Model):
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(
-                fields=("turn", "rater", "question_set", "occasion"), name="label_of_turn_once_per_rater"
-            ),
-            models.UniqueConstraint(
-                fields=("response", "rater", "question_set", "occasion"),
-                name="label_of_response_once_per_rater",
-            ),
-            models.UniqueConstraint(
-                fields=("dialogue", "rater", "question_set", "occasion"),
-                name="label_of_dialogue_once_per_rater",
-            ),
-            models.UniqueConstraint(
-                fields=("pair", "rater", "question_set", "occasion"), name="label_of_pair_once_per_rater"
+            *(
+                # Partial: a label has one subject, so it is in one of these indexes, not in four.
+                models.UniqueConstraint(
+                    fields=(subject, "rater", "question_set", "occasion"),
+                    condition=Q(**{f"{subject}__isnull": False}),
+                    name=f"label_of_{subject}_once_per_rater",
+                )
+                for subject in SUBJECTS
             ),
             models.CheckConstraint(name="label_has_one_subject", condition=ONE_SUBJECT),
             models.CheckConstraint(name="label_occasions_count_from_1", condition=Q(occasion__gte=1)),

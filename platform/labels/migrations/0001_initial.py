@@ -224,12 +224,15 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="label",
             constraint=models.UniqueConstraint(
-                fields=("turn", "rater", "question_set", "occasion"), name="label_of_turn_once_per_rater"
+                condition=models.Q(turn__isnull=False),
+                fields=("turn", "rater", "question_set", "occasion"),
+                name="label_of_turn_once_per_rater",
             ),
         ),
         migrations.AddConstraint(
             model_name="label",
             constraint=models.UniqueConstraint(
+                condition=models.Q(response__isnull=False),
                 fields=("response", "rater", "question_set", "occasion"),
                 name="label_of_response_once_per_rater",
             ),
@@ -237,6 +240,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="label",
             constraint=models.UniqueConstraint(
+                condition=models.Q(dialogue__isnull=False),
                 fields=("dialogue", "rater", "question_set", "occasion"),
                 name="label_of_dialogue_once_per_rater",
             ),
@@ -244,7 +248,9 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="label",
             constraint=models.UniqueConstraint(
-                fields=("pair", "rater", "question_set", "occasion"), name="label_of_pair_once_per_rater"
+                condition=models.Q(pair__isnull=False),
+                fields=("pair", "rater", "question_set", "occasion"),
+                name="label_of_pair_once_per_rater",
             ),
         ),
         migrations.AddConstraint(

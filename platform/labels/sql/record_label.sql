@@ -26,7 +26,7 @@ BEGIN
                                        shown_ms, answer_ms, created_at, changed_at, changes)
         VALUES (the_study, the_dialogue, the_rater, the_party, 1, the_set, the_answers,
                 the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
-        ON CONFLICT ON CONSTRAINT label_of_dialogue_once_per_rater DO UPDATE
+        ON CONFLICT (dialogue_id, rater_id, question_set, occasion) WHERE dialogue_id IS NOT NULL DO UPDATE
            SET answers = EXCLUDED.answers, changed_at = EXCLUDED.changed_at, changes = l.changes + 1,
                shown_ms = EXCLUDED.shown_ms, answer_ms = EXCLUDED.answer_ms
          WHERE l.answers <> EXCLUDED.answers;
@@ -38,7 +38,7 @@ BEGIN
                                    shown_ms, answer_ms, created_at, changed_at, changes)
     VALUES (the_study, the_turn, the_rater, the_party, 1, the_set, the_answers,
             the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
-    ON CONFLICT ON CONSTRAINT label_of_turn_once_per_rater DO UPDATE
+    ON CONFLICT (turn_id, rater_id, question_set, occasion) WHERE turn_id IS NOT NULL DO UPDATE
        SET answers = EXCLUDED.answers, changed_at = EXCLUDED.changed_at, changes = l.changes + 1,
            shown_ms = EXCLUDED.shown_ms, answer_ms = EXCLUDED.answer_ms
      WHERE l.answers <> EXCLUDED.answers;

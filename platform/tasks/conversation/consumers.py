@@ -110,7 +110,7 @@ class DialogueConsumer(WorkerSocket):
             answers=field(frame, "answers", dict),
             timing=Timing.of(frame),
         )
-        saved = {"position": position, "ask": ask, "answers": answers, "progress": progress.as_frame()}
+        saved = {"position": position, "ask": ask, "answers": answers, "progress": progress.frame}
         await self.say({"type": "label_saved", **saved})
         if self.has_company:  # two tabs may answer at the same moment: each reads which answer stayed
             await self.show_state_everywhere()
@@ -169,7 +169,7 @@ class DialogueConsumer(WorkerSocket):
             "turns": self.shown,
             "annotations": await in_database(labels.own_labels, self.seat),
             "fault": turn_taking.fault_frame(faults) if has_failed else None,
-            "progress": turn_taking.idle(progress) if has_failed else progress.as_frame(),
+            "progress": turn_taking.idle(progress) if has_failed else progress.frame,
             "finished": reverse("crowd:thanks", args=[self.seat.study_code]) if progress.ended else None,
         }
 
