@@ -60,7 +60,7 @@ def needs(tmp_path_factory):
             "huggingface-causal": {"model": gpt2, "samples": 2} | small,
             "huggingface-chat": {"model": save_llama(folder / "llama")} | small,
             "huggingface-seq2seq": {"model": save_blenderbot(folder / "blenderbot")} | small,
-            "hierarchical": {"checkpoint": str(SHIPPED / "vhred")},
+            "hierarchical": {"checkpoint": str(SHIPPED / "vhred"), "beam": 2},
             "neural-chat": {"path": "repeater:Repeater"},
             "identity-guard": {"bot": INNER, "classifier": "repeater:Classifier"},
             "repetition-filter": {"bot": INNER},
