@@ -92,6 +92,22 @@ class Participation(models.Model):
         return f"{self.worker} in {self.study}"
 
 
+class Practice(models.Model):
+    """The worked examples of a question set, tried to the end by a worker: no label, and never reported."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="practices", db_index=False)
+    question_set = models.CharField(max_length=60)
+    passed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("worker", "question_set"), name="practice_once_per_question_set"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.worker}: {self.question_set}"
+
+
 class Assignment(models.Model):
     """A worker's place in the study, with one of its bots if they are to talk. Open until it has an outcome.
 

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.limits import guessed_too_often, too_many, too_often
-from crowd import refusals, services
+from crowd import practice, refusals, services
 from crowd.models import Assignment, Participation
 from crowd.queries import participation_by_resume_code, participation_of
 from crowd.refusals import EntryRefusedError
@@ -173,13 +173,18 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         "started": hasattr(participation, "assignment"),
         "begin": reverse(task.begin, args=[study.code]),
         "go_on": reverse(task.go_on, args=[study.code]),
+        "practice_due": practice.is_due(participation),
     }
     return render(request, task.instructions, context)
 
 
 def instructions_shown(study: Study) -> dict[str, Any]:
     """What every worker of the study is told before the work begins."""
-    return {"study": study, "asks": [_explained(ask, study.only_language) for ask in study.asked]}
+    return {
+        "study": study,
+        "asks": [_explained(ask, study.only_language) for ask in study.asked],
+        "practice": practice.number_of_examples(study),
+    }
 
 
 # Over the questions of an ask, where a study asks more than once.

@@ -14,8 +14,8 @@ from studies.services import PROTOCOL_FIELDS, Plan
 PAY_PER_WORKER = {"pay_amount": "Pay per worker, for the whole batch"}
 # What every study has, whatever its task.
 FIELDS = ("title", "languages", "instructions", "pay_amount", "pay_currency", "expected_minutes")
-# What every study has whose answers are reported.
-ANALYSIS = ("primary_analysis", "exclusion_rules")
+# What every study has whose workers are asked something, and whose answers are reported.
+ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules")
 
 
 class StudyForm(forms.ModelForm[Study]):

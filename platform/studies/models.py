@@ -89,6 +89,16 @@ class Study(models.Model):
         help_text="By which rules workers are excluded, such as: all answers alike, or a median of less than "
         "2 seconds per answer. Each exclusion names its reason, and the excluded are paid.",
     )
+    markdown = models.BooleanField(
+        default=False,
+        help_text="Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. "
+        "Images are never loaded.",
+    )
+    practice = models.BooleanField(
+        default=True,
+        help_text="Workers try the questions on their worked examples before they begin, and learn what the "
+        "author would have answered. Nothing of it is stored as a label.",
+    )
     languages = ArrayField(models.CharField(max_length=10), default=list, help_text="For example: en, zh")
     instructions = models.TextField(max_length=8000, blank=True)
     pay_amount = models.DecimalField(

@@ -16,8 +16,8 @@ from studies.tasks import StudyTask, task_of
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
-    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "primary_analysis",
-    "exclusion_rules",
+    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice", "markdown",
+    "primary_analysis", "exclusion_rules",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.
 OPENED = "The study has been opened, so its protocol stays as it is. Make a new study to change it."

@@ -69,6 +69,7 @@ RULES = {
     "studies": OWNER,
     "crowd:participants": OWNER,
     "crowd:preview": OWNER,
+    "crowd:practice_preview": OWNER,
     "crowd:participants_csv": OWNER,
     "crowd": PUBLIC,
     "conversation": PUBLIC,

@@ -131,6 +131,35 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="Practice",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("question_set", models.CharField(max_length=60)),
+                ("passed_at", models.DateTimeField()),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="practices",
+                        to="crowd.worker",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("worker", "question_set"), name="practice_once_per_question_set"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="Assignment",
             fields=[
                 (

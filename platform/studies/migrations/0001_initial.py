@@ -101,6 +101,20 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "markdown",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. Images are never loaded.",
+                    ),
+                ),
+                (
+                    "practice",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Workers try the questions on their worked examples before they begin, and learn what the author would have answered. Nothing of it is stored as a label.",
+                    ),
+                ),
+                (
                     "primary_analysis",
                     models.CharField(
                         choices=[
