@@ -137,6 +137,13 @@ class Participation(models.Model):
         help_text="Of carelessness or fraud, as the newest report found them; for people to judge.",
     )
 
+    proposed_reason = models.TextField(
+        blank=True,
+        editable=False,
+        help_text="Why the study's declared rules propose to exclude them, as the newest report found; a "
+        "person decides.",
+    )
+
     # The worker is paid, and the labels stay; the study declared which analysis is the primary one.
     excluded_reason = models.CharField(
         max_length=500,

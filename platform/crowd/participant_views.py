@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import services
@@ -23,6 +24,7 @@ from studies.queries import studies_of
 Outcome = Assignment.Outcome
 
 PER_PAGE = 50
+MOST_PROPOSED = 200
 ROWS_AT_ONCE = 500
 COLUMNS = (
     "worker", "panel", "panel_id", "submission", "consented_at", "began_at", "ended_at", "outcome",
@@ -37,6 +39,8 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
     sought = request.GET.get("find", "").strip()[:120]
     found = participations_of(study, sought)
     with_signs = found.exclude(signs="")
+    proposed = found.exclude(proposed_reason="").filter(excluded_at=None)
+    excluded = found.exclude(excluded_at=None)
     is_narrowed = request.GET.get("signs") == "yes"
     page = Paginator(with_signs if is_narrowed else found, PER_PAGE).get_page(request.GET.get("page"))
     shown = {
@@ -45,8 +49,40 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
         "is_narrowed": is_narrowed,
         "page": page,
         "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
+        "proposed": proposed[:MOST_PROPOSED],
+        "proposals": proposed.count(),
+        "excluded": excluded[:MOST_PROPOSED],
     }
     return render(request, "crowd/participants.html", {"study": study} | shown)
+
+
+@require_POST
+@login_required
+def exclude(request: HttpRequest, pk: int) -> HttpResponse:
+    """Do what a rule proposes, for one worker or for all of them, or take an exclusion back."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    assert request.user.is_authenticated
+    named, undo = request.POST.get("worker", "")[:20], "undo" in request.POST
+    found = Participation.objects.filter(study=study).select_related("worker")
+    chosen = list(found.filter(excluded_at__isnull=not undo, worker__pseudonym=named))
+    if "all" in request.POST:
+        chosen = list(found.filter(excluded_at=None).exclude(proposed_reason=""))
+    for each in chosen:
+        services.exclude(each.pk, reason="" if undo else each.proposed_reason, by=request.user)
+    messages.success(request, _said(len(chosen), undo=undo))
+    return redirect("crowd:participants", pk=pk)
+
+
+def _said(workers: int, *, undo: bool) -> str:
+    if not workers:
+        return _("Nothing was changed: it was done already.")
+    if undo:
+        return _("The exclusion is taken back. The report follows.")
+    return ngettext(
+        "%(workers)d worker is excluded, and paid all the same. The report follows.",
+        "%(workers)d workers are excluded, and paid all the same. The report follows.",
+        workers,
+    ) % {"workers": workers}
 
 
 @require_GET

@@ -333,12 +333,21 @@ def exclude(participation_id: int, *, reason: str, by: User, now: datetime | Non
 
 def note_signs(study_id: int, signs: Mapping[str, str]) -> None:
     """Keep with each participation what a report found, by pseudonym; in the caller's transaction."""
+    _note(study_id, "signs", signs)
+
+
+def note_proposals(study_id: int, reasons: Mapping[str, str]) -> None:
+    """Keep, likewise, whom the study's rules propose to exclude. Nobody is excluded by it."""
+    _note(study_id, "proposed_reason", reasons)
+
+
+def _note(study_id: int, field: str, said: Mapping[str, str]) -> None:
     here = Participation.objects.filter(study_id=study_id)
-    here.exclude(signs="").exclude(worker__pseudonym__in=signs).update(signs="")
-    found = list(here.filter(worker__pseudonym__in=signs).select_related("worker"))
+    here.exclude(**{field: ""}).exclude(worker__pseudonym__in=said).update(**{field: ""})
+    found = list(here.filter(worker__pseudonym__in=said).select_related("worker"))
     for participation in found:
-        participation.signs = signs[participation.worker.pseudonym]
-    Participation.objects.bulk_update(found, ["signs"], batch_size=500)
+        setattr(participation, field, said[participation.worker.pseudonym])
+    Participation.objects.bulk_update(found, [field], batch_size=500)
 
 
 @transaction.atomic

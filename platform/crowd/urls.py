@@ -30,5 +30,6 @@ urlpatterns = [
     path("studies/<int:pk>/preview/", preview_views.preview, name="preview"),
     path("studies/<int:pk>/practice/", practice_views.preview, name="practice_preview"),
     path("studies/<int:pk>/participants/", participant_views.participants, name="participants"),
+    path("studies/<int:pk>/participants/exclude/", participant_views.exclude, name="exclude"),
     path("studies/<int:pk>/participants.csv", participant_views.participants_csv, name="participants_csv"),
 ]

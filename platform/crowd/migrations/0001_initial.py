@@ -182,6 +182,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "proposed_reason",
+                    models.TextField(
+                        blank=True,
+                        editable=False,
+                        help_text="Why the study's declared rules propose to exclude them, as the newest report found; a person decides.",
+                    ),
+                ),
+                (
                     "excluded_reason",
                     models.CharField(
                         blank=True,
