@@ -105,7 +105,26 @@ class Study(models.Model):
         max_digits=8, decimal_places=2, default=Decimal(0), validators=[MinValueValidator(Decimal(0))]
     )
     pay_currency = models.CharField(max_length=3, default="USD")
+    hourly_target = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal("0.01"))],
+        help_text="What an hour of this work should pay at least. Payments warns when it pays less.",
+    )
     expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
+    contact = models.EmailField(
+        blank=True,
+        help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",
+    )
+    closed_to_workers_of = models.ManyToManyField(
+        "self",
+        symmetrical=False,
+        blank=True,
+        related_name="closes",
+        help_text="Who took part in one of these studies cannot take part in this one.",
+    )
 
     rehearsal_of = models.OneToOneField(
         "self",
@@ -260,6 +279,11 @@ class StudyBot(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_bots")
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="study_bots")
     target = models.PositiveIntegerField(default=100, help_text="0: no further workers for this bot.")
+    facets = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What the bot is, for the report: by facet, such as architecture, its level.",
+    )
 
     class Meta:
         ordering = ("study", "bot__name")
