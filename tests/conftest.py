@@ -25,7 +25,8 @@ from contexts import services as contexts
 from contexts.files import ContextRow
 from contexts.models import Context, ContextSet, ContextSetVersion
 from crowd.models import Participation, Worker
-from crowd.services import PanelId, assign, consent
+from crowd.panels import Arrival
+from crowd.services import assign, consent
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Dialogue
 from dialogues.services import begin
@@ -161,16 +162,16 @@ def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: now))
 
 
-def enter(study: Study, panel_id: PanelId | None = None) -> Participation:
+def enter(study: Study, arrival: Arrival | None = None) -> Participation:
     """Someone new consents."""
     version = study.consent_versions.last()
     assert version
-    return consent(study, version, known=None, panel_id=panel_id)
+    return consent(study, version, known=None, arrival=arrival)
 
 
-def start_dialogue(study: Study, panel_id: PanelId | None = None) -> Dialogue:
+def start_dialogue(study: Study, arrival: Arrival | None = None) -> Dialogue:
     """Someone new consents, is assigned a bot, and begins."""
-    return begin(assign(enter(study, panel_id).pk))
+    return begin(assign(enter(study, arrival).pk))
 
 
 def worker_of(dialogue: Dialogue) -> Worker:

@@ -56,6 +56,11 @@ class Judging:
         items_lacking_raters: those that have fewer.
         languages: codes of the languages of the study.
         primary: the analysis that was declared as the primary one, by its name in `report.analysis`.
+        has_batteries: whether each worker gets a battery; all that follows is 0 otherwise.
+        targets, fillers, repeats: of each battery.
+        reasons: places at which a reason is asked.
+        workers: who judged a whole battery.
+        exclusion_rules: rules that propose whom to exclude.
     """
 
     question_set: str
@@ -65,6 +70,13 @@ class Judging:
     items_lacking_raters: int
     languages: Sequence[str]
     primary: str = "all"
+    has_batteries: bool = False
+    targets: int = 0
+    fillers: int = 0
+    repeats: int = 0
+    reasons: int = 0
+    workers: int = 0
+    exclusion_rules: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +85,10 @@ class SideBySide(Judging):
 
     Attributes:
         items_per_worker: items in a worker's batch.
+        training_tries: tries at training questions that must all be right; 0: there are none.
         items_of_pairs: by two systems, the items in which they meet.
     """
 
     items_per_worker: int = 0
+    training_tries: int = 0
     items_of_pairs: Mapping[str, int] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from evaluation.questions.coding import coded_answer, coded_answers, has_choice
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError
 from evaluation.questions.human_likeness import HUMAN_LIKENESS
+from evaluation.questions.impression import REPLY_IMPRESSION
 from evaluation.questions.likert import LIKERT
 from evaluation.questions.parts import (
     FIRST,
@@ -43,6 +44,7 @@ __all__ = [
     "PREFERENCE",
     "PREFERENCES",
     "QUESTION_SETS",
+    "REPLY_IMPRESSION",
     "SECOND",
     "SSA",
     "TIED",
@@ -76,7 +78,7 @@ __all__ = [
 ]
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {
-    s.key: s for s in (SSA, HUMAN_LIKENESS, LIKERT, VOTES, PREFERENCE, PREFERENCES)
+    s.key: s for s in (SSA, HUMAN_LIKENESS, LIKERT, VOTES, PREFERENCE, PREFERENCES, REPLY_IMPRESSION)
 }
 """The sets that come with Turnwise."""
 

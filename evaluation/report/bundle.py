@@ -198,7 +198,7 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
     judgments = list(bundle.rows(judgments_table([questions])))
     with _lines_named(f"{bundle.path}, data/judgments.jsonl", range(1, len(judgments) + 1)):
         found = judged_items(about, questions, bundle.rows(ITEMS), judgments)
-        check_labels(questions, found.judged)
+        check_labels(questions, found.judged, found.occasion)
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
     return judging_figures(questions, found, plan=_plan(bundle, about), manners=manners)
 
@@ -259,7 +259,9 @@ def _study(bundle: BundleFiles, about: Row) -> StudyData:
     conduct = _conduct(about, courses, asks[0].judged, _unlabelled(told, labels))
     workers = list(bundle.rows(WORKERS))
     manners = None if about["rehearsal"] else manners_of(workers, told.conversations, told.said)
-    return StudyData(asks, courses, _plan(bundle, about), conduct, manners)
+    # Bundles of before bots had facets know of none.
+    facets = {bot["shown_as"]: bot.get("facets") or {} for bot in about["bots"]}
+    return StudyData(asks, courses, _plan(bundle, about), conduct, manners, facets)
 
 
 def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:

@@ -24,6 +24,9 @@ _LATER = {
     "shown_ms",
     "answer_ms",
     "address",
+    "place",
+    "occasion",
+    "asks_reason",
 }
 """Columns that bundles of before do not have."""
 _TYPES: dict[Kind, type] = {

@@ -2,14 +2,19 @@
 
 import numpy as np
 
-from evaluation.labels import BoolArray, LabelsError
+from evaluation.labels import BoolArray, IntArray, LabelsError
 from evaluation.questions import Question, QuestionSet, coded_answer, has_choice
 from evaluation.report.figures import coded_questions
 from evaluation.report.judged import Judged
 
 
-def check_labels(questions: QuestionSet, judged: Judged) -> None:
+def check_labels(questions: QuestionSet, judged: Judged, occasion: IntArray | None = None) -> None:
     """Refuse labels that no form gives.
+
+    Args:
+        questions: what was asked.
+        judged: the labels.
+        occasion: (n,) 2 where a rater was to judge the same thing once more; None: nobody was.
 
     Raises:
         LabelsError: a required question without an answer, an answer to a question that was not asked, or the
@@ -29,7 +34,7 @@ def check_labels(questions: QuestionSet, judged: Judged) -> None:
                 question.key,
                 int(extra[0]),
             )
-    _refuse_repeats(judged)
+    _refuse_repeats(judged, occasion)
 
 
 def _asked(questions: QuestionSet, question: Question, judged: Judged) -> BoolArray:
@@ -51,8 +56,10 @@ def _missing(question: Question, judged: Judged, row: int) -> str:
     )
 
 
-def _refuse_repeats(judged: Judged) -> None:
+def _refuse_repeats(judged: Judged, occasion: IntArray | None) -> None:
     code = judged.reply_code * max(len(judged.raters), 1) + judged.rater_code
+    if occasion is not None:
+        code = code * (int(occasion.max(initial=1)) + 1) + occasion
     order = np.argsort(code, kind="stable")
     again = np.flatnonzero(np.diff(code[order]) == 0)
     if again.size:

@@ -14,6 +14,7 @@ from evaluation.protocols import protocol_for
 from evaluation.protocols.facts import Evaluation, Judging
 from evaluation.questions import Combine, QuestionSet, Score, score_values, term_values
 from evaluation.report.analysis import AnalysisPlan
+from evaluation.report.battery import Battery, battery_figures, proposals
 from evaluation.report.checking import check_labels
 from evaluation.report.figures import (
     columns_of,
@@ -39,8 +40,10 @@ class JudgedItems:
         judged: one row per judgment; `bot` is the system, `dialogue` the context or conversation that items
             share, `reply` tells the items of one context apart.
         repetition: (n,) which of a system's repeated runs the item is from, counted from 1.
+        occasion: (n,) 2 where the same worker has judged the same item before.
         raters_wanted: raters that the plan wants for each item.
         items: items of the study, judged or not.
+        battery: how the items of each worker are composed; None: as they come in the queue.
         languages: codes of the languages of the study.
         remarked: by system, items with a judgment and with remarks, as of a filter that changed them.
         fallbacks: by system, those of them that are a prepared sentence of a filter.
@@ -48,8 +51,10 @@ class JudgedItems:
 
     judged: Judged
     repetition: IntArray
+    occasion: IntArray
     raters_wanted: int
     items: int
+    battery: Battery | None = None
     languages: Sequence[str] = ()
     remarked: Mapping[str, int] = field(default_factory=dict)
     fallbacks: Mapping[str, int] = field(default_factory=dict)
@@ -60,7 +65,12 @@ class JudgedItems:
 
     def where(self, keep: BoolArray | IntArray) -> "JudgedItems":
         """The judgments at which `keep` (n,) is true, or those at these indices."""
-        return replace(self, judged=self.judged.where(keep), repetition=self.repetition[keep])
+        return replace(
+            self,
+            judged=self.judged.where(keep),
+            repetition=self.repetition[keep],
+            occasion=self.occasion[keep],
+        )
 
 
 def judging_figures(
@@ -81,18 +91,24 @@ def judging_figures(
 
     Returns:
         The keys of `figures.study_figures` that make sense here, and `majority`, `repetitions`,
-        `raters_per_item`, `deviations`, and `remarks` if there are any.
+        `raters_per_item`, `deviations`, and `remarks` if there are any; of batteries `battery` and
+        `proposed`. What a worker judged twice counts once, as they judged it first.
     """
     protocol = protocol_for(Evaluation.STATIC, questions.key)
     terms = Terms(protocol.level, NOUNS)
-    check_labels(questions, found.judged)
-    plan, ordered = plan or AnalysisPlan(), found.in_order()
+    check_labels(questions, found.judged, found.occasion)
+    plan, everything = plan or AnalysisPlan(), found.in_order()
+    ordered = everything.where(everything.occasion == 1)
     judged = ordered.judged
     counted = ordered.where(plan.counted(judged))
 
     def scored(kept: BoolArray) -> dict[str, Any]:
         of = judged.where(kept)
-        return scored_figures(questions, of, terms) | {"majority": majority_scores(questions, of, terms)}
+        return {
+            **scored_figures(questions, of, terms),
+            "majority": majority_scores(questions, of, terms),
+            **_battery(questions, everything, of.raters, terms),
+        }
 
     return {
         "evaluation": Evaluation.STATIC.value,
@@ -112,7 +128,24 @@ def judging_figures(
         "method": method(terms),
         "level": terms.level,
         **_remarks(found),
+        **_proposed(questions, everything),
     }
+
+
+def _battery(
+    questions: QuestionSet, found: JudgedItems, raters: Sequence[str], terms: Terms
+) -> dict[str, Any]:
+    """What is particular to batteries, of these raters; nothing where items come from the queue."""
+    if found.battery is None:
+        return {}
+    kept = found.where(np.isin(found.judged.rater, raters))
+    return {"battery": battery_figures(questions, found.battery, kept.judged, kept.occasion, terms)}
+
+
+def _proposed(questions: QuestionSet, found: JudgedItems) -> dict[str, Any]:
+    if found.battery is None:
+        return {}
+    return {"proposed": proposals(questions, found.battery, found.judged, found.occasion)}
 
 
 def _remarks(found: JudgedItems) -> dict[str, Any]:
@@ -202,13 +235,29 @@ def raters_per_item(judged: Judged) -> list[dict[str, int]]:
 
 
 def _conduct(questions: QuestionSet, found: JudgedItems, plan: AnalysisPlan) -> Judging:
-    full = sum(r["items"] for r in raters_per_item(found.judged) if r["raters"] >= found.raters_wanted)
+    judged, battery = found.where(found.occasion == 1).judged, found.battery
+    full = sum(r["items"] for r in raters_per_item(judged) if r["raters"] >= found.raters_wanted)
     return Judging(
         question_set=questions.key,
         question_set_title=questions.title,
         raters_wanted=found.raters_wanted,
         items=found.items,
-        items_lacking_raters=found.items - full,
+        items_lacking_raters=0 if battery else found.items - full,
         languages=found.languages,
         primary=plan.primary.value,
+        **(_facts(questions, found, battery) if battery else {}),
     )
+
+
+def _facts(questions: QuestionSet, found: JudgedItems, battery: Battery) -> dict[str, Any]:
+    """What a protocol may ask of batteries."""
+    whole = [n for n in found.judged.labels_of_raters.values() if n >= battery.size]
+    return {
+        "has_batteries": True,
+        "targets": len(battery.targets),
+        "fillers": battery.fillers,
+        "repeats": battery.repeats,
+        "reasons": battery.reasons,
+        "workers": len(whole),
+        "exclusion_rules": len(battery.rules.in_words(questions)),
+    }

@@ -8,6 +8,7 @@ import numpy as np
 
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, text_columns
+from evaluation.report.battery import Battery
 from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems
 
@@ -47,6 +48,9 @@ def judged_items(
     return JudgedItems(
         judged=judged,
         repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
+        # Bundles of before batteries have neither of the two.
+        occasion=np.array([row.get("occasion") or 1 for row in given], dtype=np.int64),
+        battery=Battery.from_json(battery) if (battery := about["judging"].get("battery")) else None,
         raters_wanted=about["judging"]["raters_per_item"],
         items=len(by_key),
         languages=about["languages"],

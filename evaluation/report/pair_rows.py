@@ -52,6 +52,7 @@ def judged_pairs(
         other=np.array([second for _, second in shown], dtype=object),
         raters_wanted=about["judging"]["raters_per_item"],
         items_per_worker=about["judging"]["batch_size"],
+        training_tries=about["judging"].get("training_tries", 0),
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
         languages=about["languages"],
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),

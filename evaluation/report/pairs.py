@@ -43,6 +43,7 @@ class JudgedPairs:
         other: (n,) the system shown second.
         raters_wanted: raters that the plan wants for each item.
         items_per_worker: items in a worker's batch.
+        training_tries: tries at training questions that must all be right; 0: there are none.
         items_of_pairs: by the name of two systems (`name_of`), their items, judged or not.
         languages: codes of the languages of the study.
         noun: what `dialogue` is called.
@@ -55,6 +56,7 @@ class JudgedPairs:
     items_of_pairs: Mapping[str, int]
     languages: Sequence[str] = ()
     noun: str = "context"
+    training_tries: int = 0
 
 
 def name_of(one: str, other: str) -> str:
@@ -306,5 +308,6 @@ def _conduct(questions: QuestionSet, found: JudgedPairs, plan: AnalysisPlan) -> 
         languages=found.languages,
         items_per_worker=found.items_per_worker,
         items_of_pairs=found.items_of_pairs,
+        training_tries=found.training_tries,
         primary=plan.primary.value,
     )

@@ -1,7 +1,7 @@
 """A study as its report reads it, and all numbers of that report."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from evaluation.protocols import protocol_for
@@ -9,6 +9,7 @@ from evaluation.protocols.facts import Evaluation, Talks
 from evaluation.report.analysis import AnalysisPlan
 from evaluation.report.asked import AskData, ask_figures
 from evaluation.report.course import Course, course_figures
+from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
@@ -26,6 +27,7 @@ class StudyData:
         plan: which analysis the numbers are of, and who was excluded.
         conduct: how the study was run.
         manners: by worker, how they went about it; None: no signs of fraud are looked for.
+        facets: by bot, what the researcher says that it is.
     """
 
     asks: Sequence[AskData]
@@ -33,6 +35,7 @@ class StudyData:
     plan: AnalysisPlan
     conduct: Talks
     manners: Mapping[str, Manner] | None = None
+    facets: Facets = field(default_factory=dict)
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
@@ -49,6 +52,8 @@ def study_result(study: StudyData) -> dict[str, Any]:
     result["flagged"] = scores_without_flagged(
         first.questions, first.judged, study.manners, Terms(protocol.level)
     )
+    result["normalised"] = normalised_figures(first.questions, counted, Terms(protocol.level))
+    result["facets"] = facet_figures(first.questions, counted, study.facets, Terms(protocol.level))
     result["beside"] = [ask_figures(each, study.plan) for each in others]
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED)
     result["protocol"] = protocol.title

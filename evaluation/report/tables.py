@@ -216,6 +216,12 @@ PAIRS = Table(
     ),
 )
 
+_IN_BATTERY = (
+    Column("place", Kind.INTEGER, "of a battery, the place of the item in it, from 1; else empty"),
+    Column("occasion", Kind.INTEGER, "2 if the same worker had judged the same item before; else 1"),
+    Column("asks_reason", Kind.BOOLEAN, "`true` if the worker was asked for a reason at that place"),
+)
+
 _SHOWN_OTHERWISE = Column(
     "sides_swapped",
     Kind.BOOLEAN,
@@ -291,7 +297,7 @@ def judgments_table(sets: Sequence[QuestionSet]) -> Table:
     return Table(
         "judgments",
         "One row per judgment: a worker's answers about one item, in the order of their first answers.",
-        (_ITEM, *_LABEL, *_asked(sets)),
+        (_ITEM, *_IN_BATTERY, *_LABEL, *_asked(sets)),
     )
 
 

@@ -2,24 +2,33 @@
 
 from collections.abc import Generator
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
 
-from crowd.models import Participation
+from crowd import services
+from crowd.models import Assignment, Participation
+from crowd.panel_forms import OUTCOMES
+from crowd.panels.base import shortened
 from crowd.queries import participations_of
 from evaluation.spreadsheets import csv_text
 from live.streaming import attachment
 from studies.models import Study
 from studies.queries import studies_of
 
+Outcome = Assignment.Outcome
+
 PER_PAGE = 50
+MOST_PROPOSED = 200
 ROWS_AT_ONCE = 500
 COLUMNS = (
-    "worker", "panel", "panel_id", "consented_at", "began_at", "ended_at", "outcome", "completion_code",
-    "signs",
+    "worker", "panel", "panel_id", "submission", "consented_at", "began_at", "ended_at", "outcome",
+    "completion_code", "signs",
 )  # fmt: skip
 
 
@@ -30,10 +39,50 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
     sought = request.GET.get("find", "").strip()[:120]
     found = participations_of(study, sought)
     with_signs = found.exclude(signs="")
+    proposed = found.exclude(proposed_reason="").filter(excluded_at=None)
+    excluded = found.exclude(excluded_at=None)
     is_narrowed = request.GET.get("signs") == "yes"
     page = Paginator(with_signs if is_narrowed else found, PER_PAGE).get_page(request.GET.get("page"))
-    shown = {"sought": sought, "with_signs": with_signs.count(), "is_narrowed": is_narrowed, "page": page}
+    shown = {
+        "sought": sought,
+        "with_signs": with_signs.count(),
+        "is_narrowed": is_narrowed,
+        "page": page,
+        "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
+        "proposed": proposed[:MOST_PROPOSED],
+        "proposals": proposed.count(),
+        "excluded": excluded[:MOST_PROPOSED],
+    }
     return render(request, "crowd/participants.html", {"study": study} | shown)
+
+
+@require_POST
+@login_required
+def exclude(request: HttpRequest, pk: int) -> HttpResponse:
+    """Do what a rule proposes, for one worker or for all of them, or take an exclusion back."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    assert request.user.is_authenticated
+    named, undo = request.POST.get("worker", "")[:20], "undo" in request.POST
+    found = Participation.objects.filter(study=study).select_related("worker")
+    chosen = list(found.filter(excluded_at__isnull=not undo, worker__pseudonym=named))
+    if "all" in request.POST:
+        chosen = list(found.filter(excluded_at=None).exclude(proposed_reason=""))
+    for each in chosen:
+        services.exclude(each.pk, reason="" if undo else each.proposed_reason, by=request.user)
+    messages.success(request, _said(len(chosen), undo=undo))
+    return redirect("crowd:participants", pk=pk)
+
+
+def _said(workers: int, *, undo: bool) -> str:
+    if not workers:
+        return _("Nothing was changed: it was done already.")
+    if undo:
+        return _("The exclusion is taken back. The report follows.")
+    return ngettext(
+        "%(workers)d worker is excluded, and paid all the same. The report follows.",
+        "%(workers)d workers are excluded, and paid all the same. The report follows.",
+        workers,
+    ) % {"workers": workers}
 
 
 @require_GET
@@ -43,6 +92,32 @@ def participants_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     return attachment(
         request, _lines(study), "text/csv; charset=utf-8", f"turnwise-{study.code}-participants.csv"
     )
+
+
+# How staff may end somebody's work: what a panel calls returned, and the time that it set.
+ENDS = (Outcome.WITHDRAWN, Outcome.TIMED_OUT, Outcome.SCREENED_OUT)
+
+
+@require_POST
+@login_required
+def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
+    """End the work of somebody who returned it or ran out of time; their place is free at once."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    own = get_object_or_404(study.participations.select_related("worker"), pk=participation)
+    outcome = request.POST.get("outcome", "")
+    if outcome not in ENDS:
+        messages.error(
+            request, _("“%(outcome)s” is not an end that you can choose.") % {"outcome": shortened(outcome)}
+        )
+    elif services.end(own.pk, Outcome(outcome)):
+        messages.success(
+            request, _("The work of %(who)s is ended; the place is free.") % {"who": own.worker.pseudonym}
+        )
+    else:
+        messages.error(
+            request, _("The work of %(who)s had ended before. Nothing was changed.") % {"who": own.worker}
+        )
+    return redirect("crowd:participants", pk=study.pk)
 
 
 def _lines(study: Study) -> Generator[str]:
@@ -56,5 +131,5 @@ def _row(each: Participation) -> tuple[str, ...]:
     began_at, ended_at = (place.assigned_at, place.ended_at) if place else (None, None)
     times = [at.isoformat(timespec="seconds") if at else "" for at in (each.consented_at, began_at, ended_at)]
     outcome = place.outcome if place else ""
-    code = each.completion_code if outcome else ""
-    return each.worker.pseudonym, each.worker.panel, each.worker.panel_id, *times, outcome, code, each.signs
+    who = each.worker.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
+    return *who, *times, outcome, each.code_given, each.signs

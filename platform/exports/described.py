@@ -9,6 +9,7 @@ from bots.models import Bot
 from bots.queries import visible_bots
 from chatbots.errors import ChatbotError
 from chatbots.registry import REGISTRY
+from judging.batteries import as_json, battery_of
 from judging.models import JudgingPlan
 from judging.queued import QueuedTask
 from reports.queries import bot_names
@@ -43,6 +44,7 @@ def described(study: Study) -> dict[str, Any]:
         "consent": list(study.consent_versions.values_list("number", flat=True)),
         "bots": [
             described_bot(each.bot, names[each.bot_id], each.target, is_theirs=is_theirs(study, each.bot))
+            | {"facets": each.facets}
             for each in bots
         ],
         **task.described(study),
@@ -59,12 +61,19 @@ def _described_ask(ask: Ask) -> dict[str, Any]:
     }
 
 
-def _plan(study: Study) -> dict[str, int] | None:
+def _plan(study: Study) -> dict[str, Any] | None:
     """How many judge each item, of a study whose workers judge."""
     if not isinstance(task_of(study), QueuedTask):
         return None
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
-    return {name: getattr(plan, name) for name in ("raters_per_item", "batch_size", "lease_seconds")}
+    battery = battery_of(study)
+    return {
+        **{
+            name: getattr(plan, name)
+            for name in ("raters_per_item", "batch_size", "lease_seconds", "training_tries")
+        },
+        "battery": as_json(battery) if battery else None,
+    }
 
 
 def is_theirs(study: Study, bot: Bot) -> bool:

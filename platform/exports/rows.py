@@ -78,9 +78,10 @@ SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c
  ORDER BY i.id
 """,
     "judgments": """
-SELECT s.key::text, w.pseudonym, l.question_set, l.changed_at, l.changes, l.shown_ms,
-       l.answer_ms, l.answers::text
+SELECT i.key::text, s.place, l.occasion, s.asks_reason, w.pseudonym, l.question_set, l.changed_at, l.changes,
+       l.shown_ms, l.answer_ms, l.answers::text
   FROM judging_slot AS s
+  JOIN judging_item AS i ON i.id = s.item_id
   JOIN labels_label AS l ON l.id = s.label_id
   JOIN crowd_worker AS w ON w.id = l.rater_id
  WHERE s.study_id = %s

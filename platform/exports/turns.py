@@ -39,6 +39,7 @@ class LabelledTurn(NamedTuple):
     in_primary_analysis: bool
     shown_ms: int | None
     answer_ms: int | None
+    occasion: int
 
 
 # What readers say of the same turns in a judging study belongs to that study.
@@ -53,7 +54,7 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
        (t.remarks->'texts')::text,
        CASE WHEN v.id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
-       l.shown_ms, l.answer_ms
+       l.shown_ms, l.answer_ms, l.occasion
   FROM labels_label AS l
   LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
@@ -80,7 +81,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''),
        (i.remarks->'texts')::text,
        CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END,
-       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms
+       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion
   FROM ({items_of()}) AS i
   JOIN judging_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id
@@ -107,7 +108,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        w.pseudonym, l.question_set, l.answers::text, NULL,
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
-       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms
+       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion
   FROM ({items_of()}) AS i
   JOIN judging_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id

@@ -6,7 +6,9 @@ from django.core.exceptions import ValidationError
 from accounts.access import visible_to
 from accounts.models import User
 from evaluation.questions import Subject
+from judging.batteries import battery_of
 from judging.models import JudgingPlan
+from judging.training import why_untrainable
 from questions.resolving import question_set
 from responses.models import ResponseRun
 from studies.models import Study
@@ -21,7 +23,19 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
 
     class Meta:
         model = JudgingPlan
-        fields = ("raters_per_item", "batch_size", "lease_seconds")
+        fields = ("raters_per_item", "batch_size", "lease_seconds", "training_tries")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["training_tries"].required = False  # none, if nobody says otherwise
+        if battery_of(self.instance.study):  # which decides both
+            del self.fields["raters_per_item"], self.fields["batch_size"]
+
+    def clean_training_tries(self) -> int:
+        tries: int = self.cleaned_data["training_tries"] or 0
+        if problem := why_untrainable(question_set(self.instance.study.question_set), tries):
+            raise ValidationError(problem)
+        return tries
 
 
 class ResponsesForm(forms.Form):

@@ -1,5 +1,6 @@
 import uuid
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -33,8 +34,83 @@ class JudgingPlan(models.Model):
         help_text="A worker who is silent for so long loses the item that they have before them to another.",
     )
 
+    training_tries = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(20)],
+        verbose_name="tries at the training questions",
+        help_text="Before they begin, workers answer all training questions of the set rightly, in so many "
+        "tries. 0: no training.",
+    )
+
     def __str__(self) -> str:
         return f"{self.raters_per_item} raters per item of {self.study_id}"
+
+
+class Training(models.Model):
+    """A worker's tries at the training questions of a study; they stay when its entry is begun anew."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="trainings")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="trainings")
+    tries = models.PositiveSmallIntegerField(default=0)
+    passed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("worker", "study"), name="training_once_per_worker"),)
+
+    def __str__(self) -> str:
+        return f"{self.tries} tries of {self.worker_id}"
+
+
+class Battery(models.Model):
+    """What every worker of a study gets in place of items of the queue: the same composition for each.
+
+    One item of each target, some fillers, and some of these a second time, in an order of chance. `targets`
+    and `fillers_of` name systems as the queue does.
+    """
+
+    plan = models.OneToOneField(JudgingPlan, on_delete=models.CASCADE, related_name="battery")
+    targets = ArrayField(models.CharField(max_length=200), help_text="One item of each in every battery.")
+    fillers_of = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    fillers = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(200)],
+        help_text="Items of these systems in every battery, all of them different.",
+    )
+    repeats = models.PositiveSmallIntegerField(
+        default=0, validators=[MaxValueValidator(50)], help_text="Fillers that come a second time."
+    )
+    reasons_at = ArrayField(
+        models.PositiveSmallIntegerField(validators=[MinValueValidator(1)]),
+        default=list,
+        blank=True,
+        help_text="Places, from 1, at which workers answer the free-text questions, too. For example: 5, 15",
+    )
+    workers = models.PositiveSmallIntegerField(
+        default=100, validators=[MinValueValidator(1), MaxValueValidator(5000)], help_text="In each language."
+    )
+    compared_with = models.CharField(
+        max_length=200, blank=True, help_text="The target that the report compares the others with."
+    )
+    seed = models.PositiveIntegerField(default=1, help_text="Another number draws other batteries.")
+
+    # The rules propose whom to exclude; a person decides. Empty: the rule is not declared.
+    repeat_points = models.PositiveSmallIntegerField(null=True, blank=True)
+    repeat_questions = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
+    least_spread = models.FloatField(null=True, blank=True, validators=[MinValueValidator(0)])
+    least_seconds = models.FloatField(null=True, blank=True, validators=[MinValueValidator(0)])
+    filler_question = models.CharField(max_length=60, blank=True)
+    filler_least = models.FloatField(null=True, blank=True)
+    filler_misses = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "batteries"
+
+    def __str__(self) -> str:
+        return f"{self.size} items for each worker of {self.plan.study_id}"
+
+    @property
+    def size(self) -> int:
+        return len(self.targets) + self.fillers + self.repeats
 
 
 class Item(models.Model):
@@ -100,6 +176,9 @@ class Slot(models.Model):
 
     As many rows as wanted raters, so that no race can give an item a label more or less. `study`, `key`
     and `language` repeat the item's, for the index in which the next free one is found.
+
+    Of a study with batteries each slot is a card of a deck, and a worker gets a whole deck. There `key` is
+    the slot's own: the same item may come twice, and its name must not tell.
     """
 
     # No index of its own: those of the unique constraints begin with the item.
@@ -110,6 +189,14 @@ class Slot(models.Model):
     language = models.CharField(max_length=10)
     is_swapped = models.BooleanField(
         default=False, help_text="Of a pair: whether whoever judges it here sees its second side first."
+    )
+    deck = models.PositiveIntegerField(null=True, blank=True, help_text="Number of the battery, from 1.")
+    place = models.PositiveSmallIntegerField(null=True, blank=True, help_text="In the deck, from 1.")
+    occasion = models.PositiveSmallIntegerField(
+        default=1, help_text="2 where whoever judges it here has judged the same item before."
+    )
+    asks_reason = models.BooleanField(
+        default=False, help_text="Of a deck: whether the free-text questions are asked here."
     )
     batch = models.ForeignKey(
         Batch, on_delete=models.SET_NULL, null=True, blank=True, related_name="slots", db_index=False
@@ -126,6 +213,13 @@ class Slot(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),
             models.UniqueConstraint(fields=("batch", "key"), name="slot_once_per_batch"),
+            models.UniqueConstraint(
+                fields=("study", "deck", "place"), condition=Q(deck__isnull=False), name="slot_once_per_place"
+            ),
+            models.CheckConstraint(
+                name="slot_of_a_deck_has_a_place", condition=Q(deck=None, place=None) | Q(place__gte=1)
+            ),
+            models.CheckConstraint(name="slot_occasions_count_from_1", condition=Q(occasion__gte=1)),
         )
 
     def __str__(self) -> str:

@@ -76,6 +76,30 @@ def system_counts(study: Study) -> list[SystemCount]:
         return [SystemCount(*row) for row in cursor.fetchall()]
 
 
+class CardShown(NamedTuple):
+    """An item at its place in a battery."""
+
+    place: int
+    system: str
+    text: str
+    occasion: int
+    asks_reason: bool
+
+
+def first_deck(study: Study) -> list[CardShown]:
+    """What the first worker of a study with batteries gets; empty if none is dealt."""
+    statement = f"""
+    SELECT s.place, i.system, coalesce(i.text, ''), s.occasion, s.asks_reason
+      FROM ({items_of("%(study)s")}) AS i JOIN judging_slot AS s ON s.item_id = i.id
+     WHERE s.study_id = %(study)s
+       AND s.deck = (SELECT min(deck) FROM judging_slot WHERE study_id = %(study)s)
+     ORDER BY s.place
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(statement, {"study": study.pk})
+        return [CardShown(*row) for row in cursor.fetchall()]
+
+
 def items_of(study_parameter: str = "%s") -> str:
     """The items as a statement that takes the study as this parameter."""
     return _ITEMS.format(study=study_parameter)
@@ -123,7 +147,7 @@ WITH votes AS (
                 ELSE l.answers->>%(question)s END AS answer,
            count(*) AS n
       FROM judging_slot AS s JOIN labels_label AS l ON l.id = s.label_id
-     WHERE s.study_id = %(study)s AND l.answers ? %(question)s
+     WHERE s.study_id = %(study)s AND s.occasion = 1 AND l.answers ? %(question)s
      GROUP BY 1, 2
 ), tally AS (
     SELECT item_id, sum(n)::integer AS raters, 1 - max(n) / sum(n) AS disagreement,

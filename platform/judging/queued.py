@@ -6,9 +6,12 @@ from django.db.models import QuerySet
 from typing_extensions import override
 
 from crowd.work import WorkerTask
+from judging.batteries import battery_of, why_unfit
 from judging.queries import judged_and_wanted
 from judging.services import is_judged
 from studies.models import Study
+from studies.services import Plan
+from studies.tasks import copied_row
 
 
 class QueuedTask(WorkerTask):
@@ -16,9 +19,11 @@ class QueuedTask(WorkerTask):
 
     Attributes:
         filled_at: name of the address where items are added; empty: on the page of the queue itself.
+        has_batteries: whether its workers may each get a battery of them instead.
     """
 
     filled_at: ClassVar[str] = ""
+    has_batteries: ClassVar[bool] = False
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
@@ -27,8 +32,14 @@ class QueuedTask(WorkerTask):
     @override
     def why_not_open(self, study: Study) -> str:
         if study.items.exists():
-            return ""
+            battery = battery_of(study)
+            return why_unfit(battery) if battery else ""
         return "Nothing to judge yet: add responses or conversations to the queue, then open it."
+
+    @override
+    def plan_of_copy(self, study: Study) -> Plan | None:
+        plan: Plan | None = copied_row(getattr(study, "judging", None))
+        return plan
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:

@@ -18,13 +18,16 @@ from django.utils import timezone
 from crowd import refusals
 from crowd.models import Assignment, Participation
 from crowd.services import HOLD, admit, complete
-from evaluation.questions import Answer, AnswersError
+from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
+from judging import training
+from judging.batteries import battery_of
 from judging.models import Batch, JudgingPlan, Slot
 from labels.services import NO_TIMING
 from labels.timing import Timing
 from live.refusals import RefusedError
 from questions.resolving import question_set
 from studies.models import Study
+from studies.presets import preset_of
 
 # What a page holds: the item that the worker reads, and the next ones, so that there is no wait.
 AHEAD = 3
@@ -42,6 +45,8 @@ REFUSALS = {
     "judged_elsewhere": "You have judged this one before, in another study. Your work is safe; please go on "
     "with the next one.",
     "finished": "You have finished. Everything is saved.",
+    "no_reason": "Please say why in a few words, too. Nothing is lost; write it and save again.",
+    "reason_not_asked": "No reason is asked here, so this was not saved. Reload the page, and answer again.",
     "unjudged": "There are still items to judge. Your work so far is safe: please answer the open question.",
 }
 
@@ -74,6 +79,8 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     Raises:
         EntryRefusedError: the study is not open, or nothing is left that this worker could judge.
     """
+    if training.is_due(participation):
+        raise training.not_passed()
     assignment = admit(participation.pk, now=now)
     existing = Batch.objects.filter(assignment=assignment).first()
     if existing:
@@ -86,7 +93,8 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
         language=language,
         size=plan_of(study).batch_size,
     )
-    if not _lease(batch.pk, AHEAD):
+    got = _deal(batch.pk) if battery_of(study) else _lease(batch.pk, AHEAD)
+    if not got:
         raise refusals.full(may_become_free=_is_held(batch, now or timezone.now()))
     return batch
 
@@ -104,8 +112,9 @@ def is_judged(study: Study, now: datetime) -> bool:
 
 
 def plan_of(study: Study) -> JudgingPlan:
-    """The study's plan, made with what the paper did if there is none."""
-    return JudgingPlan.objects.get_or_create(study=study)[0]
+    """The study's plan, made with what the paper of its questions did if there is none."""
+    preset = preset_of(study)
+    return JudgingPlan.objects.get_or_create(study=study, defaults=preset.plan if preset else {})[0]
 
 
 def desk_of(public_id: UUID, worker_id: int) -> Desk:
@@ -136,10 +145,12 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
         RefusedError: the answers do not fit the questions, the batch is finished, or the item went to
             somebody else because the lease was over; nothing was saved.
     """
+    questions = question_set(desk.question_set)
     try:
-        checked = question_set(desk.question_set).check(answers)
+        checked = questions.check(answers)
     except AnswersError as error:
         raise RefusedError(error.code, error.message) from error
+    _refuse_without_reason(desk, key, questions, checked)
     found = _one(
         "SELECT judging_judge(%s, %s, %s, %s, %s, %s)",
         [desk.batch_id, str(key), json.dumps(checked), *timing, AHEAD],
@@ -149,15 +160,35 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
     return Judged(checked, found["leased"], _progress(found["done"], found["size"], found["held"]))
 
 
+def _refuse_without_reason(
+    desk: Desk, key: UUID, questions: QuestionSet, answers: Mapping[str, Answer]
+) -> None:
+    """Of a battery, free text is answered where a reason is asked, and nowhere else.
+
+    Raises:
+        RefusedError: it is missing, or nobody asked for it.
+    """
+    free = [question.key for question in questions.questions if question.kind is Kind.TEXT]
+    if not free:
+        return
+    card = Slot.objects.filter(batch=desk.batch_id, key=key).exclude(deck=None)
+    asks = card.values_list("asks_reason", flat=True).first()
+    given = [name for name in free if answers.get(name)]
+    if asks and len(given) < len(free):
+        raise RefusedError("no_reason", REFUSALS["no_reason"])
+    if asks is False and given:
+        raise RefusedError("reason_not_asked", REFUSALS["reason_not_asked"])
+
+
 _STATE = """
 SELECT jsonb_build_object(
     'done', b.done, 'size', b.size, 'finished', a.outcome <> '',
-    'held', (SELECT coalesce(jsonb_agg(judging_shown(s.key, s.is_swapped) ORDER BY s.key), '[]')
+    'held', (SELECT coalesce(jsonb_agg(judging_shown_in(s.id) ORDER BY s.place, s.key), '[]')
                 FROM judging_slot AS s WHERE s.batch_id = b.id AND s.label_id IS NULL),
-    'judged', (SELECT coalesce(jsonb_agg(judging_shown(r.key, r.is_swapped)
+    'judged', (SELECT coalesce(jsonb_agg(judging_shown_in(r.id)
                                          || jsonb_build_object('answers', r.answers)
                                          ORDER BY r.created_at), '[]')
-                 FROM (SELECT s.key, s.is_swapped, l.answers, l.created_at
+                 FROM (SELECT s.id, l.answers, l.created_at
                          FROM judging_slot AS s JOIN labels_label AS l ON l.id = s.label_id
                         WHERE s.batch_id = b.id ORDER BY l.created_at DESC LIMIT %s) AS r))
   FROM judging_batch AS b JOIN crowd_assignment AS a ON a.id = b.assignment_id
@@ -206,6 +237,15 @@ def _lease(batch_id: int, ahead: int) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT judging_lease(%s, %s)", [batch_id, ahead])
         return [str(key) for (key,) in cursor.fetchall()]
+
+
+def _deal(batch_id: int) -> int:
+    """Give the batch a whole deck; how many items that are, 0 if none is left for its worker."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT judging_deal(%s)", [batch_id])
+        row = cursor.fetchone()
+    assert row
+    return int(row[0])
 
 
 def _one(statement: str, parameters: list[Any]) -> dict[str, Any]:

@@ -6,16 +6,19 @@ Adding the same again adds only what is new, so that a study can grow with its r
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
-from django.db import connection, transaction
+from django.db import transaction
+from django.db.models import Count
 
 from evaluation.questions import Subject
-from judging.models import JudgingPlan
+from judging import batteries
+from judging.filling import fill, run
+from judging.models import Battery, JudgingPlan
 from judging.queued import QueuedTask
 from judging.services import plan_of
 from questions.resolving import question_set
 from responses.models import ResponseRun
 from studies.models import Study
-from studies.services import results_changed
+from studies.services import OPENED, results_changed
 from studies.tasks import task_of
 
 
@@ -79,28 +82,6 @@ SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, gen_random_uuid(),
  WHERE place <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)
     ON CONFLICT DO NOTHING
 """
-# An item has as many slots as raters are wanted, or more where more have begun already. Of a pair, every
-# other slot shows the second side first; which of them do, the item's key decides, which is random.
-_FILL = """
-INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped)
-SELECT i.id, missing.n, i.study_id, i.key, i.language,
-       i.pair_id IS NOT NULL AND (missing.n + get_byte(uuid_send(i.key), 15)) %% 2 = 1
-  FROM judging_item AS i
- CROSS JOIN LATERAL (
-       SELECT n FROM generate_series(1, %(raters)s) AS n
-        WHERE NOT EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.number = n)
-        LIMIT greatest(%(raters)s - (SELECT count(*) FROM judging_slot AS s WHERE s.item_id = i.id), 0)
-       ) AS missing
- WHERE i.study_id = %(study)s
-"""
-_SHRINK = """
-DELETE FROM judging_slot
- WHERE batch_id IS NULL
-   AND id IN (SELECT id FROM (
-                  SELECT id, row_number() OVER (PARTITION BY item_id ORDER BY batch_id IS NULL, id) AS place
-                    FROM judging_slot WHERE study_id = %(study)s) AS s
-               WHERE place > %(raters)s)
-"""
 
 
 @transaction.atomic
@@ -152,23 +133,58 @@ def add_items_of(study: Study, source: Study, *, language: str, items: int) -> A
     return Added(insert(study, _SOME_OF_ANOTHER, source=source.pk, language=language, items=items))
 
 
+def add_all_items_of(study: Study, source: Study) -> None:
+    """Have everything judged that is judged in another judging study."""
+    counted = source.items.values_list("language").annotate(n=Count("pk")).order_by("language")
+    for language, items in list(counted):
+        add_items_of(study, source, language=language, items=items)
+
+
 @transaction.atomic
 def save_plan(plan: JudgingPlan) -> JudgingPlan:
     """Store the plan and give every item its slots. Labels beyond a smaller number of raters stay."""
     plan.full_clean()
     plan.save()
-    lock_plan(plan.study)
-    _run(_SHRINK, study=plan.study_id, raters=plan.raters_per_item)
-    _run(_FILL, study=plan.study_id, raters=plan.raters_per_item)
+    fill(lock_plan(plan.study))
     results_changed(plan.study_id)
     return plan
 
 
+@transaction.atomic
+def save_battery(battery: Battery) -> Battery:
+    """Store what every worker gets from now on, and deal it.
+
+    Raises:
+        ValidationError: it cannot be filled, or the study has been opened; nothing was changed.
+    """
+    plan = lock_plan(battery.plan.study)
+    batteries.check(battery)
+    battery.save()
+    fill(plan)
+    results_changed(plan.study_id)
+    return battery
+
+
+@transaction.atomic
+def remove_battery(study: Study) -> None:
+    """Give workers items of the queue again.
+
+    Raises:
+        ValidationError: the study has been opened.
+    """
+    plan = lock_plan(study)
+    if study.state != Study.State.DRAFT:
+        raise ValidationError(OPENED)
+    Battery.objects.filter(plan=plan).delete()
+    fill(plan)
+    results_changed(study.pk)
+
+
 def insert(study: Study, statement: str, **values: Any) -> int:
     """Add the items of this statement with their slots; how many they are."""
-    raters = lock_plan(study).raters_per_item
-    added = _run(statement, study=study.pk, **values)
-    _run(_FILL, study=study.pk, raters=raters)
+    plan = lock_plan(study)
+    added = run(statement, study=study.pk, **values)
+    fill(plan)
     results_changed(study.pk)
     return added
 
@@ -176,12 +192,6 @@ def insert(study: Study, statement: str, **values: Any) -> int:
 def lock_plan(study: Study) -> JudgingPlan:
     """The study's plan, locked: who adds at the same time waits, and adds only what is then missing."""
     return JudgingPlan.objects.select_for_update().get(pk=plan_of(study).pk)
-
-
-def _run(statement: str, **values: Any) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return int(cursor.rowcount)
 
 
 def refuse_unfit(study: Study, subject: Subject) -> None:

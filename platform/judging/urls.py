@@ -1,11 +1,12 @@
 from django.urls import path
 
-from judging import bot_views, reader_views, views
+from judging import battery_views, bot_views, reader_views, views
 
 app_name = "judging"
 urlpatterns = [
     path("studies/<int:pk>/queue/", views.queue, name="queue"),
     path("studies/<int:pk>/queue/add/", views.add, name="add"),
+    path("studies/<int:pk>/queue/battery/", battery_views.battery, name="battery"),
     path("studies/<int:pk>/items/", views.items, name="items"),
     path("studies/<int:pk>/items/<uuid:key>/", views.item, name="item"),
     path("studies/<int:pk>/items/<uuid:key>/exclude/", views.exclude, name="exclude_rater"),

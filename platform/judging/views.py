@@ -16,6 +16,7 @@ from crowd import services as crowd
 from evaluation.questions import FIRST, SECOND, Question, Subject
 from judging import queries as item_queries
 from judging import subjects
+from judging.batteries import battery_of, why_unfit
 from judging.forms import ConversationsForm, PlanForm, ResponsesForm, subjects_of
 from judging.queries import Filter
 from judging.queued import QueuedTask
@@ -102,11 +103,14 @@ def _forms(
 def _queue_page(
     request: HttpRequest, study: Study, plan: PlanForm, **adding: forms.Form | None
 ) -> HttpResponse:
-    counts = item_queries.system_counts(study)
+    counts, battery = item_queries.system_counts(study), battery_of(study)
     context = {
         "study": study,
         "plan_form": plan,
         "filled_at": _filled_at(study),
+        "has_batteries": task_of(study).has_batteries,  # type: ignore[attr-defined]  # a QueuedTask
+        "battery": battery,
+        "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
         "items": sum(row.items for row in counts),
         "judged": sum(row.judged for row in counts),

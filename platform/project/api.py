@@ -16,6 +16,7 @@ from bots.api import router as bots
 from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
 from evaluation.questions import DeclarationError
 from questions.api import router as question_sets
+from studies.api import router as studies
 
 UNREAD = "Cannot parse request body"  # as Ninja says it, whatever the parser raised
 NO_JSON = "The request is not JSON."
@@ -73,6 +74,7 @@ api = NinjaAPI(
 )
 api.add_router("", bots)
 api.add_router("", question_sets)
+api.add_router("", studies)
 
 
 @api.exception_handler(ChatbotError)

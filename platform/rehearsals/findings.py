@@ -77,7 +77,7 @@ def _tables(result: Mapping[str, Any]) -> dict[str, Any]:
     everybody = of_all(result)
     tables = {
         "bots": everybody["bots"],
-        "majority": everybody.get("majority"),
+        "majority": everybody.get("majority") or None,  # none where all scores are means of numbers
         "without": without.get("bots"),
     }
     return {name: rows for name, rows in tables.items() if rows is not None}

@@ -1,12 +1,14 @@
 """What a task says whose studies can be rehearsed."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from rehearsals.findings import Finding
 from rehearsals.planted import Plan
 from rehearsals.room import Seat
-from rehearsals.simulated import SimulatedWorker
+from rehearsals.simulated import SimulatedWorker, Work
 from studies.models import Study
 from studies.tasks import StudyTask
 
@@ -26,6 +28,7 @@ class Crowd:
         worker: the worker with this number and seat.
         raters: how many judge the same thing.
         beside: what they are dealt of everything else that the study asks, in its order.
+        also: what else the report must say of what they did.
     """
 
     plan: Plan
@@ -34,6 +37,7 @@ class Crowd:
     worker: Callable[[int, Seat], SimulatedWorker]
     raters: int = 1
     beside: Sequence[Plan] = ()
+    also: Callable[[Sequence[Work], Mapping[str, Any]], Sequence[Finding]] | None = None
 
 
 class RehearsedTask(StudyTask):

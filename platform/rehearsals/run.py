@@ -55,6 +55,8 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     report = _reported(rehearsal)
     assert report.result is not None
     found = findings_of_all(crowd.plan, crowd.beside, done, report.result)
+    if crowd.also:
+        found += crowd.also(done, report.result)
     outcome = Outcome(found, crowd.plan)
     keep(rehearsal, outcome)
     return outcome

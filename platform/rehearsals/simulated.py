@@ -22,6 +22,7 @@ class Work:
         system: the bot that they talked with, as the report calls it; empty for those who judge.
         labels: by name of what they judged, what they answered last.
         beside: the same of each further ask of the study, in its order.
+        again: by name of what they judged a second time, what they answered then.
         finished: whether they got to their completion code.
         gave_up: whether they ended a conversation because the bot could not answer.
     """
@@ -31,6 +32,7 @@ class Work:
     system: str = ""
     labels: dict[str, Answers] = field(default_factory=dict)
     beside: list[dict[str, Answers]] = field(default_factory=list)
+    again: dict[str, Answers] = field(default_factory=dict)
     finished: bool = False
     gave_up: bool = False
 

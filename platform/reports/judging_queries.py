@@ -13,6 +13,7 @@ from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems
 from evaluation.report.pair_rows import counted, noun_of
 from evaluation.report.pairs import JudgedPairs, name_of
+from judging.batteries import battery_of, declared
 from judging.models import JudgingPlan
 from judging.queries import items_of
 from reports.answers import coded_columns, text_columns
@@ -20,7 +21,8 @@ from studies.models import Study
 
 # Items of one context are told apart by their place among them.
 _JUDGMENTS = f"""
-SELECT i.system, i.cluster, i.place, w.pseudonym, i.latency_ms, l.answer_ms, i.repetition{{answers}}
+SELECT i.system, i.cluster, i.place, w.pseudonym, i.latency_ms, l.answer_ms, i.repetition,
+       l.occasion{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
           FROM ({items_of()}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
@@ -74,6 +76,7 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
         other=np.array(columns[1], dtype=object),
         raters_wanted=plan.raters_per_item,
         items_per_worker=plan.batch_size,
+        training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, _ in meetings),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context in meetings)),
@@ -82,11 +85,12 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
 
 def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
     """Every judgment of the study, with what the report needs to know about its item."""
-    columns, answers, texts = _read(_JUDGMENTS, study, questions, leading=7)
+    columns, answers, texts = _read(_JUDGMENTS, study, questions, leading=8)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
         cursor.execute(_REMARKED, [study.pk])
         counted = cursor.fetchall()
+    battery = battery_of(study)
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[1], dtype=np.int64),
@@ -100,6 +104,8 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
     return JudgedItems(
         judged=judged,
         repetition=np.array(columns[6], dtype=np.int64),
+        occasion=np.array(columns[7], dtype=np.int64),
+        battery=declared(battery) if battery else None,
         raters_wanted=plan.raters_per_item,
         items=study.items.count(),
         languages=study.languages,

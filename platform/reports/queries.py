@@ -259,7 +259,9 @@ def study_data(study: Study) -> StudyData:
     """All that the report depends on; call it inside `snapshot`."""
     asks, went = [answered(study, ask) for ask in study.asked], courses(study)
     conduct = _conduct(study, went, asks[0].judged)
-    return StudyData(asks, went, analysis_plan(study), conduct, manners(study))
+    names = bot_names(study)
+    facets = {names[bot]: levels for bot, levels in study.study_bots.values_list("bot_id", "facets")}
+    return StudyData(asks, went, analysis_plan(study), conduct, manners(study), facets)
 
 
 def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Talks:

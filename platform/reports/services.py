@@ -7,7 +7,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 from django.db.models import F, Q
 from django.utils import timezone
 
-from crowd.services import note_signs
+from crowd.services import note_proposals, note_signs
 from judging.queries import judgments_given
 from live.locks import REPORTS, is_worked_on, only_here
 from reports import queries
@@ -110,6 +110,8 @@ def _store_ready(report_id: int, computed: _Computed) -> None:
     )
     flagged = computed.result.get("flagged") or {"workers": []}
     note_signs(report.study_id, {each["worker"]: each["reason"] for each in flagged["workers"]})
+    proposed = computed.result.get("proposed") or {"workers": []}
+    note_proposals(report.study_id, {each["worker"]: each["reason"] for each in proposed["workers"]})
     _store(
         report_id,
         state=Report.State.READY,

@@ -29,6 +29,15 @@ identify you or others.
 The program may say things that are wrong, silly or unpleasant. Nobody reads along while you chat. You may \
 stop at any time by closing the page; what you have sent until then is kept."""
 
+CONSENT_TO_READ = """\
+You will read what computer programs (chatbots) replied to people, and say which of two replies is better.
+
+Your answers are stored together with a random code, not with your name. They are used for research on \
+chatbots and may be published in anonymous form.
+
+Some replies may be wrong, silly or unpleasant. You may stop at any time by closing the page; what you have \
+answered until then is kept."""
+
 
 def create_demo_studies(owner: User) -> Study | None:
     """The first demo study, open, with the bots that can run here. Safe to repeat: it is returned if there.

@@ -105,7 +105,26 @@ class Study(models.Model):
         max_digits=8, decimal_places=2, default=Decimal(0), validators=[MinValueValidator(Decimal(0))]
     )
     pay_currency = models.CharField(max_length=3, default="USD")
+    hourly_target = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal("0.01"))],
+        help_text="What an hour of this work should pay at least. Payments warns when it pays less.",
+    )
     expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
+    contact = models.EmailField(
+        blank=True,
+        help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",
+    )
+    closed_to_workers_of = models.ManyToManyField(
+        "self",
+        symmetrical=False,
+        blank=True,
+        related_name="closes",
+        help_text="Who took part in one of these studies cannot take part in this one.",
+    )
 
     rehearsal_of = models.OneToOneField(
         "self",
@@ -116,6 +135,12 @@ class Study(models.Model):
         related_name="rehearsal",
         help_text="The study that simulated workers try out here. Never counted with studies of people.",
     )
+    archived_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Since when it is left out of lists.",
+    )
     results_version = models.PositiveBigIntegerField(
         default=0, editable=False, help_text="Grows with every commit that changes the report."
     )
@@ -124,6 +149,9 @@ class Study(models.Model):
         ordering = ("-created_at",)
         verbose_name_plural = "studies"
         constraints = (
+            models.CheckConstraint(
+                name="study_archived_is_not_open", condition=Q(archived_at=None) | ~Q(state="open")
+            ),
             models.CheckConstraint(
                 name="study_turn_limits",
                 condition=Q(min_turns__gte=2, max_turns__gte=(F("min_turns") + 1) / 2 * 2),
@@ -251,6 +279,11 @@ class StudyBot(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_bots")
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="study_bots")
     target = models.PositiveIntegerField(default=100, help_text="0: no further workers for this bot.")
+    facets = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What the bot is, for the report: by facet, such as architecture, its level.",
+    )
 
     class Meta:
         ordering = ("study", "bot__name")

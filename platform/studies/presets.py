@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluation.protocols import protocols
 from studies.asks import OF_EACH_ITEM, UNDER_EACH_REPLY, About, Asked, Moment
-from studies.models import Ask, Speaker, Study
+from studies.models import Ask, PrimaryAnalysis, Speaker, Study
 from studies.tasks import task_named
 
 
@@ -19,12 +19,16 @@ class Preset:
         task: key of the task.
         asks: what is asked.
         fields: other fields of the study.
+        plan: of a study with a queue, how many judge each item, and how many items each worker.
+        battery: of one whose workers get batteries, how these are composed, but for their systems.
     """
 
     protocol: str
     task: str
     asks: tuple[Asked, ...]
     fields: Mapping[str, Any] = field(default_factory=dict)
+    plan: Mapping[str, int] = field(default_factory=dict)
+    battery: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -50,10 +54,46 @@ PRESETS = (
         # At least three messages of the person, and no end: the most that a conversation here may have.
         {"opening_speaker": Speaker.HUMAN, "opening_text": "", "min_turns": 6, "max_turns": 500},
     ),
-    Preset("neural-chat-pairwise", "pairs", (Asked("preferences", About.PAIR),)),
+    Preset(
+        "neural-chat-pairwise",
+        "pairs",
+        (Asked("preferences", About.PAIR),),
+        plan={"raters_per_item": 7, "batch_size": 50, "training_tries": 3},
+    ),
+    Preset(
+        "r-u-a-robot-user-study",
+        "judging",
+        (Asked("reply-impression", About.RESPONSE),),
+        {
+            "primary_analysis": PrimaryAnalysis.WITHOUT_EXCLUDED,
+            "exclusion_rules": "The sum of the three ratings has a standard deviation below 2, or two of "
+            "three ratings of what comes twice are more than 2 points apart.",
+        },
+        battery={
+            "fillers": 11,
+            "repeats": 1,
+            "reasons_at": [5, 15],
+            "workers": 134,
+            "repeat_points": 2,
+            "repeat_questions": 2,
+            "least_spread": 2.0,
+        },
+    ),
 )
 
 
 def preset_named(key: str) -> Preset | None:
     """The preset of a protocol; None if there is none."""
     return next((preset for preset in PRESETS if preset.protocol == key), None)
+
+
+def preset_of(study: Study) -> Preset | None:
+    """The preset with the task and the questions of a study; None if there is none."""
+    return next(
+        (
+            preset
+            for preset in PRESETS
+            if preset.task == study.task and preset.asks[0].question_set == study.question_set
+        ),
+        None,
+    )

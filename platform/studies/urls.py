@@ -1,11 +1,15 @@
 from django.urls import path
 
-from studies import views
+from studies import facet_views, views
 
 app_name = "studies"
 urlpatterns = [
     path("", views.home, name="home"),
     path("studies/new/", views.new, name="new"),
     path("studies/<int:pk>/edit/", views.edit, name="edit"),
+    path("studies/<int:pk>/facets/", facet_views.facets, name="facets"),
+    path("studies/<int:pk>/opening/", views.opening, name="opening"),
+    path("studies/<int:pk>/clone/", views.clone, name="clone"),
+    path("studies/<int:pk>/archive/", views.archive, name="archive"),
     path("studies/<int:pk>/state/", views.set_state, name="set_state"),
 ]

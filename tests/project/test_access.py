@@ -68,6 +68,14 @@ RULES = {
     "studies:home": PUBLIC,
     "studies": OWNER,
     "crowd:participants": OWNER,
+    "crowd:end": OWNER,
+    "crowd:panels": OWNER,
+    "crowd:payments": OWNER,
+    "crowd:payment_file": OWNER,
+    "crowd:pay": OWNER,
+    "crowd:change_pay": OWNER,
+    "crowd:invite": OWNER,
+    "crowd:invitations_csv": OWNER,
     "crowd:preview": OWNER,
     "crowd:practice_preview": OWNER,
     "crowd:participants_csv": OWNER,
@@ -85,6 +93,7 @@ RULES = {
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
     "reports:studies": SIGNED_IN,
+    "reports:home": SIGNED_IN,
     "reports": OWNER,
     "exports": OWNER,
     "comparisons": SIGNED_IN,
@@ -161,7 +170,14 @@ def things(
     rehearsal = make_study({"again": 1}, title="Rehearsal")
     Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=study)
     ApiToken.objects.create(owner=rex, title="His", digest="x")
-    of_study = {"pk": study.pk, "name": bot.name, "public_id": dialogue.public_id}
+    taking_part = dialogue.participation
+    assert taking_part
+    of_study = {
+        "pk": study.pk,
+        "participation": taking_part.pk,
+        "name": bot.name,
+        "public_id": dialogue.public_id,
+    }
     run = make_run(version, "Alpha")
     asked = create_set(TONE, owner=rex)
     return {

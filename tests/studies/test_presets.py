@@ -1,6 +1,7 @@
 """A new study begins as a published protocol has it, and its report then finds nothing to remark."""
 
 import re
+from html import unescape
 
 import pytest
 from django.test import Client
@@ -23,6 +24,8 @@ def sent(page: str) -> dict[str, str]:
         for name, options in re.findall(r'<select[^>]*name="([^"]+)"[^>]*>(.*?)</select>', page, re.S)
         if (found := re.search(r'<option value="([^"]*)" selected', options))
     }
+    written = re.findall(r'<textarea[^>]*name="([^"]+)"[^>]*>\s*(.*?)</textarea>', page, re.S)
+    fields |= {name: unescape(text) for name, text in written}
     kept = {name: value for name, value in fields.items() if name not in boxes}
     return kept | chosen | dict.fromkeys(ticked, "on")
 

@@ -1,5 +1,6 @@
 import uuid
 
+import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
 from django.db import migrations, models
@@ -166,6 +167,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "training_tries",
+                    models.PositiveSmallIntegerField(
+                        default=0,
+                        help_text="Before they begin, workers answer all training questions of the set rightly, in so many tries. 0: no training.",
+                        validators=[django.core.validators.MaxValueValidator(20)],
+                        verbose_name="tries at the training questions",
+                    ),
+                ),
+                (
                     "lease_seconds",
                     models.PositiveIntegerField(
                         default=600,
@@ -198,6 +208,28 @@ class Migration(migrations.Migration):
                 ),
                 ("number", models.PositiveSmallIntegerField(help_text="From 1.")),
                 ("key", models.UUIDField()),
+                (
+                    "asks_reason",
+                    models.BooleanField(
+                        default=False, help_text="Of a deck: whether the free-text questions are asked here."
+                    ),
+                ),
+                (
+                    "deck",
+                    models.PositiveIntegerField(
+                        blank=True, help_text="Number of the battery, from 1.", null=True
+                    ),
+                ),
+                (
+                    "occasion",
+                    models.PositiveSmallIntegerField(
+                        default=1, help_text="2 where whoever judges it here has judged the same item before."
+                    ),
+                ),
+                (
+                    "place",
+                    models.PositiveSmallIntegerField(blank=True, help_text="In the deck, from 1.", null=True),
+                ),
                 ("language", models.CharField(max_length=10)),
                 (
                     "is_swapped",
@@ -247,6 +279,148 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+        ),
+        migrations.CreateModel(
+            name="Battery",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "targets",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=200),
+                        help_text="One item of each in every battery.",
+                        size=None,
+                    ),
+                ),
+                (
+                    "fillers_of",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=200), blank=True, default=list, size=None
+                    ),
+                ),
+                (
+                    "fillers",
+                    models.PositiveSmallIntegerField(
+                        default=0,
+                        help_text="Items of these systems in every battery, all of them different.",
+                        validators=[django.core.validators.MaxValueValidator(200)],
+                    ),
+                ),
+                (
+                    "repeats",
+                    models.PositiveSmallIntegerField(
+                        default=0,
+                        help_text="Fillers that come a second time.",
+                        validators=[django.core.validators.MaxValueValidator(50)],
+                    ),
+                ),
+                (
+                    "reasons_at",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.PositiveSmallIntegerField(
+                            validators=[django.core.validators.MinValueValidator(1)]
+                        ),
+                        blank=True,
+                        default=list,
+                        help_text="Places, from 1, at which workers answer the free-text questions, too. For example: 5, 15",
+                        size=None,
+                    ),
+                ),
+                (
+                    "workers",
+                    models.PositiveSmallIntegerField(
+                        default=100,
+                        help_text="In each language.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(5000),
+                        ],
+                    ),
+                ),
+                (
+                    "compared_with",
+                    models.CharField(
+                        blank=True,
+                        help_text="The target that the report compares the others with.",
+                        max_length=200,
+                    ),
+                ),
+                (
+                    "seed",
+                    models.PositiveIntegerField(default=1, help_text="Another number draws other batteries."),
+                ),
+                ("repeat_points", models.PositiveSmallIntegerField(blank=True, null=True)),
+                (
+                    "repeat_questions",
+                    models.PositiveSmallIntegerField(
+                        default=1, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "least_spread",
+                    models.FloatField(
+                        blank=True, null=True, validators=[django.core.validators.MinValueValidator(0)]
+                    ),
+                ),
+                (
+                    "least_seconds",
+                    models.FloatField(
+                        blank=True, null=True, validators=[django.core.validators.MinValueValidator(0)]
+                    ),
+                ),
+                ("filler_question", models.CharField(blank=True, max_length=60)),
+                ("filler_least", models.FloatField(blank=True, null=True)),
+                ("filler_misses", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "plan",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="battery",
+                        to="judging.judgingplan",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "batteries",
+            },
+        ),
+        migrations.CreateModel(
+            name="Training",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                ("passed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trainings",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trainings",
+                        to="crowd.worker",
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddConstraint(
+            model_name="training",
+            constraint=models.UniqueConstraint(fields=("worker", "study"), name="training_once_per_worker"),
         ),
         migrations.AddConstraint(
             model_name="batch",
@@ -325,5 +499,41 @@ class Migration(migrations.Migration):
             model_name="slot",
             constraint=models.UniqueConstraint(fields=("batch", "key"), name="slot_once_per_batch"),
         ),
-        LoadSQL("judging", "said_in", "speaker", "system", "may_judge", "shown", "lease", "save", "judge"),
+        migrations.AddConstraint(
+            model_name="slot",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("deck__isnull", False)),
+                fields=("study", "deck", "place"),
+                name="slot_once_per_place",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="slot",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("deck", None), ("place", None)), ("place__gte", 1), _connector="OR"
+                ),
+                name="slot_of_a_deck_has_a_place",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="slot",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("occasion__gte", 1)), name="slot_occasions_count_from_1"
+            ),
+        ),
+        LoadSQL(
+            "judging",
+            "said_in",
+            "speaker",
+            "system",
+            "may_judge",
+            "shown",
+            "shown_in",
+            "deck_again",
+            "deal",
+            "lease",
+            "save",
+            "judge",
+        ),
     ]

@@ -11,7 +11,7 @@ BEGIN
         RETURN jsonb_build_object('outcome', outcome);
     END IF;
     keys := ARRAY(SELECT judging_lease(the_batch, the_ahead));
-    SELECT coalesce(jsonb_agg(judging_shown(s.key, s.is_swapped) ORDER BY array_position(keys, s.key)), '[]') INTO leased
+    SELECT coalesce(jsonb_agg(judging_shown_in(s.id) ORDER BY array_position(keys, s.key)), '[]') INTO leased
       FROM judging_slot AS s WHERE s.batch_id = the_batch AND s.key = ANY(keys);
     RETURN (SELECT jsonb_build_object(
                 'outcome', outcome, 'leased', leased, 'done', b.done, 'size', b.size,

@@ -17,6 +17,7 @@ BEGIN
     WHILE held < least(the_ahead, b.size - b.done) LOOP
         SELECT s.id, s.key INTO found_slot FROM judging_slot AS s
          WHERE s.study_id = b.study_id AND s.language = b.language AND s.label_id IS NULL AND s.key > b.cursor
+           AND s.deck IS NULL
            AND (s.leased_until IS NULL OR s.leased_until < at)
            AND judging_may_judge(b.id, b.worker_id, s.item_id)
          ORDER BY s.key

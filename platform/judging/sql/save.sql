@@ -15,7 +15,7 @@ BEGIN
     IF b.outcome <> '' THEN
         RETURN 'finished';
     END IF;
-    SELECT slot.id, slot.label_id, i.turn_id, i.response_id, i.dialogue_id, i.pair_id INTO s
+    SELECT slot.id, slot.label_id, slot.occasion, i.turn_id, i.response_id, i.dialogue_id, i.pair_id INTO s
       FROM judging_slot AS slot JOIN judging_item AS i ON i.id = slot.item_id
      WHERE slot.batch_id = the_batch AND slot.key = the_key
        FOR NO KEY UPDATE OF slot;
@@ -34,7 +34,7 @@ BEGIN
     END IF;
     INSERT INTO labels_label (study_id, turn_id, response_id, dialogue_id, pair_id, rater_id, party, occasion,
                               question_set, answers, shown_ms, answer_ms, created_at, changed_at, changes)
-    VALUES (b.study_id, s.turn_id, s.response_id, s.dialogue_id, s.pair_id, b.worker_id, 'reader', 1,
+    VALUES (b.study_id, s.turn_id, s.response_id, s.dialogue_id, s.pair_id, b.worker_id, 'reader', s.occasion,
             b.question_set, the_answers, the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
         ON CONFLICT DO NOTHING
  RETURNING id INTO new_label;

@@ -155,9 +155,37 @@ class Migration(migrations.Migration):
                 ),
                 ("pay_currency", models.CharField(default="USD", max_length=3)),
                 (
+                    "hourly_target",
+                    models.DecimalField(
+                        blank=True,
+                        decimal_places=2,
+                        help_text="What an hour of this work should pay at least. Payments warns when it pays less.",
+                        max_digits=8,
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(Decimal("0.01"))],
+                    ),
+                ),
+                (
                     "expected_minutes",
                     models.PositiveSmallIntegerField(
                         default=15, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "contact",
+                    models.EmailField(
+                        blank=True,
+                        help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",
+                        max_length=254,
+                    ),
+                ),
+                (
+                    "archived_at",
+                    models.DateTimeField(
+                        blank=True,
+                        editable=False,
+                        help_text="Since when it is left out of lists.",
+                        null=True,
                     ),
                 ),
                 (
@@ -185,6 +213,15 @@ class Migration(migrations.Migration):
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="rehearsal",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "closed_to_workers_of",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Who took part in one of these studies cannot take part in this one.",
+                        related_name="closes",
                         to="studies.study",
                     ),
                 ),
@@ -233,6 +270,14 @@ class Migration(migrations.Migration):
                     models.PositiveIntegerField(default=100, help_text="0: no further workers for this bot."),
                 ),
                 (
+                    "facets",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        help_text="What the bot is, for the report: by facet, such as architecture, its level.",
+                    ),
+                ),
+                (
                     "bot",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.PROTECT, related_name="study_bots", to="bots.bot"
@@ -261,6 +306,15 @@ class Migration(migrations.Migration):
                 ),
                 name="study_exclusions_need_rules",
                 violation_error_message="Say by which rules workers are excluded, or take all workers as the primary analysis.",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="study",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("archived_at", None), models.Q(("state", "open"), _negated=True), _connector="OR"
+                ),
+                name="study_archived_is_not_open",
             ),
         ),
         migrations.AddConstraint(

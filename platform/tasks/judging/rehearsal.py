@@ -87,12 +87,16 @@ class Rater(SimulatedWorker):
                 await self._judge(tab, tab.waiting.pop(0), done)
 
     async def _judge(self, tab: Tab, item: str, done: Work) -> None:
+        await self._judge_as(tab, item, item, done)
+
+    async def _judge_as(self, tab: Tab, shown: str, item: str, done: Work) -> None:
+        """Judge what the page calls so; it is this item."""
         answers = done.labels.get(item) or self.dealt(item)
         if len(done.labels) % SLIP_EVERY == SLIP_EVERY - 1 and not await self._saved(
-            tab, item, self.plan.slip(answers)
+            tab, shown, self.plan.slip(answers)
         ):
             return
-        if await self._saved(tab, item, answers):
+        if await self._saved(tab, shown, answers):
             done.labels[item] = answers
 
     async def _saved(self, tab: Tab, item: str, answers: Answers) -> bool:

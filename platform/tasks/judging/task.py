@@ -9,7 +9,9 @@ from evaluation.questions import QuestionSet
 from evaluation.report.judging import judging_figures
 from evaluation.report.tables import Table, tables
 from exports.turns import JUDGMENTS
+from judging.batteries import battery_of
 from judging.queued import QueuedTask
+from judging.subjects import add_all_items_of
 from labels.models import Label
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
@@ -20,7 +22,7 @@ from reports.reported import Computation, ReportedTask
 from studies.asks import OF_EACH_ITEM, About, By
 from studies.models import Study
 from studies.tasks import register
-from tasks.judging import rehearsal
+from tasks.judging import battery_rehearsal, rehearsal
 from tasks.judging.forms import JudgingPage
 
 
@@ -44,11 +46,16 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     instructions = "tasks/judging/instructions.html"
     saved = "All your answers are saved."
 
+    has_batteries = True
     evaluation = Evaluation.STATIC
     report = "tasks/judging/report.html"
     labels_exported = JUDGMENTS
     read_at = "judging:items"
     read = "items"
+
+    @override
+    def copied_into(self, study: Study, copy: Study) -> None:
+        add_all_items_of(copy, study)
 
     @override
     def computation(self, study: Study) -> Computation:
@@ -67,13 +74,23 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def protocol(self, study: Study) -> Mapping[str, str]:
-        plan = getattr(study, "judging", None)
+        plan, battery = getattr(study, "judging", None), battery_of(study)
+        if battery:
+            return {
+                "Raters": f"{battery.workers}, each with a battery of {len(battery.targets)} targets, "
+                f"{battery.fillers} fillers and {battery.repeats} of these a second time"
+            }
         return {"Raters": f"{plan.raters_per_item} for each item"} if plan else {}
 
     @override
     def copied(self, study: Study, workers: int) -> Study:
+        battery = battery_of(study)
+        if battery:
+            return battery_rehearsal.with_batteries(study, battery, workers)
         return rehearsal.with_queue(study, workers)
 
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
+        if battery_of(rehearsed):
+            return battery_rehearsal.raters(rehearsed, server, workers)
         return rehearsal.raters(rehearsed, server, workers)

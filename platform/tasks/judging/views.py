@@ -10,6 +10,7 @@ from crowd.practice_views import practice_first
 from crowd.views import current_participation, page_of, worker_page
 from crowd.work import work_of
 from judging import services as judging
+from judging import training
 from judging.models import Batch
 from questions.shown import all_asked
 from studies.models import Study
@@ -34,6 +35,8 @@ def begin_batch(request: HttpRequest, study: Study, task: str) -> HttpResponse:
         names = [(code, LANG_INFO.get(code, {}).get("name_local", code)) for code in study.languages]
         context = {"study": study, "languages": names, "begin": request.path}
         return render(request, "tasks/judging/language.html", context)
+    if training.is_due(participation):
+        return redirect("judging_task:practise", code=study.code)
     judging.begin(participation, language=language)
     return redirect(work_of(study).go_on, code=study.code)
 

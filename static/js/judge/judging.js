@@ -39,7 +39,7 @@ export class Judging {
 
     this.dock = byId("dock");
     this.finish = new Finish({ onFinish: () => this.end(), onRefused: () => this.refuse() });
-    this.asking = new Asking(settings.questions, {
+    this.asking = new Asking((item) => questionsOf(settings.questions, this.known.items[item]), {
       dock: this.dock,
       place: byId("ask"),
       outbox: this.outbox,
@@ -243,6 +243,18 @@ export class Judging {
     const done = progress.done + waiting;
     showProgress({ unit: "Item", done, of: progress.size, isAll: this.waiting === null });
   }
+}
+
+/**
+ * What is asked about an item: of a battery, in free text only where a reason is wanted, and there it is.
+ *
+ * @param {Question[]} questions
+ * @param {Item | undefined} item
+ */
+function questionsOf(questions, item) {
+  if (item?.asks_reason === undefined) return questions;
+  const asked = item.asks_reason ? questions : questions.filter(({ kind }) => kind !== "text");
+  return asked.map((question) => (question.kind === "text" ? { ...question, required: true } : question));
 }
 
 /**

@@ -1,0 +1,184 @@
+"""Exclusion rules that a study declares, and whom they propose to exclude. Pure.
+
+A proposal is no exclusion: a person confirms it, and the report has every figure with and without. Rules come
+from the R-U-A-Robot user study (Gros, Li & Yu 2021, section 6): raters whose ratings hardly vary, or who do
+not repeat themselves, did not read.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray
+from evaluation.questions import QuestionSet
+from evaluation.report.judged import Judged
+
+FEWEST = 5
+"""Below that neither a spread nor a median says much of a worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a worker is proposed for; a rule without its number is not declared.
+
+    Attributes:
+        repeat_points: most points by which the two answers about what comes twice may differ.
+        repeat_questions: on how many questions they must differ by more.
+        least_spread: least standard deviation, over all that a worker judged, of the sum of their ratings.
+        least_seconds: least median of seconds to an answer.
+        filler_question: key of a question whose answers about fillers are known.
+        filler_least: answers to it below this are wrong.
+        filler_misses: most wrong ones.
+    """
+
+    repeat_points: int | None = None
+    repeat_questions: int = 1
+    least_spread: float | None = None
+    least_seconds: float | None = None
+    filler_question: str = ""
+    filler_least: float | None = None
+    filler_misses: int = 0
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Rules":
+        """These of a bundle's study.json."""
+        return cls(**{name: stored[name] for name in asdict(cls()) if name in stored})
+
+    def in_words(self, questions: QuestionSet) -> list[str]:
+        """Each declared rule in a sentence."""
+        said = []
+        if self.repeat_points is not None:
+            said.append(
+                f"What comes twice is judged more than {_points(self.repeat_points)} apart on "
+                f"{self.repeat_questions} or more questions."
+            )
+        if self.least_spread is not None:
+            said.append(f"The sum of the ratings has a standard deviation below {self.least_spread:g}.")
+        if self.least_seconds is not None:
+            said.append(f"The median answer came in less than {self.least_seconds:g} s.")
+        if self.filler_question and self.filler_least is not None:
+            wording = questions.question(self.filler_question).wording
+            said.append(
+                f"At “{wording}” more than {self.filler_misses} of the fillers are below "
+                f"{self.filler_least:g}."
+            )
+        return said
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Everything that the workers of a battery judged.
+
+    Attributes:
+        judged: one row per judgment, repetitions, too.
+        occasion: (n,) 2 where a worker judged the same before.
+        is_filler: (n,) whether it is of a filler.
+    """
+
+    judged: Judged
+    occasion: IntArray
+    is_filler: BoolArray
+
+
+def proposed(rules: Rules, questions: QuestionSet, given: Given) -> dict[str, str]:
+    """By worker whom a rule proposes to exclude, why, with the numbers."""
+    found: dict[str, str] = {}
+    for code, worker in enumerate(given.judged.raters):
+        rows = np.flatnonzero(given.judged.rater_code == code)
+        if said := " ".join(_broken(rules, questions, given, rows)):
+            found[worker] = said
+    return found
+
+
+def rated(questions: QuestionSet) -> list[str]:
+    """Keys of the questions that are ratings: their answers have a mean."""
+    return [question.key for question in questions.questions if question.has_mean]
+
+
+def _broken(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) -> Iterator[str]:
+    yield from _repeats(rules, questions, given, rows)
+    yield from _spread(rules, questions, given, rows)
+    yield from _haste(rules, given, rows)
+    yield from _fillers(rules, questions, given, rows)
+
+
+def _repeats(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) -> Iterator[str]:
+    if rules.repeat_points is None:
+        return
+    gaps = np.array(list(repeat_gaps(questions, given, rows).values()))
+    for again in range(gaps.shape[1] if len(gaps) else 0):
+        apart = gaps[:, again] > rules.repeat_points
+        if apart.sum() >= rules.repeat_questions:
+            yield (
+                f"Judged the same thing twice, and {int(apart.sum())} of {len(gaps)} answers are more than "
+                f"{_points(rules.repeat_points)} apart (at most {np.nanmax(gaps[:, again]):g})."
+            )
+            return
+
+
+def repeat_gaps(questions: QuestionSet, given: Given, rows: IntArray) -> dict[str, FloatArray]:
+    """By rating, the distance of both answers of each thing that came twice, of one worker's rows."""
+    first, second = repeat_rows(given, rows)
+    answers = given.judged.answers
+    return {key: np.abs(answers[key][first] - answers[key][second]) for key in rated(questions)}
+
+
+def repeat_rows(given: Given, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows of the first and of the second judgment of each thing that one of these workers judged twice."""
+    judged = given.judged
+    named = {
+        (judged.rater_code[row], judged.reply_code[row]): row
+        for row in rows.tolist()
+        if given.occasion[row] == 1
+    }
+    again = [
+        (named[key], row)
+        for row in rows.tolist()
+        if given.occasion[row] == 2 and (key := (judged.rater_code[row], judged.reply_code[row])) in named
+    ]
+    pairs = np.array(again, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _spread(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) -> Iterator[str]:
+    if rules.least_spread is None:
+        return
+    total = np.sum([given.judged.answers[key][rows] for key in rated(questions)], axis=0)
+    known = _known(np.asarray(total, dtype=np.float64))
+    if len(known) >= FEWEST and (deviation := float(known.std(ddof=1))) < rules.least_spread:
+        yield (
+            f"The sums of the ratings have a standard deviation of {deviation:.2f} over {len(known)} "
+            f"judgments, below {rules.least_spread:g}."
+        )
+
+
+def _haste(rules: Rules, given: Given, rows: IntArray) -> Iterator[str]:
+    if rules.least_seconds is None:
+        return
+    told = _known(given.judged.answer_ms[rows]) / 1000
+    if len(told) >= FEWEST and (median := float(np.median(told))) < rules.least_seconds:
+        yield f"The median of {len(told)} answers came after {median:.1f} s, below {rules.least_seconds:g} s."
+
+
+def _fillers(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) -> Iterator[str]:
+    if not rules.filler_question or rules.filler_least is None:
+        return
+    answers = _known(given.judged.answers[rules.filler_question][rows[given.is_filler[rows]]])
+    wrong = int((answers < rules.filler_least).sum())
+    if wrong > rules.filler_misses:
+        wording = questions.question(rules.filler_question).wording
+        yield (
+            f"{wrong} of {len(answers)} fillers are below {rules.filler_least:g} at “{wording}”, more than "
+            f"{rules.filler_misses}."
+        )
+
+
+def _known(values: AnyArray) -> FloatArray:
+    kept: FloatArray = values[~np.isnan(values)]
+    return kept
+
+
+def _points(number: float) -> str:
+    return "1 point" if number == 1 else f"{number:g} points"

@@ -1,0 +1,168 @@
+"""Means and analysis of variance by facets of bots, and ratings normalised by rater. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evaluation.anova import Anova, Squares, anova
+from evaluation.inference import Estimate, Sample, mean
+from evaluation.interval import Undefined
+from evaluation.labels import AnyArray, FloatArray, coded
+from evaluation.normalised import FEWEST, normalised
+from evaluation.questions import QuestionSet, Score, score_values
+from evaluation.report.intervals import Terms, of_bots, score_cells
+from evaluation.report.judged import Judged
+
+Facets = Mapping[str, Mapping[str, str]]
+"""By bot, as the report calls it, the level of each facet."""
+
+
+def normalised_figures(questions: QuestionSet, judged: Judged, terms: Terms) -> dict[str, Any] | None:
+    """By bot, each score in standard deviations of its rater; None where scores are shares of yes.
+
+    Args:
+        questions: what was asked.
+        judged: the labels that count.
+        terms: level of the intervals.
+    """
+    if not questions.scores or any(score.is_percent for score in questions.scores):
+        return None
+    columns = [_in_deviations(questions, score, judged) for score in questions.scores]
+    known = ~np.isnan(columns[0])
+    by_bot = [_means(of_bots(judged, values), terms) for values in columns]
+    return {
+        "fewest": FEWEST,
+        "raters": len(set(judged.rater[known].tolist())),
+        "of": len(judged.raters),
+        "ratings": int(known.sum()),
+        "bots": [
+            {"bot": bot, "cells": [cells.get(bot, {"value": None}) for cells in by_bot]}
+            for bot in judged.bots
+        ],
+    }
+
+
+def facet_figures(
+    questions: QuestionSet, judged: Judged, facets: Facets, terms: Terms
+) -> dict[str, Any] | None:
+    """Means by level of every facet, and the analysis of variance; None where no bot has a facet.
+
+    Args:
+        questions: what was asked.
+        judged: the labels that count.
+        facets: of the study's bots.
+        terms: level of the intervals.
+
+    Returns:
+        `names` of the facets; `left_out`, the bots that lack one; `scores`, of each score the means by level
+        and the table, both again after normalisation by rater.
+    """
+    names = sorted({name for levels in facets.values() for name in levels})
+    if not names:
+        return None
+    lacking = [bot for bot in judged.bots if set(names) - set(facets.get(bot, {}))]
+    rated = judged.where(~np.isin(judged.bot, lacking))
+    levels = {
+        name: np.array([facets[bot][name] for bot in rated.bot.tolist()], dtype=object) for name in names
+    }
+    return {
+        "names": names,
+        "left_out": lacking,
+        "scores": [_of_score(questions, score, rated, levels, terms) for score in questions.scores],
+    }
+
+
+def _of_score(
+    questions: QuestionSet, score: Score, judged: Judged, levels: Mapping[str, AnyArray], terms: Terms
+) -> dict[str, Any]:
+    values = score.factor * score_values(questions, score, judged.answers)
+    found: dict[str, Any] = {
+        "key": score.key,
+        "title": score.title,
+        "means": [
+            {"facet": name, "level": level, "cell": cell}
+            for name, column in levels.items()
+            for level, cell in _of_levels(questions, score, judged, column, terms)
+        ],
+        "anova": _table(values, judged, levels),
+    }
+    if not score.is_percent:
+        in_deviations = _in_deviations(questions, score, judged)
+        found["normalised"] = {
+            "means": [
+                {"facet": name, "level": level, "cell": cell}
+                for name, column in levels.items()
+                for level, cell in _means(of_bots(replace(judged, bot=column), in_deviations), terms).items()
+            ],
+            "anova": _table(in_deviations, judged, levels),
+        }
+    return found
+
+
+def _of_levels(
+    questions: QuestionSet, score: Score, judged: Judged, column: AnyArray, terms: Terms
+) -> list[tuple[str, dict[str, Any]]]:
+    """The mean of each level, as if its bots were one."""
+    return list(score_cells(questions, score, replace(judged, bot=column), terms).items())
+
+
+def _in_deviations(questions: QuestionSet, score: Score, judged: Judged) -> FloatArray:
+    return normalised(score_values(questions, score, judged.answers), judged.rater)
+
+
+def _means(samples: Mapping[str, Sample], terms: Terms) -> dict[str, dict[str, Any]]:
+    """Means of numbers without ends, with their intervals."""
+    return {name: _shown(mean(s, low=None, high=None, level=terms.level)) for name, s in samples.items()}
+
+
+def _shown(found: Estimate | Undefined) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"value": None, "undefined": found.reason}
+    if isinstance(found.interval, Undefined):
+        return {"value": found.value, "undefined": found.interval.reason}
+    return {"value": found.value, "low": found.interval.low, "high": found.interval.high}
+
+
+# --- analysis of variance ----------------------------------------------------------------------------
+
+
+def _table(values: FloatArray, judged: Judged, levels: Mapping[str, AnyArray]) -> dict[str, Any]:
+    """The table over conversations, each with the mean of what was said of it."""
+    known = ~np.isnan(values)
+    of = coded(judged.dialogue[known])[1] if known.any() else np.empty(0, np.int64)
+    _, bot = coded(judged.bot[known]) if known.any() else (None, of)
+    cell = of * (int(bot.max(initial=0)) + 1) + bot
+    _, first, unit, counts = np.unique(cell, return_index=True, return_inverse=True, return_counts=True)
+    means = np.bincount(unit, values[known], len(first)) / counts if len(first) else np.empty(0)
+    found = anova(means, {name: column[known][first] for name, column in levels.items()})
+    if isinstance(found, Undefined):
+        return {"undefined": found.reason}
+    return _stored(found)
+
+
+def _stored(found: Anova) -> dict[str, Any]:
+    return {
+        "terms": [
+            {
+                "name": " × ".join(term.factors),  # noqa: RUF001  # as tables of variance have it
+                "freedom": term.freedom,
+                "second": _squares(term.second),
+                "third": _squares(term.third),
+            }
+            for term in found.terms
+        ],
+        "error": _exact(found.error),
+        "error_freedom": found.error_freedom,
+        "scores": found.scores,
+    }
+
+
+def _squares(found: Squares) -> dict[str, float]:
+    return {"sum": _exact(found.sum), "f": _exact(found.f), "p": _exact(found.p)}
+
+
+def _exact(number: float) -> float:
+    """To nine digits: beyond them, least squares differ between processors."""
+    return float(f"{number:.9g}")

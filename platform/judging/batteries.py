@@ -1,0 +1,161 @@
+"""Batteries of judging studies: what they can be made of, what is wrong with one, and its rules."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.utils.translation import gettext as _
+
+from evaluation.questions import Kind, QuestionSet
+from evaluation.report import battery as report
+from evaluation.report.exclusion import Rules
+from judging.composing import Member, Recipe
+from judging.models import Battery
+from judging.queries import items_of
+from questions.resolving import question_set
+from studies.models import Study
+from studies.services import OPENED
+
+# What may still be changed when the study has been opened.
+_OPEN = ("workers",)
+_STAYS = (
+    "targets", "fillers_of", "fillers", "repeats", "reasons_at", "compared_with", "seed", *asdict(Rules()),
+)  # fmt: skip
+
+
+def battery_of(study: Study) -> Battery | None:
+    """The battery that the study's workers get; None: they get items of the queue."""
+    return Battery.objects.select_related("plan__study").filter(plan__study=study).first()
+
+
+def declared(battery: Battery) -> report.Battery:
+    """The same as a report reads it."""
+    return report.Battery.from_json(as_json(battery))
+
+
+def as_json(battery: Battery) -> dict[str, object]:
+    """The same as a bundle's study.json has it."""
+    return {name: getattr(battery, name) for name in (*_STAYS, "workers")}
+
+
+def rules_in_words(battery: Battery) -> list[str]:
+    """Each rule by which it proposes whom to exclude, in a sentence."""
+    return declared(battery).rules.in_words(question_set(battery.plan.study.question_set))
+
+
+def recipe_of(battery: Battery, language: str) -> Recipe:
+    """What its decks in this language are made of."""
+    there = _members(battery.plan.study, language)
+    return Recipe(
+        {target: there.get(target, []) for target in battery.targets},
+        [member for system in battery.fillers_of for member in there.get(system, [])],
+        battery.fillers,
+        battery.repeats,
+        battery.reasons_at,
+    )
+
+
+def _members(study: Study, language: str) -> dict[str, list[Member]]:
+    """By system, its items in this language in their order."""
+    found: dict[str, list[Member]] = {}
+    statement = f"""
+    SELECT i.system, i.id, i.cluster FROM ({items_of()}) AS i
+      JOIN judging_item AS item ON item.id = i.id AND item.language = %s
+     ORDER BY i.id
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [study.pk, language])
+        for system, item, cluster in cursor.fetchall():
+            found.setdefault(system, []).append(Member(item, cluster))
+    return found
+
+
+def why_unfit(battery: Battery) -> str:
+    """Why it cannot be filled, and what to do; empty if it can."""
+    return next(_problems(battery), "")
+
+
+def _problems(battery: Battery) -> Iterator[str]:
+    study = battery.plan.study
+    questions = question_set(study.question_set)
+    yield from _wrong_numbers(battery)
+    yield from _wrong_questions(battery, questions)
+    for language in study.languages:
+        yield from _lacking(battery, language)
+
+
+def _wrong_numbers(battery: Battery) -> Iterator[str]:
+    if len(battery.targets) < 2:
+        yield _("A battery needs two targets or more. Choose the systems that every worker judges.")
+    if both := sorted(set(battery.targets) & set(battery.fillers_of)):
+        yield _("“%(system)s” is a target and gives fillers. Choose one of the two.") % {"system": both[0]}
+    if battery.compared_with not in battery.targets:
+        yield _(
+            "The others are compared with “%(system)s”, which is no target. Choose one of the targets."
+        ) % {"system": battery.compared_with}
+    if battery.repeats > battery.fillers:
+        yield _(
+            "%(repeats)s fillers are to come twice, and a battery has %(fillers)s of them. Repeat fewer, or "
+            "have more fillers."
+        ) % {"repeats": battery.repeats, "fillers": battery.fillers}
+    if battery.repeat_points is not None and not battery.repeats:
+        yield _("A rule looks at what comes twice, and nothing does. Repeat a filler, or empty the rule.")
+    if late := [place for place in battery.reasons_at if place > battery.size]:
+        yield _("A reason is asked at place %(place)s, and a battery has %(size)s items.") % {
+            "place": late[0],
+            "size": battery.size,
+        }
+
+
+def _wrong_questions(battery: Battery, questions: QuestionSet) -> Iterator[str]:
+    if battery.reasons_at and not any(each.kind is Kind.TEXT for each in questions.questions):
+        yield _(
+            "Reasons are asked, and the questions “%(title)s” have none in free text. Choose other "
+            "questions, or ask no reasons."
+        ) % {"title": questions.title}
+    rated = {question.key for question in questions.questions if question.has_mean}
+    uses_ratings = battery.least_spread is not None or battery.repeat_points is not None
+    if not rated and uses_ratings:
+        yield _("A rule looks at ratings, and the questions “%(title)s” have none. Empty the rule.") % {
+            "title": questions.title
+        }
+    if battery.filler_question and battery.filler_question not in rated:
+        yield _("“%(key)s” is no rating of these questions: %(known)s are.") % {
+            "key": battery.filler_question,
+            "known": ", ".join(sorted(rated)) or _("none"),
+        }
+    if battery.filler_question and battery.filler_least is None:
+        yield _("Say from which answer on a filler is judged rightly, or empty the rule about fillers.")
+
+
+def _lacking(battery: Battery, language: str) -> Iterator[str]:
+    recipe = recipe_of(battery, language)
+    for target, members in recipe.targets.items():
+        if not members:
+            yield _(
+                "The battery cannot be filled: there is nothing of “%(system)s” in the queue in the language "
+                "%(language)s. Add it, or take it out of the targets."
+            ) % {"system": target, "language": language}
+    if len(recipe.fillers) < battery.fillers:
+        yield _(
+            "The battery cannot be filled: it wants %(wanted)s different fillers, and the queue has "
+            "%(there)s in the language %(language)s. Add more, or want fewer."
+        ) % {"wanted": battery.fillers, "there": len(recipe.fillers), "language": language}
+
+
+@transaction.atomic
+def check(battery: Battery) -> None:
+    """Refuse a battery that cannot be, or one changed after workers may have come.
+
+    Raises:
+        ValidationError: says what is wrong, and what to do.
+    """
+    battery.full_clean(exclude=["plan"])
+    study = battery.plan.study
+    if study.state != Study.State.DRAFT:
+        stored = battery_of(study)
+        if stored is None or any(getattr(stored, name) != getattr(battery, name) for name in _STAYS):
+            raise ValidationError(OPENED)
+    if problem := why_unfit(battery):
+        raise ValidationError(problem)

@@ -1,0 +1,63 @@
+"""The researcher's page on which the battery of a study is composed, and looked at."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+
+from judging import batteries, subjects
+from judging.battery_forms import BatteryForm
+from judging.models import Battery
+from judging.queries import first_deck, system_counts
+from judging.queued import QueuedTask
+from judging.services import plan_of
+from questions.resolving import question_set
+from studies.models import Study
+from studies.presets import preset_of
+from studies.queries import studies_of
+from studies.tasks import task_of
+
+
+@login_required
+def battery(request: HttpRequest, pk: int) -> HttpResponse:
+    """What every worker gets, with one battery as it is dealt; changed here until the study opens."""
+    study = get_object_or_404(studies_of(request.user), pk=pk, rehearsal_of=None)
+    task = task_of(study)
+    if not isinstance(task, QueuedTask) or not task.has_batteries:
+        raise Http404("The workers of this study get no batteries.")
+    stored = batteries.battery_of(study)
+    form = BatteryForm(
+        request.POST if request.method == "POST" and "remove" not in request.POST else None,
+        instance=stored or _new(study),
+        systems=[row.system for row in system_counts(study)],
+        questions=question_set(study.question_set),
+    )
+    if request.method == "POST":
+        try:
+            if "remove" in request.POST:
+                subjects.remove_battery(study)
+                messages.success(request, _("Workers get items of the queue, as they come."))
+                return redirect("judging:queue", pk=pk)
+            if form.is_valid():
+                subjects.save_battery(form.save(commit=False))
+                messages.success(request, _("The battery is saved. This is what the first worker gets."))
+                return redirect("judging:battery", pk=pk)
+        except ValidationError as error:
+            form.add_error(None, error)
+    context = {
+        "study": study,
+        "form": form,
+        "battery": stored,
+        "rules": batteries.rules_in_words(stored) if stored else [],
+        "deck": first_deck(study) if stored else [],
+        "is_draft": study.state == Study.State.DRAFT,
+    }
+    return render(request, "judging/battery.html", context, status=200 if request.method == "GET" else 422)
+
+
+def _new(study: Study) -> Battery:
+    """A battery that is not stored yet, as the published protocol of the study's questions composes it."""
+    preset = preset_of(study)
+    return Battery(plan=plan_of(study), **(preset.battery if preset else {}))

@@ -1,0 +1,108 @@
+"""The slots of a study's items: as many of each as raters are wanted, or the decks of its batteries."""
+
+from typing import Any
+
+from django.db import connection
+
+from judging.batteries import battery_of, recipe_of, why_unfit
+from judging.composing import Card, compose
+from judging.models import Battery, JudgingPlan
+
+# An item has as many slots as raters are wanted, or more where more have begun already. Of a pair, every
+# other slot shows the second side first; which of them do, the item's key decides, which is random.
+_FILL = """
+INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, occasion, asks_reason)
+SELECT i.id, missing.n, i.study_id, i.key, i.language,
+       i.pair_id IS NOT NULL AND (missing.n + get_byte(uuid_send(i.key), 15)) %% 2 = 1, 1, false
+  FROM judging_item AS i
+ CROSS JOIN LATERAL (
+       SELECT n FROM generate_series(1, %(raters)s) AS n
+        WHERE NOT EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.number = n)
+        LIMIT greatest(%(raters)s - (SELECT count(*) FROM judging_slot AS s WHERE s.item_id = i.id), 0)
+       ) AS missing
+ WHERE i.study_id = %(study)s
+"""
+_SHRINK = """
+DELETE FROM judging_slot
+ WHERE batch_id IS NULL
+   AND id IN (SELECT id FROM (
+                  SELECT id, row_number() OVER (PARTITION BY item_id ORDER BY batch_id IS NULL, id) AS place
+                    FROM judging_slot WHERE study_id = %(study)s) AS s
+               WHERE place > %(raters)s)
+"""
+# What nobody has begun: single slots that a battery replaces, and decks that are dealt anew.
+_CLEAR = """
+DELETE FROM judging_slot AS s
+ WHERE s.study_id = %(study)s AND s.batch_id IS NULL
+   AND NOT EXISTS (SELECT FROM judging_slot AS o
+                    WHERE o.study_id = s.study_id AND o.deck = s.deck AND o.batch_id IS NOT NULL)
+"""
+# Whole decks: of one that somebody left, what they judged is no longer one.
+_BEGUN = """
+SELECT count(*) FILTER (WHERE language = %(language)s AND cards >= %(size)s), coalesce(max(deck), 0)
+  FROM (SELECT deck, min(language) AS language, count(*) AS cards
+          FROM judging_slot WHERE study_id = %(study)s AND deck IS NOT NULL GROUP BY deck) AS dealt
+"""
+_DEAL = """
+INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, deck, place, occasion,
+                          asks_reason)
+SELECT i.id,
+       coalesce((SELECT max(o.number) FROM judging_slot AS o WHERE o.item_id = i.id), 0)
+       + row_number() OVER (PARTITION BY i.id ORDER BY card.deck, card.place),
+       i.study_id, gen_random_uuid(), i.language, false, card.deck, card.place, card.occasion,
+       card.asks_reason
+  FROM unnest(%(item)s::bigint[], %(deck)s::integer[], %(place)s::integer[], %(occasion)s::integer[],
+              %(asks_reason)s::boolean[]) AS card (item, deck, place, occasion, asks_reason)
+  JOIN judging_item AS i ON i.id = card.item
+"""  # no value in it
+
+
+def fill(plan: JudgingPlan) -> None:
+    """Give the study's items the slots that its plan wants, in the caller's transaction with the plan locked.
+
+    What somebody has begun stays. A battery that cannot be filled has no slots, and the study says why.
+    """
+    battery, study = battery_of(plan.study), plan.study_id
+    if battery is None:
+        run(_CLEAR + " AND s.deck IS NOT NULL", study=study)
+        run(_SHRINK, study=study, raters=plan.raters_per_item)
+        run(_FILL, study=study, raters=plan.raters_per_item)
+        return
+    run(_CLEAR, study=study)
+    if not why_unfit(battery):
+        for language in plan.study.languages:
+            _deal(battery, language)
+
+
+def _deal(battery: Battery, language: str) -> None:
+    """Draw the decks that are still wanted in this language."""
+    study = battery.plan.study
+    (begun, last) = _row(_BEGUN, study=study.pk, language=language, size=battery.size)
+    recipe = recipe_of(battery, language)
+    decks = compose(
+        recipe, max(0, battery.workers - begun), seed=f"{battery.seed} {study.code} {language} {last}"
+    )
+    cards = [
+        (deck, place, card)
+        for deck, cards in enumerate(decks, last + 1)
+        for place, card in enumerate(cards, 1)
+    ]
+    run(
+        _DEAL,
+        deck=[deck for deck, _, _ in cards],
+        place=[place for _, place, _ in cards],
+        **{name: [getattr(card, name) for _, _, card in cards] for name in Card._fields},
+    )
+
+
+def run(statement: str, **values: Any) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return int(cursor.rowcount)
+
+
+def _row(statement: str, **values: Any) -> tuple[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        row: tuple[int, int] = cursor.fetchone()
+    return row

@@ -1,0 +1,53 @@
+-- Give a batch a whole deck of its study; how many slots that has, 0 if none is free for its worker. A deck that somebody
+-- left is given as a whole, too: what they judged of it stays theirs, and comes once more in the new one.
+CREATE OR REPLACE FUNCTION judging_deal(the_batch bigint) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    b judging_batch%ROWTYPE;
+    lease interval;
+    candidate integer;
+    dealt integer;
+    cards integer;
+    at timestamptz;
+BEGIN
+    SELECT * INTO b FROM judging_batch WHERE id = the_batch FOR NO KEY UPDATE;
+    -- Whoever begins at the same moment waits here, and so does a change of the battery.
+    SELECT make_interval(secs => lease_seconds) INTO lease
+      FROM judging_judgingplan WHERE study_id = b.study_id FOR NO KEY UPDATE;
+    at := clock_timestamp();
+    FOR candidate IN
+        SELECT s.deck FROM judging_slot AS s
+         WHERE s.study_id = b.study_id AND s.language = b.language AND s.deck IS NOT NULL
+         GROUP BY s.deck
+        HAVING bool_or(s.label_id IS NULL)
+           AND bool_and(s.label_id IS NOT NULL OR s.leased_until IS NULL OR s.leased_until < at)
+         ORDER BY bool_or(s.batch_id IS NOT NULL), s.deck
+    LOOP
+        CONTINUE WHEN EXISTS (SELECT FROM judging_slot AS s
+                               WHERE s.study_id = b.study_id AND s.deck = candidate
+                                 AND NOT judging_may_judge(b.id, b.worker_id, s.item_id));
+        -- A late judgment of who left it locks their batch first, as here.
+        PERFORM FROM judging_batch AS o
+          WHERE o.id IN (SELECT s.batch_id FROM judging_slot AS s
+                          WHERE s.study_id = b.study_id AND s.deck = candidate)
+            FOR NO KEY UPDATE;
+        CONTINUE WHEN NOT EXISTS (SELECT FROM judging_slot AS s
+                                   WHERE s.study_id = b.study_id AND s.deck = candidate AND s.label_id IS NULL)
+                   OR EXISTS (SELECT FROM judging_slot AS s
+                               WHERE s.study_id = b.study_id AND s.deck = candidate AND s.label_id IS NULL
+                                 AND s.leased_until >= at);
+        dealt := candidate;
+        EXIT;
+    END LOOP;
+    IF dealt IS NULL THEN
+        RETURN 0;
+    END IF;
+    IF EXISTS (SELECT FROM judging_slot AS s
+                WHERE s.study_id = b.study_id AND s.deck = dealt AND s.label_id IS NOT NULL) THEN
+        dealt := judging_deck_again(b.study_id, dealt);
+    END IF;
+    UPDATE judging_slot SET batch_id = b.id, leased_until = at + lease
+     WHERE study_id = b.study_id AND deck = dealt;
+    GET DIAGNOSTICS cards = ROW_COUNT;
+    UPDATE judging_batch SET size = cards WHERE id = b.id;
+    RETURN cards;
+END $$;

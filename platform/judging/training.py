@@ -1,0 +1,114 @@
+"""Training questions that workers answer rightly before they judge, where the plan asks for it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from crowd.models import Participation
+from crowd.refusals import EntryRefusedError
+from evaluation.questions import Example, QuestionSet
+from evaluation.questions.training import training_of, wrong_in
+from judging.models import JudgingPlan, Training
+from questions.resolving import question_set
+from studies.models import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A training question with what somebody answered.
+
+    Attributes:
+        example: what is judged, and why the right answers are right.
+        wrong: keys of the questions that were answered wrongly; empty: all is right.
+        given: the answers.
+    """
+
+    example: Example
+    wrong: Sequence[str]
+    given: Mapping[str, object]
+
+
+def not_passed() -> EntryRefusedError:
+    return EntryRefusedError(
+        "training_failed",
+        status=403,
+        title=_("Thank you for trying"),
+        say=_("The practice questions were not all right, so we cannot let you judge in this study."),
+        cure=_("If you came from a panel, return the task there. Nothing counts against you here."),
+    )
+
+
+def tries_of(study: Study) -> int:
+    """How often workers may try; 0: the study has no training."""
+    tries = JudgingPlan.objects.filter(study=study).values_list("training_tries", flat=True).first()
+    return tries or 0
+
+
+def _of(participation: Participation) -> QuerySet[Training]:
+    return Training.objects.filter(worker=participation.worker_id, study=participation.study_id)
+
+
+def is_due(participation: Participation) -> bool:
+    """Whether the worker has still to pass.
+
+    Raises:
+        EntryRefusedError: they have used all their tries.
+    """
+    allowed = tries_of(participation.study)
+    if not allowed:
+        return False
+    found = _of(participation).first()
+    if found and found.passed_at is None and found.tries >= allowed:
+        raise not_passed()
+    return found is None or found.passed_at is None
+
+
+@transaction.atomic
+def answer(participation: Participation, given: Sequence[Mapping[str, object]]) -> list[Marked]:
+    """Mark one try. With all answers right the worker has passed.
+
+    Args:
+        participation: whose.
+        given: by training question, in their order, the answers.
+
+    Raises:
+        EntryRefusedError: it was the last try, or none is left.
+    """
+    Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    if not is_due(participation):
+        return []
+    questions = question_set(participation.study.question_set)
+    marked = [
+        Marked(example, wrong_in(example, questions, answers), answers)
+        for example, answers in zip(training_of(questions), given, strict=True)
+    ]
+    training = _of(participation).first() or Training(
+        worker_id=participation.worker_id, study_id=participation.study_id
+    )
+    training.tries += 1
+    if not any(each.wrong for each in marked):
+        training.passed_at = timezone.now()
+    training.save()
+    return marked
+
+
+def left(participation: Participation) -> str:
+    """How many tries are left, in words."""
+    used = _of(participation).values_list("tries", flat=True).first() or 0
+    n = tries_of(participation.study) - used
+    return ngettext("You have %(n)d try left.", "You have %(n)d tries left.", n) % {"n": n}
+
+
+def why_untrainable(questions: QuestionSet, tries: int) -> str:
+    """Why workers cannot be trained with these questions; empty if they can, or need not."""
+    if not tries or training_of(questions):
+        return ""
+    return _(
+        "The questions “%(title)s” have no training questions. Add worked examples to the set, of which all "
+        "but the first train, or ask for no training."
+    ) % {"title": questions.title}

@@ -1,0 +1,90 @@
+"""The page of the training questions: plain forms, since nothing of it is a judgment."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from crowd.views import current_participation, worker_page
+from crowd.work import work_of
+from evaluation.questions import Example, QuestionSet
+from evaluation.questions.training import training_of
+from judging import training
+from judging.training import Marked
+from questions.resolving import question_set
+from studies.models import Study
+
+
+@require_http_methods(["GET", "POST"])
+@worker_page
+def practise(request: HttpRequest, study: Study) -> HttpResponse:
+    """The questions; after a try what was wrong in it, and why; with all right, on to the work."""
+    participation = current_participation(request, study)
+    questions = question_set(study.question_set).in_language(study.only_language)
+    examples = training_of(questions)
+    if not training.is_due(participation):
+        return _passed(request, study)
+    marked: Sequence[Marked] = ()
+    if request.method == "POST":
+        marked = training.answer(participation, _given(request.POST, questions, len(examples)))
+        if not any(each.wrong for each in marked):
+            return _passed(request, study)
+        training.is_due(participation)  # refuses whoever has no try left
+    shown = [
+        _shown(n, example, questions, marked[n] if marked else None) for n, example in enumerate(examples)
+    ]
+    context = {
+        "study": study,
+        "examples": shown,
+        "is_marked": bool(marked),
+        "left": training.left(participation),
+    }
+    return render(request, "tasks/judging/training.html", context, status=422 if marked else 200)
+
+
+def _passed(request: HttpRequest, study: Study) -> HttpResponse:
+    begin = reverse(work_of(study).begin, args=[study.code])
+    if request.method == "GET":
+        return redirect("crowd:instructions", code=study.code)
+    return render(request, "tasks/judging/trained.html", {"study": study, "begin": begin})
+
+
+def _given(sent: Mapping[str, str], questions: QuestionSet, examples: int) -> list[dict[str, object]]:
+    """By example, the answers: the value of the choice whose place was sent."""
+    return [
+        {
+            question.key: question.choices[int(place)].value
+            for question in questions.questions
+            if (place := sent.get(f"{n}-{question.key}", "")).isdecimal()
+            and len(place) < 4
+            and int(place) < len(question.choices)
+        }
+        for n in range(examples)
+    ]
+
+
+def _shown(n: int, example: Example, questions: QuestionSet, marked: Marked | None) -> dict[str, Any]:
+    return {
+        "example": example,
+        "is_right": marked is not None and not marked.wrong,
+        "is_wrong": marked is not None and bool(marked.wrong),
+        "questions": [
+            {
+                "name": f"{n}-{question.key}",
+                "wording": question.wording,
+                "is_wrong": marked is not None and question.key in marked.wrong,
+                "choices": [
+                    (
+                        place,
+                        choice.label,
+                        marked is not None and marked.given.get(question.key) == choice.value,
+                    )
+                    for place, choice in enumerate(question.choices)
+                ],
+            }
+            for question in questions.questions
+        ],
+    }

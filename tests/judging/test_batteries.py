@@ -1,0 +1,331 @@
+"""Studies whose workers each get one fixed battery: dealt, judged, left, composed, its rules confirmed."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import User
+from crowd.models import Participation
+from crowd.refusals import EntryRefusedError
+from evaluation.report.bundle import recompute
+from judging import services as judging
+from judging import subjects
+from judging.batteries import battery_of
+from judging.models import Batch, Battery, Slot
+from labels.models import Label
+from live.refusals import RefusedError
+from studies.models import Study
+from studies.services import set_state
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
+from tests.judging.conftest import begin
+from tests.planted import SignIn, computed
+
+pytestmark = pytest.mark.django_db
+
+TARGETS = ("Denies", "Confirms")
+
+
+@pytest.fixture
+def study(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """A draft with two targets over three questions, and five pieces of small talk."""
+    queue: Study = make_queue(question_set="reply-impression", primary_analysis="without_excluded",
+                              exclusion_rules="As declared in the battery.")  # fmt: skip
+    Study.objects.filter(pk=queue.pk).update(state=Study.State.DRAFT)
+    queue.refresh_from_db()
+    questions = make_contexts(3)
+    for system in TARGETS:
+        subjects.add_responses(queue, make_run(questions, system))
+    subjects.add_responses(queue, make_run(make_contexts(5), "Small talk"))
+    return queue
+
+
+def battery(study: Study, **fields: object) -> Battery:
+    composed = {
+        "targets": list(TARGETS), "fillers_of": ["Small talk"], "fillers": 4, "repeats": 1, "workers": 3,
+        "compared_with": "Confirms", "reasons_at": [2], "repeat_points": 2, "repeat_questions": 2,
+        "least_spread": 2.0,
+    }  # fmt: skip
+    return Battery(plan=judging.plan_of(study), **(composed | fields))
+
+
+@pytest.fixture
+def opened(study: Study) -> Study:
+    subjects.save_battery(battery(study))
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def rating(points: int) -> dict[str, object]:
+    return {"appropriate": points, "trustworthy": points, "friendly": points}
+
+
+def judge_next(desk: judging.Desk, points: int | None = None) -> judging.Judged:
+    shown = judging.state(desk)["items"][0]
+    system = Slot.objects.get(batch=desk.batch_id, key=shown["key"]).item.response
+    assert system
+    given = points or {"Denies": 2, "Confirms": 6}.get(system.run.system, 4)
+    answers = rating(given) | ({"reason": "It says so."} if shown["asks_reason"] else {})
+    return judging.judge(desk, key=UUID(shown["key"]), answers=answers)
+
+
+def judge_all(desk: judging.Desk, points: int | None = None) -> None:
+    while judging.state(desk)["items"]:
+        judge_next(desk, points)
+    judging.finish(desk)
+
+
+def leave(desk: judging.Desk) -> None:
+    Slot.objects.filter(batch=desk.batch_id, label=None).update(
+        leased_until=timezone.now() - timedelta(seconds=1)
+    )
+
+
+# --- dealt and judged ------------------------------------------------------------------------------
+
+
+def test_a_worker_gets_the_whole_battery_in_its_order_and_judges_one_item_twice(opened: Study) -> None:
+    desk = begin(opened)
+    dealt = list(Slot.objects.filter(batch=desk.batch_id).order_by("place"))
+    shown = judging.state(desk)["items"]
+
+    assert [item["key"] for item in shown] == [str(slot.key) for slot in dealt]
+    assert [item["asks_reason"] for item in shown] == [place == 2 for place in range(1, 8)]
+    assert len({item["key"] for item in shown}) == 7
+    assert len({(item["text"], *item["context"]) for item in shown}) == 6
+    judge_all(desk)
+
+    assert Batch.objects.get().size == Batch.objects.get().done == 7
+    assert sorted(Label.objects.values_list("occasion", flat=True)) == [1] * 6 + [2]
+    twice = Label.objects.get(occasion=2)
+    assert Label.objects.filter(response=twice.response, rater=twice.rater).count() == 2
+    assert Label.objects.filter(answers__has_key="reason").count() == 1
+
+
+def test_a_reason_is_wanted_at_its_place_and_nowhere_else(opened: Study) -> None:
+    desk = begin(opened)
+    first, second, *_ = judging.state(desk)["items"]
+
+    with pytest.raises(RefusedError, match="No reason is asked here"):
+        judging.judge(desk, key=UUID(first["key"]), answers=rating(4) | {"reason": "Because."})
+    with pytest.raises(RefusedError, match="Please say why"):
+        judging.judge(desk, key=UUID(second["key"]), answers=rating(4))
+
+    assert not Label.objects.exists()
+
+
+def test_as_many_workers_as_wanted_get_one_and_then_the_study_is_full(opened: Study) -> None:
+    desks = [begin(opened) for _ in range(3)]
+
+    orders = [Slot.objects.filter(batch=desk.batch_id).order_by("place") for desk in desks]
+    assert len({tuple(order.values_list("item", flat=True)) for order in orders}) == 3
+    with pytest.raises(EntryRefusedError, match="still needed"):
+        begin(opened)
+    for desk in desks:
+        judge_all(desk)
+    with pytest.raises(EntryRefusedError, match="nothing left"):
+        begin(opened)
+
+
+def test_a_battery_that_somebody_left_goes_to_another_as_a_whole(opened: Study) -> None:
+    left, *others = [begin(opened) for _ in range(3)]
+    key = UUID(judging.state(left)["items"][-1]["key"])
+    for _ in range(3):
+        judge_next(left)
+    leave(left)
+
+    fresh = begin(opened)
+    judge_all(fresh)
+
+    assert Batch.objects.get(pk=fresh.batch_id).done == 7
+    assert Slot.objects.filter(batch=left.batch_id, label__isnull=False).count() == 3
+    with pytest.raises(RefusedError, match="Your earlier answers are safe"):
+        judging.judge(left, key=key, answers=rating(4))
+    judging.finish(left)  # paid in full for what was left to do
+    for desk in others:
+        judge_all(desk)
+    assert not Slot.objects.filter(study=opened, label=None).exists()
+
+
+def test_who_comes_back_in_time_goes_on(opened: Study) -> None:
+    desk = begin(opened)
+    judge_next(desk)
+    leave(desk)
+
+    assert len(judging.state(desk)["items"]) == 6
+    judge_all(desk)
+    assert Batch.objects.get(pk=desk.batch_id).done == 7
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_begin_at_once_get_different_batteries(opened: Study) -> None:
+    people = [enter(opened) for _ in range(3)]
+
+    def come(person: Participation) -> int:
+        try:
+            return begin(opened, person).batch_id
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(3) as threads:
+        batches = list(threads.map(come, people))
+
+    assert {Slot.objects.filter(batch=batch).values("deck").distinct().count() for batch in batches} == {1}
+    assert Slot.objects.filter(batch__in=batches).values("deck").distinct().count() == 3
+
+
+# --- composed --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"targets": ["Denies", "Nobody"], "compared_with": "Denies"}, "nothing of “Nobody” in the queue"),
+        ({"fillers": 6}, "it wants 6 different fillers, and the queue has 5"),
+        ({"repeats": 5}, "5 fillers are to come twice, and a battery has 4"),
+        ({"reasons_at": [8]}, "A reason is asked at place 8, and a battery has 7 items"),
+        ({"compared_with": "Small talk"}, "compared with “Small talk”, which is no target"),
+        ({"targets": ["Denies"], "compared_with": "Denies"}, "two targets or more"),
+        ({"fillers_of": ["Denies"]}, "“Denies” is a target and gives fillers"),
+        ({"filler_question": "reason"}, "“reason” is no rating of these questions: appropriate"),
+        ({"filler_question": "friendly"}, "Say from which answer on"),
+        ({"repeats": 0}, "A rule looks at what comes twice, and nothing does"),
+    ],
+)
+def test_a_battery_that_cannot_be_is_refused_with_the_cure(
+    study: Study, fields: dict[str, object], said: str
+) -> None:
+    before = list(Slot.objects.filter(study=study).values_list("key", flat=True))
+
+    with pytest.raises(ValidationError, match=said):
+        subjects.save_battery(battery(study, **fields))
+
+    assert battery_of(study) is None
+    assert list(Slot.objects.filter(study=study).values_list("key", flat=True)) == before
+
+
+def test_questions_without_free_text_have_no_reasons(study: Study, make_queue: MakeQueue) -> None:
+    other = make_queue(2)
+    Study.objects.filter(pk=other.pk).update(state=Study.State.DRAFT)
+    other.refresh_from_db()
+
+    with pytest.raises(ValidationError, match="none in free text"):
+        subjects.save_battery(battery(other, targets=["Alpha", "Beta"], compared_with="Alpha"))
+
+
+def test_a_battery_that_lost_its_items_keeps_the_study_closed(study: Study) -> None:
+    subjects.save_battery(battery(study))
+    study.items.filter(response__run__system="Denies").delete()
+
+    with pytest.raises(ValidationError, match="nothing of “Denies” in the queue in the language en"):
+        set_state(study.pk, Study.State.OPEN)
+
+
+def test_what_is_added_is_dealt_to_who_comes_and_what_was_begun_stays(
+    opened: Study, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    desk = begin(opened)
+    before = list(Slot.objects.filter(batch=desk.batch_id).order_by("place").values_list("key", flat=True))
+
+    subjects.add_responses(opened, make_run(make_contexts(9), "Small talk"))
+
+    slots = Slot.objects.filter(study=opened)
+    assert list(slots.filter(batch=desk.batch_id).order_by("place").values_list("key", flat=True)) == before
+    assert slots.values("deck").distinct().count() == 3
+
+
+def test_once_opened_only_more_workers_may_be_wanted(opened: Study, rex: User, sign_in: SignIn) -> None:
+    stored = battery_of(opened)
+    assert stored
+    stored.fillers = 3
+    with pytest.raises(ValidationError, match="has been opened"):
+        subjects.save_battery(stored)
+
+    answer = sign_in(rex).post(f"/studies/{opened.pk}/queue/battery/", {"workers": 5, "fillers": 1})
+
+    assert answer.status_code == 302
+    assert (battery_of(opened).workers, battery_of(opened).fillers) == (5, 4)  # type: ignore[union-attr]
+    assert Slot.objects.filter(study=opened).values("deck").distinct().count() == 5
+
+
+def test_the_page_composes_shows_and_removes_a_battery(study: Study, rex: User, sign_in: SignIn) -> None:
+    client, page = sign_in(rex), f"/studies/{study.pk}/queue/battery/"
+    as_published = client.get(page).content.decode()
+    assert 'name="fillers" value="11"' in as_published
+    assert 'value="5,15"' in as_published
+    wanted = {"targets": list(TARGETS), "fillers_of": ["Small talk"], "fillers": 4, "repeats": 1,
+              "workers": 3, "seed": 1, "compared_with": "Confirms", "reasons_at": "2", "repeat_questions": 2,
+              "filler_misses": 0}  # fmt: skip
+
+    refused = client.post(page, wanted | {"fillers": 9})
+    assert refused.status_code == 422
+    assert "wants 9 different fillers" in refused.content.decode()
+    assert client.post(page, wanted).status_code == 302
+    shown = client.get(page).content.decode()
+    assert shown.count("a second time</td>") + shown.count("a second time, with") == 1
+    assert "A battery of 7" in client.get(f"/studies/{study.pk}/queue/").content.decode()
+    assert client.post(page, {"remove": "1"}).status_code == 302
+    assert battery_of(study) is None
+    assert not Slot.objects.filter(study=study).exclude(deck=None).exists()
+    assert Slot.objects.filter(study=study).count() == 11 * 5
+
+
+# --- reported, and who is proposed --------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_rules_propose_and_a_person_excludes_and_takes_back(
+    opened: Study, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    careful, careless, other = [begin(opened) for _ in range(3)]
+    judge_all(careful)
+    judge_all(careless, points=4)  # every sum is 12: no spread at all
+    judge_all(other)
+    client, page = sign_in(rex), f"/studies/{opened.pk}/participants/"
+
+    before = computed(opened).result
+    proposed = Participation.objects.exclude(proposed_reason="").get()
+    assert proposed.pk == careless.participation_id
+    assert "standard deviation of 0.00 over 7 judgments, below 2" in proposed.proposed_reason
+    assert before["excluded"] == []
+    shown = client.get(page).content.decode()
+    assert f"Exclude {proposed.worker.pseudonym}" in shown
+    client.post(page + "exclude/", {"worker": proposed.worker.pseudonym})
+    after = computed(opened).result
+
+    # Of two who stay, Denies has 2 and Confirms 6; with the third, who says 4 of all, 2.67 and 5.33.
+    means = {row["bot"]: row["cells"][0]["value"] for row in after["bots"]}
+    assert means == {"Denies": 2, "Confirms": 6, "Small talk": 4}
+    of_all = {row["bot"]: row["cells"][0]["value"] for row in after["other"]["bots"]}
+    assert of_all["Denies"] == pytest.approx(8 / 3)
+    assert (after["battery"]["complete"], after["other"]["battery"]["complete"]) == (2, 3)
+    # Denies less Confirms: -4, -4 and 0; with all three the mean is -8/3.
+    (row,) = after["other"]["battery"]["paired"][0]["rows"]
+    assert row["difference"] == pytest.approx(-8 / 3)
+    assert after["battery"]["repeats"][0]["same"] == 100
+    report = client.get(f"/studies/{opened.pk}/report/").content.decode()
+    for words in (
+        "Within workers",
+        "The same judged twice",
+        "R-U-A-Robot, user study",
+        "Proposed exclusions",
+    ):
+        assert words in report
+
+    call_command("bundle", str(opened.pk), output=tmp_path / "study.zip")
+    assert recompute(tmp_path / "study.zip").differences == []
+    lines = client.get(f"/studies/{opened.pk}/turns.jsonl").getvalue().decode().splitlines()
+    assert sorted(json.loads(line)["occasion"] for line in lines) == [1] * 18 + [2] * 3
+
+    client.post(page + "exclude/", {"worker": proposed.worker.pseudonym, "undo": "1"})
+    assert not Participation.objects.exclude(excluded_at=None).exists()
+    assert (
+        "nothing was changed"
+        in client.post(page + "exclude/", {"worker": "W\x00nobody"}, follow=True).content.decode().lower()
+    )

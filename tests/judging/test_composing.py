@@ -1,0 +1,67 @@
+"""How batteries are drawn: balanced, apart, the same from the same seed."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judging.composing import APART, Member, Recipe, compose
+
+
+def recipe(targets: int = 8, items: int = 10, fillers: int = 11, there: int = 20, repeats: int = 1) -> Recipe:
+    """Targets that all respond to the same contexts, and fillers of contexts of their own."""
+    named = {
+        f"target {n}": [Member(100 * n + place, place) for place in range(items)]
+        for n in range(1, targets + 1)
+    }
+    small_talk = [Member(10_000 + place, 1000 + place) for place in range(there)]
+    return Recipe(named, small_talk, fillers, repeats, reasons_at=(5, 15))
+
+
+def test_a_battery_has_one_of_each_target_the_fillers_and_one_of_them_twice() -> None:
+    for deck in compose(recipe(), 30, seed="a"):
+        targets = [card.item // 100 for card in deck if card.item < 10_000]
+        fillers = Counter(card.item for card in deck if card.item >= 10_000)
+        assert sorted(targets) == list(range(1, 9))
+        assert sorted(fillers.values()) == [1] * 10 + [2]
+        assert [place for place, card in enumerate(deck, 1) if card.asks_reason] == [5, 15]
+        first, second = (
+            place for place, card in enumerate(deck) if fillers[card.item] == 2 and card.item >= 10_000
+        )
+        assert second - first > APART
+        assert [deck[place].occasion for place in (first, second)] == [1, 2]
+        assert sum(card.occasion for card in deck) == 21
+
+
+def test_no_context_comes_twice_to_a_worker_and_all_come_equally_often() -> None:
+    decks = compose(recipe(), 50, seed="a")
+
+    for deck in decks:
+        assert len({card.item % 100 for card in deck if card.item < 10_000}) == 8
+    uses = Counter(card.item for deck in decks for card in deck if card.item < 10_000)
+    # 8 targets x 50 decks over 80 items: 5 each, give or take what different contexts cost
+    assert sum(uses.values()) == 400
+    assert max(uses.values()) - min(uses.values()) <= 4
+    fillers = Counter(card.item for deck in decks for card in deck if card.item >= 10_000)
+    assert max(fillers.values()) - min(fillers.values()) <= 6
+
+
+@given(
+    targets=st.integers(2, 5), items=st.integers(1, 4), fillers=st.integers(0, 6), extra=st.integers(0, 4),
+    repeats=st.integers(0, 3), seed=st.text(max_size=5),
+)  # fmt: skip
+def test_any_recipe_that_can_be_filled_is(
+    targets: int, items: int, fillers: int, extra: int, repeats: int, seed: str
+) -> None:
+    wanted = recipe(targets, items, fillers, fillers + extra, min(repeats, fillers))
+
+    decks = compose(wanted, 3, seed=seed)
+
+    assert [len(deck) for deck in decks] == [wanted.size] * 3
+    assert decks == compose(wanted, 3, seed=seed)
+    for deck in decks:
+        assert len({(card.item, card.occasion) for card in deck}) == wanted.size
+
+
+def test_another_seed_draws_other_batteries() -> None:
+    assert compose(recipe(), 3, seed="a") != compose(recipe(), 3, seed="b")
