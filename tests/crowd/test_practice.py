@@ -20,7 +20,6 @@ from tests.conftest import MakePairs, MakeStudy
 from tests.questions.conftest import TONE
 
 # The two examples of human-likeness: the author says yes to the first and no to the second.
-PANELS: dict[str, dict[str, str]] = {"open": {}, "prolific": {"complete": "D0NE"}}
 TRIED = {"0-0": {"human_like": True}, "0-1": {"human_like": True}}
 
 
@@ -31,22 +30,24 @@ def _sets_are_forgotten() -> Iterator[None]:
     resolving.forget()
 
 
-def entered(study: Study, client: Client | None = None, prolific: str = "") -> Client:
-    """Somebody who agreed, by the plain link or that of Prolific with this id."""
+def entered(study: Study, client: Client | None = None, panel_id: str = "") -> Client:
+    """Somebody agrees to take part, sent by Prolific if an id is given."""
     client = client or Client()
-    consent = {"agree": "yes", "consent": "1"}
-    if prolific:
-        rows = [StudyPanel(panel=panel, codes=codes) for panel, codes in PANELS.items()]
+    sent = {"agree": "yes", "consent": "1"}
+    if panel_id:
+        rows = [StudyPanel(panel="open"), StudyPanel(panel="prolific", codes={"complete": "C0MPLETE"})]
         take_panels(study, rows, closed_to=())
-        page = client.get(f"/s/{study.code}/?PROLIFIC_PID={prolific}").content.decode()
-        consent["arrival"] = re.findall(r'name="arrival" value="([^"]+)"', page)[0]
-    assert client.post(f"/s/{study.code}/consent/", consent).status_code == 302
+        page = client.get(f"/s/{study.code}/?PROLIFIC_PID={panel_id}").content.decode()
+        found = re.search(r'name="arrival" value="([^"]+)"', page)
+        assert found
+        sent["arrival"] = found[1]
+    assert client.post(f"/s/{study.code}/consent/", sent).status_code == 302
     return client
 
 
 def practise(client: Client, study: Study, answers: Any = TRIED) -> Any:
     sent = answers if isinstance(answers, str) else json.dumps(answers)
-    return client.post(f"/s/{study.code}/practice/", {"answers": sent}, follow=True)
+    return client.post(f"/s/{study.code}/try/", {"answers": sent}, follow=True)
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_nobody_begins_before_they_have_tried_every_example(practising: Study) -
     assert "Start the conversation" not in instructions
 
     early = client.post(f"/s/{practising.code}/start/")
-    assert early.url == f"/s/{practising.code}/practice/"  # type: ignore[attr-defined]  # a redirect
+    assert early.url == f"/s/{practising.code}/try/"  # type: ignore[attr-defined]  # a redirect
     assert not Assignment.objects.exists()
 
     done = practise(client, practising)
@@ -99,21 +100,21 @@ def test_who_has_practised_the_same_questions_before_may_skip(
     make_study: MakeStudy, practising: Study
 ) -> None:
     again = make_study({"other": 5}, question_set="human-likeness", practice=True)
-    client = entered(practising, prolific="wanda")
+    client = entered(practising, panel_id="wanda")
     practise(client, practising)
 
-    entered(again, client, prolific="wanda")
+    entered(again, client, panel_id="wanda")
     assert b"Start the conversation" in client.get(f"/s/{again.code}/instructions/").content
-    assert b">Skip<" in client.get(f"/s/{again.code}/practice/").content
+    assert b">Skip<" in client.get(f"/s/{again.code}/try/").content
     assert client.post(f"/s/{again.code}/start/").url == f"/s/{again.code}/chat/"  # type: ignore[attr-defined]
 
     # Elsewhere, too, for whom the panel names; not for another person at the same browser.
     third = make_study({"third": 5}, question_set="human-likeness", practice=True)
-    elsewhere = entered(third, prolific="wanda")
+    elsewhere = entered(third, panel_id="wanda")
     assert elsewhere.post(f"/s/{third.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
-    entered(third, client, prolific="rita")
-    assert b">Skip<" not in client.get(f"/s/{third.code}/practice/").content
-    assert client.post(f"/s/{third.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
+    entered(third, client, panel_id="rita")
+    assert b">Skip<" not in client.get(f"/s/{third.code}/try/").content
+    assert client.post(f"/s/{third.code}/start/").url.endswith("/try/")  # type: ignore[attr-defined]
 
 
 def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: Study) -> None:
@@ -123,7 +124,7 @@ def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: S
 
     entered(other, client)
 
-    assert client.post(f"/s/{other.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
+    assert client.post(f"/s/{other.code}/start/").url.endswith("/try/")  # type: ignore[attr-defined]
 
 
 def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeStudy) -> None:
@@ -133,7 +134,7 @@ def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeSt
         make_study({"other": 5}, asks=[optional], practice=True),
     ):
         client = entered(study)
-        assert client.get(f"/s/{study.code}/practice/").url.endswith("/instructions/")  # type: ignore[attr-defined]
+        assert client.get(f"/s/{study.code}/try/").url.endswith("/instructions/")  # type: ignore[attr-defined]
         assert client.post(f"/s/{study.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
 
 
@@ -143,7 +144,7 @@ def test_who_has_begun_is_not_sent_back(practising: Study) -> None:
     Practice.objects.all().delete()  # as if the set had got examples meanwhile
 
     assert client.post(f"/s/{practising.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
-    assert client.get(f"/s/{practising.code}/practice/").url.endswith("/chat/")  # type: ignore[attr-defined]
+    assert client.get(f"/s/{practising.code}/try/").url.endswith("/chat/")  # type: ignore[attr-defined]
 
 
 def test_examples_are_in_the_language_of_the_study(make_study: MakeStudy) -> None:
@@ -169,7 +170,7 @@ def test_examples_are_in_the_language_of_the_study(make_study: MakeStudy) -> Non
 def test_pairs_are_tried_with_both_sides(make_pairs: MakePairs) -> None:
     study = make_pairs(2, practice=True)
     client = entered(study)
-    assert client.post(f"/s/{study.code}/compare/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
+    assert client.post(f"/s/{study.code}/compare/start/").url.endswith("/try/")  # type: ignore[attr-defined]
 
     response = practise(client, study, {"0-0": {"better": "second"}, "0-1": {"better": "first"}})
 

@@ -95,7 +95,7 @@ def test_the_preset_trains_and_questions_without_training_are_refused(
     assert preset
     assert preset.plan == {"raters_per_item": 7, "batch_size": 50, "training_tries": 3}
     study = make_pairs(2)
-    study.asks.update(question_set="likert")  # whose worked examples are too few to train by
+    study.asks.update(question_set="votes")  # which has no worked examples to train by
     plan = {"raters_per_item": 5, "batch_size": 50, "lease_seconds": 600, "training_tries": 3}
 
     refused = sign_in(rex).post(f"/studies/{study.pk}/queue/", plan)
