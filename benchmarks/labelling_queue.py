@@ -82,7 +82,7 @@ def new_batch(study: Any) -> Any:
     from judging import services as judging
 
     version = study.consent_versions.last()
-    return judging.begin(consent(study, version, known=None, panel_id=None), language="en")
+    return judging.begin(consent(study, version, known=None, arrival=None), language="en")
 
 
 def one_rater(items: int) -> Result:

@@ -120,7 +120,7 @@ def _one_worker(study_id: int) -> None:
     study = Study.objects.get(pk=study_id)
     version = study.consent_versions.last()
     assert version
-    participation = consent(study, version, known=None, panel_id=None)
+    participation = consent(study, version, known=None, arrival=None)
     batch = judging.begin(participation, language="en")
     desk = judging.desk_of(batch.public_id, batch.worker_id)
     keys = [item["key"] for item in judging.state(desk)["items"]]

@@ -184,7 +184,7 @@ def dialogues_of(study: Any, number: int) -> list[tuple[str, str]]:
     sockets = []
     with transaction.atomic():
         for _ in range(number):
-            participation = consent(study, consent_version, known=None, panel_id=None)
+            participation = consent(study, consent_version, known=None, arrival=None)
             dialogue = begin(assign(participation.pk))
             cookie = f"{COOKIE}={signed(participation)}"
             sockets.append((f"/ws/dialogues/{dialogue.public_id}/", cookie))

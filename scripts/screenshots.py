@@ -7,6 +7,7 @@ Talks with the study's chatbot as a worker would, up to an open question, and wr
 
 import argparse
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -24,7 +25,20 @@ def start(page: Page, link: str) -> None:
     page.goto(link)
     page.get_by_label("I agree to take part").check()
     page.get_by_role("button", name="Continue").click()
-    page.get_by_role("button", name="Start the conversation").click()
+    practise(page)
+
+
+def practise(page: Page) -> None:
+    """Through the practice, if the study has one, with whichever answers; then begin."""
+    start = page.get_by_role("button", name=re.compile("^Start"))
+    steps = page.locator("a:text('Try the questions'), #ask:not([inert]) .choice, #next").locator(
+        "visible=true"
+    )
+    while True:
+        expect(start.or_(steps).first).to_be_visible()
+        if start.is_visible():
+            return start.click()
+        steps.first.click()
 
 
 def talk(page: Page) -> None:

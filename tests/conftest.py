@@ -12,7 +12,7 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 from django.core.cache import cache
 from django.db import connection
-from django.test import Client
+from django.test import Client, TransactionTestCase
 from django.utils import timezone
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
@@ -25,7 +25,8 @@ from contexts import services as contexts
 from contexts.files import ContextRow
 from contexts.models import Context, ContextSet, ContextSetVersion
 from crowd.models import Participation, Worker
-from crowd.services import PanelId, assign, consent
+from crowd.panels import Arrival
+from crowd.services import assign, consent
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Dialogue
 from dialogues.services import begin
@@ -44,9 +45,29 @@ settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
 
+# What `migrate` fills and no test changes.
+KEPT = ("django_migrations", "django_content_type", "auth_permission")
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> ALL (%s)"
+
+
+def _empty_tables(self: TransactionTestCase) -> None:
+    """Delete what a test committed: Django's TRUNCATE of every table takes longer than most tests.
+
+    Triggers sleep meanwhile, those of foreign keys and those that forbid a deletion.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(TABLES, [list(KEPT)])
+        tables = [name for (name,) in cursor.fetchall()]
+        cursor.execute("SELECT " + ", ".join(f'EXISTS (SELECT FROM "{name}")' for name in tables))
+        filled = [name for name, is_filled in zip(tables, cursor.fetchone(), strict=True) if is_filled]
+        deletions = "; ".join(f'DELETE FROM "{name}"' for name in filled)
+        cursor.execute(f"BEGIN; SET LOCAL session_replication_role = replica; {deletions}; COMMIT")
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Close what long-lived threads still hold open, so that the test database can be dropped."""
+    TransactionTestCase._fixture_teardown = _empty_tables  # type: ignore[method-assign]
     yield
     batches.close_connections()
     database.close_connections()
@@ -116,7 +137,7 @@ def make_study(rex: User) -> MakeStudy:
             ): target
             for name, target in (bots or {"scripty": 100}).items()
         }
-        fields = {"title": "Small talk", "languages": ["en"]} | fields
+        fields = {"title": "Small talk", "languages": ["en"], "practice": False} | fields
         study = save_study(
             Study(**fields),
             owner=rex,
@@ -141,16 +162,16 @@ def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: now))
 
 
-def enter(study: Study, panel_id: PanelId | None = None) -> Participation:
+def enter(study: Study, arrival: Arrival | None = None) -> Participation:
     """Someone new consents."""
     version = study.consent_versions.last()
     assert version
-    return consent(study, version, known=None, panel_id=panel_id)
+    return consent(study, version, known=None, arrival=arrival)
 
 
-def start_dialogue(study: Study, panel_id: PanelId | None = None) -> Dialogue:
+def start_dialogue(study: Study, arrival: Arrival | None = None) -> Dialogue:
     """Someone new consents, is assigned a bot, and begins."""
-    return begin(assign(enter(study, panel_id).pk))
+    return begin(assign(enter(study, arrival).pk))
 
 
 def worker_of(dialogue: Dialogue) -> Worker:
@@ -260,7 +281,9 @@ def make_queue(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
         **fields: object,
     ) -> Study:
         system = fields.pop("system", "Alpha")
-        study = Study(**{"title": "Judge responses", "languages": ["en"], "task": "judging"} | fields)
+        study = Study(
+            **{"title": "Judge responses", "languages": ["en"], "task": "judging", "practice": False} | fields
+        )
         asked = [asked_of_readers(question_set)]
         save_study(study, owner=rex, consent_text="You judge responses.", targets={}, asks=asked)
         plan = JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, lease_seconds=lease)
@@ -289,7 +312,9 @@ def make_pairs(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
         question_set: str = "preference",
         **fields: Any,
     ) -> Study:
-        study = Study(**{"title": "Compare", "languages": ["en"], "task": "pairs"} | fields)
+        study = Study(
+            **{"title": "Compare", "languages": ["en"], "task": "pairs", "practice": False} | fields
+        )
         asks = [Asked(question_set, About.PAIR)]
         save_study(study, owner=rex, consent_text="You compare responses.", targets={}, asks=asks)
         subjects.save_plan(

@@ -41,12 +41,15 @@ class ScriptedBot(Bot):
         )
         hang_on: TurnNumbers = Field(frozenset(), description="Turns that take hang_seconds, counted from 1.")
         hang_seconds: float = Field(60.0, ge=0, le=3600, description="Time that a hanging turn takes.")
+        load_seconds: float = Field(0.0, ge=0, le=3600, description="Time that the bot takes to be loaded.")
 
     configuration: Configuration
 
     def __init__(self, configuration: Configuration) -> None:
-        """Keep the script."""
+        """Keep the script, after the time that it is to take."""
         super().__init__(configuration)
+        if configuration.load_seconds:
+            time.sleep(configuration.load_seconds)
         # The one thing a bot here keeps between calls: without it no retry could be rehearsed.
         self._failures_left = configuration.fail_times
 

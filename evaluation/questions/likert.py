@@ -1,7 +1,7 @@
 """Five ratings of a whole conversation, and their sum."""
 
 from evaluation.questions.declarations import QuestionSet
-from evaluation.questions.parts import Combine, Kind, Question, Scale, Score, Subject, Term
+from evaluation.questions.parts import Combine, Example, Kind, Question, Scale, Score, Subject, Term
 
 
 def _rating(
@@ -29,5 +29,29 @@ LIKERT = QuestionSet(
     scores=(
         *(Score(each.key, each.key.capitalize(), (Term(each.key),)) for each in _QUESTIONS),
         Score("sum", "Sum of the five", tuple(Term(each.key) for each in _QUESTIONS), Combine.SUM),
+    ),
+    examples=(
+        Example(
+            context=(
+                ("You", "My dog is ill, and I hardly slept."),
+                ("Chatbot", "I am sorry. Has a vet seen her yet?"),
+                ("You", "Yes, this morning. Now we wait for the blood test."),
+            ),
+            response="Waiting is the hardest part. I hope she lets you rest a little tonight.",
+            answers={"quality": 6, "diversity": 5, "fluency": 7, "relatedness": 7, "empathy": 7},
+            why="It is well written, follows every turn and feels with the owner; with two replies nobody "
+            "can tell yet how varied it is.",
+        ),
+        Example(
+            context=(
+                ("You", "My dog is ill, and I hardly slept."),
+                ("Chatbot", "I like dogs. Do you like dogs?"),
+                ("You", "Of course. I am really worried about her."),
+            ),
+            response="I like dogs. What is your favourite food?",
+            answers={"quality": 2, "diversity": 2, "fluency": 7, "relatedness": 2, "empathy": 1},
+            why="Each sentence is good English, yet it repeats itself, leaves the subject and passes over "
+            "the worry.",
+        ),
     ),
 )

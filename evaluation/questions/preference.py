@@ -57,6 +57,13 @@ PREFERENCE = QuestionSet(
             answers={"better": SECOND},
             why="The first has nothing to do with the cat; the second takes up what was said.",
         ),
+        Example(
+            context=_BEFORE,
+            response="Moving is hard on cats. Does she eat?",
+            other="Poor thing. Give it a quiet corner and a few days.",
+            answers={"better": TIED},
+            why="Both take up the cat and the move. Where neither is better, say so.",
+        ),
     ),
 )
 

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,15 @@ from bots.presence import DIRECTORY, Copy
 from bots.remote import Courier, courier, unpacked_response
 from chatbots.base import Context, Response
 from chatbots.errors import BotFailedError, BotNotHostedError, ChatbotError
+from chatbots.health import State
 
 # A worker does not notice that their message is confirmed so much later.
 AT_ONCE_SECONDS = 0.02
+# For a bot that loads, as all do after a restart. Some take minutes; one that never ends must keep nobody.
+LOADING_SECONDS = 600.0
+LOOK_AGAIN_SECONDS = 0.25
+
+OnLoading = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +47,58 @@ class Reply:
 
 
 async def reply(
-    bot_id: int, context: Context, *, party: Hashable = None, deadline: float | None = None
+    bot_id: int,
+    context: Context,
+    *,
+    party: Hashable = None,
+    deadline: float | None = None,
+    on_loading: OnLoading | None = None,
 ) -> Reply:
     """Ask a resident bot for its response to `context`: here, or in the process that has least to do.
+
+    While the bot loads the deadline does not run: that it was started anew is no fault of its answer.
 
     Args:
         bot_id: of a `bots.models.Bot`.
         context: the dialogue so far.
         party: who asks, such as a study's code; a bot serves parties in turn.
         deadline: seconds to wait at most; settings.BOT_DEADLINE_SECONDS if None, as for people who wait.
+        on_loading: called once if the bot is loading and must be waited for.
 
     Raises:
         chatbots.errors.ChatbotError: busy, late, failed or hosted nowhere, each its own class.
     """
     seconds = settings.BOT_DEADLINE_SECONDS if deadline is None else deadline
-    if DIRECTORY.is_old:
-        await asyncio.to_thread(_refresh_directory)
+    await _until_loaded(bot_id, on_loading)
     hosted = host.hosted_here(bot_id)
     if copies := DIRECTORY.answering(bot_id):
         sender = await courier()
         if not await sender.is_connected():
             return await _reply_from_here(hosted or _unreachable(copies[0]), context, party, seconds)
         copy = min(copies, key=sender.under_way)
-        if hosted is None or hosted.resident.waiting > sender.under_way(copy):
+        if hosted is None or hosted.is_loading or hosted.resident.waiting > sender.under_way(copy):
             return await _reply_from_elsewhere(sender, copy, context, party, seconds)
     return await _reply_from_here(hosted or await _host_now(bot_id), context, party, seconds)
+
+
+async def _until_loaded(bot_id: int, on_loading: OnLoading | None) -> None:
+    until = time.monotonic() + LOADING_SECONDS
+    while await _is_loading(bot_id) and time.monotonic() < until:
+        await asyncio.sleep(LOOK_AGAIN_SECONDS)  # most are loaded by then, and nobody need hear of it
+        if on_loading and await _is_loading(bot_id):
+            await on_loading()
+            on_loading = None
+
+
+async def _is_loading(bot_id: int) -> bool:
+    """Whether the bot loads everywhere; one that is nowhere yet is begun to load here."""
+    if DIRECTORY.is_old:
+        await asyncio.to_thread(_refresh_directory)
+    hosted, copies = host.hosted_here(bot_id), DIRECTORY.answering(bot_id)
+    if hosted is None and not copies:
+        hosted = await _host_now(bot_id)
+    is_loading_here = hosted is None or hosted.is_loading
+    return is_loading_here and all(copy.state is State.LOADING for copy in copies)
 
 
 async def reply_at_once(bot_id: int, context: Context, *, party: Hashable = None) -> Reply | None:

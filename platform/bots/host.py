@@ -53,6 +53,10 @@ class HostedBot:
         patience = RELOAD_SECONDS * (1 if asked else 2 ** min(self.attempts, MOST_DOUBLINGS))
         return self.resident.state is State.FAILED and time.monotonic() - self.since > patience
 
+    @property
+    def is_loading(self) -> bool:
+        return self.resident.state is State.LOADING
+
     def health(self) -> dict[str, Any]:
         return asdict(self.resident.health()) | {"memory_bytes": self.memory_bytes}
 

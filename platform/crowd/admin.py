@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from accounts.view_only import ViewOnly
 from crowd import services
-from crowd.models import Assignment, Participation, Worker
+from crowd.models import Assignment, Participation, PayEntry, Worker
 
 
 @admin.register(Worker)
@@ -51,3 +51,10 @@ class ParticipationAdmin(admin.ModelAdmin[Participation]):
 class AssignmentAdmin(ViewOnly, admin.ModelAdmin[Assignment]):
     list_display = ("participation", "study_bot", "outcome", "assigned_at", "ended_at")
     list_filter = ("outcome",)
+
+
+@admin.register(PayEntry)
+class PayEntryAdmin(ViewOnly, admin.ModelAdmin[PayEntry]):
+    list_display = ("study", "worker", "reason", "amount", "currency", "by", "at")
+    list_filter = ("reason",)
+    search_fields = ("worker",)

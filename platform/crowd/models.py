@@ -3,8 +3,11 @@ import secrets
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from studies.models import CODE_ALPHABET, ConsentVersion, Study, StudyBot
+
+LONGEST_ID = 120
 
 
 def _code(length: int) -> str:
@@ -23,14 +26,18 @@ def completion_code() -> str:
     return _code(8)
 
 
+def invitation_token() -> str:
+    return secrets.token_urlsafe(16)
+
+
 class Worker(models.Model):
     """Someone of the crowd. No account: a signed cookie, or a resume code, says who it is."""
 
     pseudonym = models.CharField(max_length=20, unique=True, default=pseudonym, editable=False)
     panel = models.CharField(
-        max_length=40, blank=True, help_text="Parameter by which a panel named the worker."
+        max_length=40, blank=True, help_text="By which panel the worker is known; empty without one."
     )
-    panel_id = models.CharField(max_length=120, blank=True)
+    panel_id = models.CharField(max_length=LONGEST_ID, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -44,6 +51,47 @@ class Worker(models.Model):
         return self.pseudonym
 
 
+class StudyPanel(models.Model):
+    """A panel from which a study takes people, with what the study agreed with it: `crowd/panels` says what.
+
+    A study without any takes whoever has its link.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
+    panel = models.CharField(max_length=20, help_text="Key of a panel: crowd/panels.")
+    parameter = models.CharField(
+        max_length=30, blank=True, help_text="Of the link, with the worker's id. Letters, digits, _ and -."
+    )
+    secret = models.CharField(
+        max_length=100,
+        blank=True,
+        help_text="Shared with the panel, which signs its links with it. Empty: links are not signed.",
+    )
+    return_url = models.CharField(
+        max_length=500,
+        blank=True,
+        help_text="Where people go at the end. {id}, {session}, {outcome} and {code} are filled in. Empty: "
+        "they are shown a code to copy.",
+    )
+    codes = models.JSONField(
+        default=dict, blank=True, help_text="By outcome: the code that the panel expects."
+    )
+
+    class Meta:
+        ordering = ("study", "pk")
+        constraints = (models.UniqueConstraint(fields=("study", "panel"), name="panel_once_per_study"),)
+
+    def __str__(self) -> str:
+        return f"{self.panel} of {self.study}"
+
+    def code_of(self, outcome: str) -> str:
+        """The code of an outcome; whom the platform let down gets that of complete work, if none is set."""
+        code = self.codes.get(outcome, "")
+        if not code and outcome in PAID_IN_FULL:
+            code = self.codes.get(Assignment.Outcome.COMPLETE, "")
+        return str(code)
+
+
 class Participation(models.Model):
     """A worker in a study, from consent to completion code."""
 
@@ -53,6 +101,28 @@ class Participation(models.Model):
     consented_at = models.DateTimeField(auto_now_add=True)
     resume_code = models.CharField(max_length=20, unique=True, default=resume_code, editable=False)
     completion_code = models.CharField(max_length=20, unique=True, default=completion_code, editable=False)
+
+    entered_by = models.ForeignKey(
+        StudyPanel,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="participations",
+        help_text="Panel from which they came; empty: by the plain link.",
+    )
+    submission = models.CharField(
+        max_length=LONGEST_ID,
+        blank=True,
+        editable=False,
+        help_text="What the panel pays: Prolific's SESSION_ID, MTurk's assignmentId.",
+    )
+    way_back = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="What else the panel said that it is to hear again.",
+    )
 
     address = models.CharField(
         max_length=32,
@@ -88,6 +158,9 @@ class Participation(models.Model):
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
+            models.UniqueConstraint(
+                fields=("entered_by", "submission"), condition=~Q(submission=""), name="submission_once"
+            ),
             models.CheckConstraint(
                 name="excluded_for_a_reason",
                 condition=Q(excluded_at=None, excluded_reason="")
@@ -97,6 +170,31 @@ class Participation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.worker} in {self.study}"
+
+    @property
+    def code_given(self) -> str:
+        """The code that their last page shows or sends; empty before, and if it has none."""
+        outcome = getattr(getattr(self, "assignment", None), "outcome", "")
+        if not outcome:
+            return ""
+        of_panel = self.entered_by.code_of(outcome) if self.entered_by else ""
+        return of_panel or (self.completion_code if outcome in PAID else "")
+
+
+class Practice(models.Model):
+    """The worked examples of a question set, tried to the end by a worker: no label, and never reported."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="practices", db_index=False)
+    question_set = models.CharField(max_length=60)
+    passed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("worker", "question_set"), name="practice_once_per_question_set"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.worker}: {self.question_set}"
 
 
 class Assignment(models.Model):
@@ -108,8 +206,15 @@ class Assignment(models.Model):
     """
 
     class Outcome(models.TextChoices):
-        COMPLETE = "complete", "Complete"
-        BOT_FAILED = "bot_failed", "Ended because the bot could not answer"
+        """How it ended, whatever the panel calls that."""
+
+        COMPLETE = "complete", _("Complete")
+        SCREENED_OUT = "screened_out", _("Screened out")
+        STUDY_FULL = "study_full", _("No place was left")
+        BOT_FAILED = "bot_failed", _("Ended because the bot could not answer")
+        TIMED_OUT = "timed_out", _("Ran out of time")
+        WITHDRAWN = "withdrawn", _("Left the study")
+        PARTNER_LEFT = "partner_left", _("The partner left")
 
     participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="assignment")
     study_bot = models.ForeignKey(
@@ -131,3 +236,68 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.participation}, bot {self.study_bot_id}"
+
+
+PAID_IN_FULL = frozenset({Assignment.Outcome.BOT_FAILED, Assignment.Outcome.PARTNER_LEFT})
+"""Ends that were nobody's fault but ours."""
+
+PAID = PAID_IN_FULL | {Assignment.Outcome.COMPLETE}
+
+
+class Invitation(models.Model):
+    """One person's own link into a study; it lets in one person, once."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
+    name = models.CharField(
+        max_length=254, help_text="Whom the researcher invited: an e-mail address, a name."
+    )
+    token = models.CharField(max_length=30, unique=True, default=invitation_token, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("study", "pk")
+        constraints = (models.UniqueConstraint(fields=("study", "name"), name="invited_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} to {self.study}"
+
+    @property
+    def panel_id(self) -> str:
+        """How the worker who comes by it is known."""
+        return f"invitation-{self.pk}"
+
+
+class PayEntry(models.Model):
+    """One line of a study's ledger. It is never changed or deleted: a trigger refuses that.
+
+    It outlives the participation: what was paid stays true when a person's data are gone.
+    """
+
+    class Reason(models.TextChoices):
+        PROMISED = "promised", _("Promised")
+        EARNED = "earned", _("Earned")
+        PARTLY = "partly", _("Partly earned")
+        BONUS = "bonus", _("Bonus")
+        PAID = "paid", _("Paid")
+        REVERSED = "reversed", _("Reversed")
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="pay_entries")
+    participation = models.BigIntegerField(help_text="Its key.")
+    worker = models.CharField(max_length=20, help_text="Pseudonym.")
+    reason = models.CharField(max_length=10, choices=Reason)
+    amount = models.DecimalField(max_digits=10, decimal_places=2)
+    currency = models.CharField(max_length=3)
+    note = models.CharField(max_length=200, blank=True)
+    by = models.CharField(max_length=150, blank=True, help_text="Who entered it; empty: the platform.")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("study", "pk")
+        verbose_name_plural = "pay entries"
+        constraints = (
+            models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
+            models.CheckConstraint(condition=Q(amount__gt=0), name="pay_above_zero"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.get_reason_display()} {self.amount} {self.currency}, {self.worker}"

@@ -11,20 +11,24 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
-from crowd import services as crowd
-from crowd.models import Participation
+from crowd import services
+from crowd.models import Assignment, Participation
+from crowd.panel_forms import OUTCOMES
+from crowd.panels.base import shortened
 from crowd.queries import participations_of
 from evaluation.spreadsheets import csv_text
 from live.streaming import attachment
 from studies.models import Study
 from studies.queries import studies_of
 
+Outcome = Assignment.Outcome
+
 PER_PAGE = 50
 MOST_PROPOSED = 200
 ROWS_AT_ONCE = 500
 COLUMNS = (
-    "worker", "panel", "panel_id", "consented_at", "began_at", "ended_at", "outcome", "completion_code",
-    "signs",
+    "worker", "panel", "panel_id", "submission", "consented_at", "began_at", "ended_at", "outcome",
+    "completion_code", "signs",
 )  # fmt: skip
 
 
@@ -47,6 +51,7 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
         "proposed": proposed[:MOST_PROPOSED],
         "proposals": proposed.count(),
         "excluded": excluded[:MOST_PROPOSED],
+        "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
     }
     return render(request, "crowd/participants.html", {"study": study} | shown)
 
@@ -63,7 +68,7 @@ def exclude(request: HttpRequest, pk: int) -> HttpResponse:
     if "all" in request.POST:
         chosen = list(found.filter(excluded_at=None).exclude(proposed_reason=""))
     for each in chosen:
-        crowd.exclude(each.pk, reason="" if undo else each.proposed_reason, by=request.user)
+        services.exclude(each.pk, reason="" if undo else each.proposed_reason, by=request.user)
     messages.success(request, _said(len(chosen), undo=undo))
     return redirect("crowd:participants", pk=pk)
 
@@ -89,6 +94,32 @@ def participants_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     )
 
 
+# How staff may end somebody's work: what a panel calls returned, and the time that it set.
+ENDS = (Outcome.WITHDRAWN, Outcome.TIMED_OUT, Outcome.SCREENED_OUT)
+
+
+@require_POST
+@login_required
+def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
+    """End the work of somebody who returned it or ran out of time; their place is free at once."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    own = get_object_or_404(study.participations.select_related("worker"), pk=participation)
+    outcome = request.POST.get("outcome", "")
+    if outcome not in ENDS:
+        messages.error(
+            request, _("“%(outcome)s” is not an end that you can choose.") % {"outcome": shortened(outcome)}
+        )
+    elif services.end(own.pk, Outcome(outcome)):
+        messages.success(
+            request, _("The work of %(who)s is ended; the place is free.") % {"who": own.worker.pseudonym}
+        )
+    else:
+        messages.error(
+            request, _("The work of %(who)s had ended before. Nothing was changed.") % {"who": own.worker}
+        )
+    return redirect("crowd:participants", pk=study.pk)
+
+
 def _lines(study: Study) -> Generator[str]:
     yield csv_text([COLUMNS])
     for each in participations_of(study).iterator(ROWS_AT_ONCE):
@@ -100,5 +131,5 @@ def _row(each: Participation) -> tuple[str, ...]:
     began_at, ended_at = (place.assigned_at, place.ended_at) if place else (None, None)
     times = [at.isoformat(timespec="seconds") if at else "" for at in (each.consented_at, began_at, ended_at)]
     outcome = place.outcome if place else ""
-    code = each.completion_code if outcome else ""
-    return each.worker.pseudonym, each.worker.panel, each.worker.panel_id, *times, outcome, code, each.signs
+    who = each.worker.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
+    return *who, *times, outcome, each.code_given, each.signs

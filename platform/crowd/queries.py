@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
-from crowd.models import Assignment, Participation
+from crowd.models import PAID, Assignment, Participation
 from crowd.services import holding
 from crowd.sessions import Session
 from studies.models import Study, StudyBot
@@ -55,9 +55,9 @@ def participations_of(study: Study, sought: str = "") -> QuerySet[Participation]
     Of these only whoever has the completion code, panel id or pseudonym sought. A completion code is found
     only once it was given.
     """
-    found = Participation.objects.filter(study=study).select_related("worker", "assignment")
+    found = Participation.objects.filter(study=study).select_related("worker", "assignment", "entered_by")
     if sought:
-        given = Q(completion_code__iexact=sought) & Q(assignment__ended_at__isnull=False)
+        given = Q(completion_code__iexact=sought) & Q(assignment__outcome__in=PAID)
         found = found.filter(given | Q(worker__panel_id=sought) | Q(worker__pseudonym__iexact=sought))
     return found.order_by("-consented_at", "-pk")
 
@@ -78,6 +78,6 @@ def participation_by_resume_code(code: str, study: Study) -> Participation | Non
     dashed = f"{letters[:5]}-{letters[5:]}"
     return (
         Participation.objects.filter(resume_code=dashed, study=study)
-        .select_related("assignment", "study")
+        .select_related("assignment", "worker", "study")
         .first()
     )

@@ -1,5 +1,13 @@
 """Why a worker was turned away, in words for the worker. Nothing changes when one is raised."""
 
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+
+from crowd.models import Assignment
+
+Outcome = Assignment.Outcome
+
 
 class EntryRefusedError(Exception):
     """A worker cannot go on here.
@@ -8,24 +16,28 @@ class EntryRefusedError(Exception):
         reason: stable name of the reason.
         title, say, cure: what to show.
         status: HTTP status that fits.
+        outcome: how it ended for them, if it did: their panel is told.
     """
 
-    def __init__(self, reason: str, *, status: int, title: str, say: str, cure: str) -> None:
+    def __init__(
+        self, reason: str, *, status: int, title: str, say: str, cure: str, outcome: Outcome | None = None
+    ) -> None:
         super().__init__(say)
         self.reason = reason
         self.status = status
         self.title = title
         self.say = say
         self.cure = cure
+        self.outcome = outcome
 
 
 def unknown_study() -> EntryRefusedError:
     return EntryRefusedError(
         "unknown_study",
         status=404,
-        title="There is no study here",
-        say="The link does not lead to a study.",
-        cure="Check that the whole link was copied, or ask whoever gave it to you.",
+        title=_("There is no study here"),
+        say=_("The link does not lead to a study."),
+        cure=_("Check that the whole link was copied, or ask whoever gave it to you."),
     )
 
 
@@ -33,30 +45,42 @@ def not_open() -> EntryRefusedError:
     return EntryRefusedError(
         "study_not_open",
         status=403,
-        title="This study is not open",
-        say="It takes no new participants at the moment.",
-        cure="If you have already started, enter your resume code on the first page, or use the browser you "
-        "started with: your work is safe and you can finish it.",
+        title=_("This study is not open"),
+        say=_("It takes no new participants at the moment."),
+        cure=_(
+            "If you have already started, enter your resume code on the first page, or use the browser you "
+            "started with: your work is safe and you can finish it."
+        ),
+        outcome=Outcome.STUDY_FULL,
     )
 
 
 def full(*, may_become_free: bool) -> EntryRefusedError:
-    say = "There is nothing left that you could do here."
-    cure = "If you came from a panel, return the task there."
+    say = _("There is nothing left that you could do here.")
+    cure = _("If you came from a panel, return the task there.")
     if may_become_free:
-        say = "Other people are doing what is still needed."
-        cure = "Some places may become free: try again in an hour, or return the task to your panel."
-    return EntryRefusedError("study_full", status=409, title="All places are taken", say=say, cure=cure)
+        say = _("Other people are doing what is still needed.")
+        cure = _("Some places may become free: try again in an hour, or return the task to your panel.")
+    return EntryRefusedError(
+        "study_full",
+        status=409,
+        title=_("All places are taken"),
+        say=say,
+        cure=cure,
+        outcome=Outcome.STUDY_FULL,
+    )
 
 
 def no_bot() -> EntryRefusedError:
     return EntryRefusedError(
         "no_bot",
         status=503,
-        title="The chatbots are having a rest",
-        say="None of the chatbots that are still to be talked with is running at the moment.",
-        cure="Your place in the study is kept: reload this page in a few minutes. The research team can see "
-        "that the chatbots are down.",
+        title=_("The chatbots are having a rest"),
+        say=_("None of the chatbots that are still to be talked with is running at the moment."),
+        cure=_(
+            "Your place in the study is kept: reload this page in a few minutes. The research team can see "
+            "that the chatbots are down."
+        ),
     )
 
 
@@ -64,9 +88,9 @@ def not_started() -> EntryRefusedError:
     return EntryRefusedError(
         "no_session",
         status=401,
-        title="We do not know this browser",
-        say="Your session is missing or has expired. If you have already started, your work is safe.",
-        cure="Open the study link again and enter your resume code, or start from the beginning.",
+        title=_("We do not know this browser"),
+        say=_("Your session is missing or has expired. If you have already started, your work is safe."),
+        cure=_("Open the study link again and enter your resume code, or start from the beginning."),
     )
 
 
@@ -74,8 +98,117 @@ def started_elsewhere() -> EntryRefusedError:
     return EntryRefusedError(
         "already_started",
         status=409,
-        title="You have already started",
-        say="Someone with your participant id has started this study in another browser. That work is safe.",
-        cure="Go back and enter the resume code that was shown there, or continue in that browser. "
-        "If you have neither, ask the research team, who can look the code up.",
+        title=_("You have already started"),
+        say=_(
+            "Someone with your participant id has started this study in another browser. That work is safe."
+        ),
+        cure=_(
+            "Enter the resume code that was shown there, or continue in that browser. If you have neither, "
+            "ask the research team, who can look the code up."
+        ),
+    )
+
+
+def already_done() -> EntryRefusedError:
+    return EntryRefusedError(
+        "already_done",
+        status=409,
+        title=_("You have already taken part"),
+        say=_("Everybody can take part in this study once, and you have. Your work of then is safe."),
+        cure=_("What you did then is paid by what you were given then: the browser you used still shows it."),
+        outcome=Outcome.SCREENED_OUT,
+    )
+
+
+def ended() -> EntryRefusedError:
+    return EntryRefusedError(
+        "ended",
+        status=409,
+        title=_("Your part in this study has ended"),
+        say=_("It was ended before the work was done, so it cannot be begun again."),
+        cure=_("The first page of the study says how it ended, and leads you back."),
+    )
+
+
+def took_part_elsewhere() -> EntryRefusedError:
+    return EntryRefusedError(
+        "took_part_elsewhere",
+        status=403,
+        title=_("This study is not for you"),
+        say=_("It needs people who have not taken part in an earlier study, and you have."),
+        cure=_("Nothing was stored about this visit. Thank you for coming."),
+        outcome=Outcome.SCREENED_OUT,
+    )
+
+
+# --- links --------------------------------------------------------------------------------------
+
+
+def _link(reason: str, say: str, cure: str, *, status: int = 400) -> EntryRefusedError:
+    return EntryRefusedError(reason, status=status, title=_("This link does not work"), say=say, cure=cure)
+
+
+def odd_link(why: str) -> EntryRefusedError:
+    return _link("odd_link", why, _("Open the study once more from where you found it. Nothing was changed."))
+
+
+def not_signed() -> EntryRefusedError:
+    return _link(
+        "not_signed",
+        _("It has no signature, so we cannot tell that it is from your panel."),
+        _("Open the study once more from your panel, and do not shorten the link."),
+        status=403,
+    )
+
+
+def wrongly_signed() -> EntryRefusedError:
+    return _link(
+        "wrongly_signed",
+        _("Its signature does not fit: the link was altered on the way, or is of another study."),
+        _("Open the study once more from your panel, and do not change the link."),
+        status=403,
+    )
+
+
+def not_invited() -> EntryRefusedError:
+    return _link(
+        "not_invited",
+        _("There is no such invitation to this study."),
+        _("Check that the whole link was copied, or ask for a new one."),
+        status=403,
+    )
+
+
+def used_submission() -> EntryRefusedError:
+    return _link(
+        "used_submission",
+        _("Somebody else has used it: what it is to pay for is theirs already."),
+        _("Open the study once more from your own account at the panel."),
+        status=409,
+    )
+
+
+def other_panel(panel: str) -> EntryRefusedError:
+    return _link(
+        "other_panel",
+        _("It is of %(panel)s, and this study takes nobody from there.") % {"panel": panel},
+        _("Return the task there, and tell the research team if you can."),
+        status=403,
+    )
+
+
+def needs_panel(panels: Sequence[str]) -> EntryRefusedError:
+    return _link(
+        "needs_panel",
+        _("This study can be begun only from: %(panels)s.") % {"panels": ", ".join(panels)},
+        _("Open it from there. If you have already started, go on with your resume code."),
+        status=403,
+    )
+
+
+def stale_page() -> EntryRefusedError:
+    return _link(
+        "stale_page",
+        _("The page was open for too long, or what it sent was altered."),
+        _("Open the study once more from where you found it. Nothing was changed."),
     )

@@ -1,17 +1,18 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Q
 from django.utils import timezone
 
 from accounts.models import User
 from bots import presence
-from crowd import refusals
+from crowd import ledger, refusals
 from crowd.addresses import hashed
-from crowd.models import Assignment, Participation, Worker
+from crowd.models import PAID, Assignment, Participation, Worker
+from crowd.panels import Arrival
 from crowd.sessions import Session
 from studies.models import ConsentVersion, Study, StudyBot
 from studies.services import results_changed
@@ -26,21 +27,13 @@ RESERVED = timedelta(minutes=3)
 MOST_RESERVED_FROM_AN_ADDRESS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class PanelId:
-    """How a panel names its worker in the entry link, such as PROLIFIC_PID=5f2c."""
-
-    parameter: str
-    value: str
-
-
 @transaction.atomic
 def consent(
     study: Study,
     version: ConsentVersion,
     *,
     known: Session | None,
-    panel_id: PanelId | None,
+    arrival: Arrival | None,
     address: str = "",
 ) -> Participation:
     """Record that someone agreed to take part, creating the worker at their first study.
@@ -54,27 +47,94 @@ def consent(
         study: what they take part in.
         version: the consent text that they were shown.
         known: the session of their browser, if it has one.
-        panel_id: how the panel names them in the link, if it does.
+        arrival: how they came; None: by the plain link.
         address: of the network that they came from.
 
     Raises:
-        EntryRefusedError: the study is not open, or this worker began the work in another browser.
+        EntryRefusedError: the study is not open or not for this worker, they began or ended the work in
+            another browser, or somebody else is paid for what their link names.
     """
     if study.state != Study.State.OPEN:
         raise refusals.not_open()
-    worker = _worker(known, panel_id)
-    agreed = {"consent": version, "address": hashed(address, study)}
+    arrival = arrival or Arrival("", "")
+    worker = _worker(known, arrival)
+    refuse_whom_it_is_not_for(worker, study)
     # Who agrees twice at once agrees one after the other.
     Worker.objects.select_for_update(no_key=True).get(pk=worker.pk)
-    participation, is_new = Participation.objects.get_or_create(worker=worker, study=study, defaults=agreed)
-    if is_new or (known and participation.pk in known.participations):
-        return participation
-    # The id in the link is no secret: whoever knows it must not get into the work of its owner.
-    Participation.objects.select_for_update().get(pk=participation.pk)
-    if _has_begun(participation):
-        raise refusals.started_elsewhere()
-    participation.delete()
-    return Participation.objects.create(worker=worker, study=study, **agreed)
+    own = Participation.objects.select_for_update(of=("self",)).filter(worker=worker, study=study).first()
+    if own and known and own.pk in known.participations:
+        _come_again(own, arrival)
+        return own
+    if own:
+        # The id in the link is no secret: whoever knows it must not get into the work of its owner.
+        if _has_begun(own):
+            raise refusals.started_elsewhere()
+        own.delete()
+    return _take_part(arrival, worker=worker, study=study, consent=version, address=hashed(address, study))
+
+
+def _take_part(arrival: Arrival, **fields: Any) -> Participation:
+    try:
+        with transaction.atomic():
+            return Participation.objects.create(
+                entered_by_id=arrival.entered_by,
+                submission=arrival.submission,
+                way_back=dict(arrival.way_back),
+                **fields,
+            )
+    except IntegrityError as error:
+        if "submission_once" in str(error):
+            raise refusals.used_submission() from None
+        raise
+
+
+@transaction.atomic
+def come_again(participation_id: int, arrival: Arrival) -> None:
+    """Note that somebody who takes part came back by a link of their panel.
+
+    A panel may have made their work a new submission; that is what it pays, unless the work was done before.
+
+    Raises:
+        EntryRefusedError: they have taken part already, and another submission is to pay for it once more; or
+            somebody else is paid for what their link names.
+    """
+    _come_again(Participation.objects.select_for_update(of=("self",)).get(pk=participation_id), arrival)
+
+
+def _come_again(own: Participation, arrival: Arrival) -> None:
+    if not arrival.submission or arrival.submission == own.submission:
+        return
+    if Assignment.objects.filter(participation=own).exclude(outcome="").exists():
+        raise refusals.already_done()
+    own.entered_by_id, own.submission = arrival.entered_by, arrival.submission
+    own.way_back = dict(arrival.way_back)
+    try:
+        with transaction.atomic():
+            own.save(update_fields=["entered_by", "submission", "way_back"])
+    except IntegrityError:
+        raise refusals.used_submission() from None
+
+
+def refuse_whom_it_is_not_for(worker: Worker, study: Study) -> None:
+    """Refuse who took part in a study that excludes them from this one.
+
+    Raises:
+        EntryRefusedError: they did.
+    """
+    earlier = Participation.objects.filter(worker=worker, study__in=study.closed_to_workers_of.all())
+    if earlier.exclude(assignment=None).exists():
+        raise refusals.took_part_elsewhere()
+
+
+def begun_by(arrival: Arrival, study: Study) -> Participation | None:
+    """The participation of whom a link names, if they have begun: another browser may not begin it again."""
+    if not arrival.worker:
+        return None
+    named = Participation.objects.filter(
+        study=study, worker__panel=arrival.panel, worker__panel_id=arrival.worker
+    )
+    own = named.select_related("worker").first()
+    return own if own and _has_begun(own) else None
 
 
 def _has_begun(participation: Participation) -> bool:
@@ -90,9 +150,9 @@ def _has_begun(participation: Participation) -> bool:
     return own.exclude(UNTOUCHED).exists() or said.exists()
 
 
-def _worker(known: Session | None, panel_id: PanelId | None) -> Worker:
-    if panel_id:
-        worker, _ = Worker.objects.get_or_create(panel=panel_id.parameter, panel_id=panel_id.value)
+def _worker(known: Session | None, arrival: Arrival) -> Worker:
+    if arrival.worker:
+        worker, _ = Worker.objects.get_or_create(panel=arrival.panel, panel_id=arrival.worker)
         return worker
     return (known and Worker.objects.filter(pk=known.worker_id).first()) or Worker.objects.create()
 
@@ -113,12 +173,14 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
     bots = _lock_bots(participation.study_id)
     existing = Assignment.objects.filter(participation=participation).first()
     if existing:
-        return existing
+        return _open_or_paid(existing)
     if participation.study.state != Study.State.OPEN:
         raise refusals.not_open()
     now = now or timezone.now()
+    bot = _least_filled(bots, now)
+    ledger.promise(participation)
     return Assignment.objects.create(
-        participation=participation, study_bot=_least_filled(bots, now), assigned_at=now, active_at=now
+        participation=participation, study_bot=bot, assigned_at=now, active_at=now
     )
 
 
@@ -132,15 +194,22 @@ def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
     participation = _lock_participation(participation_id)
     existing = Assignment.objects.filter(participation=participation).first()
     if existing:
-        return existing
+        return _open_or_paid(existing)
     if participation.study.state != Study.State.OPEN:
         raise refusals.not_open()
     now = now or timezone.now()
+    ledger.promise(participation)
     return Assignment.objects.create(participation=participation, assigned_at=now, active_at=now)
 
 
+def _open_or_paid(existing: Assignment) -> Assignment:
+    if existing.outcome and existing.outcome not in PAID:
+        raise refusals.ended()
+    return existing
+
+
 def _lock_participation(participation_id: int) -> Participation:
-    rows = Participation.objects.select_related("study").select_for_update(of=("self",))
+    rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
     participation = rows.filter(pk=participation_id).first()
     if participation is None:  # its worker agreed once more, in another browser
         raise refusals.not_started()
@@ -210,11 +279,40 @@ def keep_place(assignment_id: int, *, now: datetime | None = None) -> None:
 
 def complete(assignment_id: int, outcome: Assignment.Outcome, *, now: datetime) -> None:
     """End an assignment, in the caller's transaction; the worker's completion code becomes valid."""
-    assignment = Assignment.objects.select_related("participation").get(pk=assignment_id)
-    Assignment.objects.filter(pk=assignment_id, outcome="").update(
-        outcome=outcome, ended_at=now, active_at=now
+    assignment = Assignment.objects.select_related("participation__study", "participation__worker").get(
+        pk=assignment_id
     )
+    if Assignment.objects.filter(pk=assignment_id, outcome="").update(
+        outcome=outcome, ended_at=now, active_at=now
+    ):
+        ledger.settle(assignment, outcome, now)
     results_changed(assignment.participation.study_id)
+
+
+@transaction.atomic
+def end(participation_id: int, outcome: Assignment.Outcome, *, now: datetime | None = None) -> bool:
+    """End a participation before its work is done: they left, returned the task, or ran out of time.
+
+    Their place is free at once. Safe to repeat.
+
+    Args:
+        participation_id: whose.
+        outcome: how.
+        now: when.
+
+    Returns:
+        Whether it was still open; an end that was there before stays as it is.
+    """
+    now = now or timezone.now()
+    participation = _lock_participation(participation_id)
+    assignment, is_new = Assignment.objects.get_or_create(
+        participation=participation,
+        defaults={"assigned_at": now, "active_at": now, "outcome": outcome, "ended_at": now},
+    )
+    if assignment.outcome and not is_new:
+        return False
+    complete(assignment.pk, outcome, now=now)
+    return True
 
 
 @transaction.atomic

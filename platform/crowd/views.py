@@ -1,35 +1,27 @@
-import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 
+from csp.decorators import csp_update
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.limits import guessed_too_often, too_many, too_often
-from crowd import refusals, services
-from crowd.models import Assignment, Participation
-from crowd.queries import participation_by_resume_code, participation_of
+from crowd import practice, refusals, services
+from crowd.models import PAID, Assignment, Participation
+from crowd.panels import Arrival, Outcome, WayBack, arrival_by, arrival_carried, arrival_of, way_back
+from crowd.queries import participation_of
 from crowd.refusals import EntryRefusedError
-from crowd.services import PanelId
-from crowd.sessions import remember, session_of
-from crowd.work import is_full, may_become_free, work_of
+from crowd.sessions import session_of
+from crowd.work import work_of
 from evaluation.questions import Answer, Question
 from questions.resolving import question_set
 from studies.asks import About
 from studies.models import Ask, Study
-
-# Parameters in which panels name their worker: Prolific, MTurk, and two generic ones.
-PANEL_PARAMETERS = ("PROLIFIC_PID", "workerId", "participant", "pid")
-_PANEL_ID = re.compile(r"[\w.@-]{1,120}")
-
-WRONG_RESUME_CODE = (
-    "Nobody in this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
-)
 
 WorkerView = Callable[[HttpRequest, Study], HttpResponse]
 
@@ -40,6 +32,7 @@ def worker_page(view: WorkerView) -> Callable[[HttpRequest, str], HttpResponse]:
     @never_cache
     @wraps(view)
     def page(request: HttpRequest, code: str) -> HttpResponse:
+        study = None
         try:
             study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
             if study is None:
@@ -47,14 +40,55 @@ def worker_page(view: WorkerView) -> Callable[[HttpRequest, str], HttpResponse]:
             work_of(study)
             return view(request, study)
         except EntryRefusedError as refusal:
-            return refused(request, refusal)
+            return refused(request, refusal, study)
 
     return page
 
 
-def refused(request: HttpRequest, refusal: EntryRefusedError) -> HttpResponse:
-    context = {"title": refusal.title, "say": refusal.say, "cure": refusal.cure}
-    return render(request, "crowd/message.html", context, status=refusal.status)
+def refused(request: HttpRequest, refusal: EntryRefusedError, study: Study | None) -> HttpResponse:
+    back = back_after(request, study, refusal.outcome) if study and refusal.outcome else None
+    context = {
+        "study": study,
+        "title": refusal.title,
+        "say": refusal.say,
+        "cure": refusal.cure,
+        "back": back,
+    }
+    response = render(request, "crowd/message.html", context, status=refusal.status)
+    return with_form_to(request, response, back)
+
+
+def back_after(request: HttpRequest, study: Study, outcome: Outcome) -> WayBack | None:
+    """How somebody who was turned away goes back; None if nobody knows where they came from."""
+    try:
+        arrival = sent_arrival(request, study)
+    except EntryRefusedError:
+        arrival = None
+    own = participation_of(session_of(request.COOKIES), study)
+    if arrival is None and own:
+        arrival = arrival_by(own)
+    return way_back(arrival, study, outcome) if arrival and arrival.entered_by else None
+
+
+def sent_arrival(request: HttpRequest, study: Study) -> Arrival | None:
+    """How somebody came: by the link, or as the form carried it along; None: by the plain link.
+
+    Raises:
+        EntryRefusedError: link or form are not as they should be.
+    """
+    if request.method != "POST":
+        return arrival_of(request.GET, study)
+    text = request.POST.get("arrival", "")
+    return arrival_carried(text, study) if text else None
+
+
+def with_form_to(request: HttpRequest, response: HttpResponse, back: WayBack | None) -> HttpResponse:
+    """Let the page send the panel's own form to the panel's server."""
+    if back is None or back.fields is None:
+        return response
+    host = "https://" + (urlsplit(back.address).hostname or "")
+    csp_update({"form-action": [host]})(lambda _request: response)(request)  # notes it in the response
+    return response
 
 
 def current_participation(request: HttpRequest, study: Study) -> Participation:
@@ -74,98 +108,6 @@ def page_of(participation: Participation) -> str:
 
 @require_safe
 @worker_page
-def enter(request: HttpRequest, study: Study) -> HttpResponse:
-    participation = participation_of(session_of(request.COOKIES), study)
-    if participation and not _is_another(participation, _panel_id(request)):
-        return redirect(page_of(participation), code=study.code)
-    if study.state != Study.State.OPEN:
-        return _welcome(request, study, closed=refusals.not_open().say)
-    if is_full(study):
-        later = " Some may become free in an hour." if may_become_free(study) else ""
-        return _welcome(request, study, closed=f"All places are taken.{later}", closed_status=409)
-    return _welcome(request, study)
-
-
-def _is_another(participation: Participation, panel_id: PanelId | None) -> bool:
-    """Whether the link is of somebody else than who used this browser before, as on a shared computer."""
-    worker = participation.worker
-    return bool(worker.panel_id and panel_id) and panel_id != PanelId(worker.panel, worker.panel_id)
-
-
-def _welcome(
-    request: HttpRequest,
-    study: Study,
-    *,
-    error: str = "",
-    resume_error: str = "",
-    typed: str = "",
-    closed: str = "",
-    closed_status: int = 403,
-) -> HttpResponse:
-    panel_id = _panel_id(request)
-    context = {
-        "study": study,
-        "task": work_of(study),
-        "consent": study.consent_versions.last(),
-        "closed": closed,
-        "panel": f"{panel_id.parameter}={panel_id.value}" if panel_id else "",
-        "error": error,
-        "resume_error": resume_error,
-        "typed": typed,
-    }
-    status = 422 if error or resume_error else closed_status if closed else 200
-    return render(request, "crowd/welcome.html", context, status=status)
-
-
-def _panel_id(request: HttpRequest) -> PanelId | None:
-    """The panel's id from the link, or from the form that carried it along."""
-    if request.method == "POST":
-        parameter, _, value = request.POST.get("panel", "").partition("=")
-    else:
-        parameter = next((name for name in PANEL_PARAMETERS if request.GET.get(name)), "")
-        value = request.GET.get(parameter, "")
-    if parameter in PANEL_PARAMETERS and _PANEL_ID.fullmatch(value):
-        return PanelId(parameter, value)
-    return None
-
-
-@require_POST
-@worker_page
-def consent(request: HttpRequest, study: Study) -> HttpResponse:
-    if too_often(request, "consent", rate="300/m"):
-        return too_many(request)
-    if request.POST.get("agree") != "yes":
-        return _welcome(request, study, error="To take part, please tick that you agree.")
-    version = study.consent_versions.last()
-    if version is None or request.POST.get("consent") != str(version.number):
-        return _welcome(
-            request, study, error="The text has changed since you opened it. Please read it again."
-        )
-    known = session_of(request.COOKIES)
-    participation = services.consent(
-        study, version, known=known, panel_id=_panel_id(request), address=request.META.get("REMOTE_ADDR", "")
-    )
-    response = redirect(page_of(participation), code=study.code)
-    remember(response, participation, known=known)
-    return response
-
-
-@require_POST
-@worker_page
-def resume(request: HttpRequest, study: Study) -> HttpResponse:
-    if guessed_too_often(request, "resume", rate="20/m"):
-        return too_many(request)
-    typed = request.POST.get("code", "")[:40]
-    participation = participation_by_resume_code(typed, study)
-    if participation is None:
-        return _welcome(request, study, resume_error=WRONG_RESUME_CODE, typed=typed)
-    response = redirect(page_of(participation), code=study.code)
-    remember(response, participation, known=session_of(request.COOKIES))
-    return response
-
-
-@require_safe
-@worker_page
 def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation, task = current_participation(request, study), work_of(study)
     context = instructions_shown(study) | {
@@ -173,13 +115,18 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         "started": hasattr(participation, "assignment"),
         "begin": reverse(task.begin, args=[study.code]),
         "go_on": reverse(task.go_on, args=[study.code]),
+        "practice_due": practice.is_due(participation),
     }
     return render(request, task.instructions, context)
 
 
 def instructions_shown(study: Study) -> dict[str, Any]:
     """What every worker of the study is told before the work begins."""
-    return {"study": study, "asks": [_explained(ask, study.only_language) for ask in study.asked]}
+    return {
+        "study": study,
+        "asks": [_explained(ask, study.only_language) for ask in study.asked],
+        "practice": practice.number_of_examples(study),
+    }
 
 
 # Over the questions of an ask, where a study asks more than once.
@@ -210,6 +157,35 @@ def _in_words(verdicts: list[tuple[Question, Answer | None]]) -> list[tuple[str,
     ]
 
 
+# What the last page says of each end: its heading, and what became of the work.
+_ENDS = {
+    Outcome.COMPLETE: (_("Thank you. You are done."), ""),
+    Outcome.SCREENED_OUT: (
+        _("This study is not for you"),
+        _("It needs other people than you this time. Thank you for coming."),
+    ),
+    Outcome.STUDY_FULL: (_("All places are taken"), _("Other people were faster. Thank you for coming.")),
+    Outcome.BOT_FAILED: (
+        _("Thank you. You are done."),
+        _("The chatbot broke down. That was not your fault, and it does not change your pay: you are paid in "
+          "full."),
+    ),
+    Outcome.TIMED_OUT: (
+        _("Your time is up"),
+        _("The work was not finished in time, so it was ended. What you did until then is saved."),
+    ),
+    Outcome.WITHDRAWN: (
+        _("You have left the study"),
+        _("It was ended before it was finished, and your place was given back."),
+    ),
+    Outcome.PARTNER_LEFT: (
+        _("Thank you. You are done."),
+        _("The person you talked with has left. That was not your fault, and it does not change your pay: "
+          "you are paid in full."),
+    ),
+}  # fmt: skip
+
+
 @require_safe
 @worker_page
 def thanks(request: HttpRequest, study: Study) -> HttpResponse:
@@ -217,10 +193,30 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
     assignment: Assignment | None = getattr(participation, "assignment", None)
     if assignment is None or not assignment.outcome:
         return redirect(page_of(participation), code=study.code)
+    outcome = Outcome(assignment.outcome)
+    heading, says = _ENDS[outcome]
+    own_code = participation.completion_code if outcome in PAID else ""
+    back = way_back(arrival_by(participation), study, outcome, own_code)
     context = {
         "study": study,
-        "task": work_of(study),
-        "completion_code": participation.completion_code,
-        "outcome": assignment.outcome,
+        "heading": heading,
+        "says": says or work_of(study).saved,
+        "is_paid": outcome in PAID,
+        "worker": participation.worker.pseudonym,
+        "back": back,
     }
-    return render(request, "crowd/thanks.html", context)
+    return with_form_to(request, render(request, "crowd/thanks.html", context), back)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@worker_page
+def leave(request: HttpRequest, study: Study) -> HttpResponse:
+    """Leave before the work is done, after a question whether that is meant."""
+    participation = current_participation(request, study)
+    if page_of(participation) == "crowd:thanks":
+        return redirect("crowd:thanks", code=study.code)
+    if request.method != "POST":
+        go_on = reverse(page_of(participation), args=[study.code])
+        return render(request, "crowd/leave.html", {"study": study, "go_on": go_on})
+    services.end(participation.pk, Outcome.WITHDRAWN)
+    return redirect("crowd:thanks", code=study.code)

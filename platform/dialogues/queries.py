@@ -54,6 +54,7 @@ def seat_of(public_id: UUID, worker_id: int) -> Seated:
         opening_turns=dialogue.opening_turns,
         min_turns=dialogue.min_turns,
         max_turns=dialogue.max_turns,
+        markdown=dialogue.study.markdown,
         asks=asks_of(mine.asks),
         partner_asks=asks_of(partner.asks),
     )

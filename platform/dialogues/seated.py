@@ -16,6 +16,7 @@ class Seated:
     Attributes:
         number: of the seat; 0 speaks first.
         bot_id: who sits opposite, if it is a bot; None: a person.
+        markdown: whether Markdown in the replies is shown formatted.
         asks: what this person is asked.
         partner_asks: what the person opposite is asked; empty if it is a bot.
     """
@@ -32,6 +33,7 @@ class Seated:
     opening_turns: int
     min_turns: int
     max_turns: int
+    markdown: bool
     asks: tuple[SeatAsk, ...]
     partner_asks: tuple[SeatAsk, ...] = field(default=())
 

@@ -22,6 +22,7 @@ BOT_FAILED = "The chatbot could not answer. Your work is safe, and this does not
 # Replies that are being waited for: dialogue and position. That goes on when the worker's socket is gone:
 # the reply is saved, and found when the worker comes back.
 _answering: set[tuple[int, int]] = set()
+_starting: set[tuple[int, int]] = set()  # those of them whose bot is still loading
 _tasks: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks only weakly
 
 
@@ -82,6 +83,11 @@ def is_answering(seat: Seated, position: int) -> bool:
     return (seat.dialogue_id, position) in _answering
 
 
+def is_starting(seat: Seated, position: int) -> bool:
+    """Whether the reply at this position waits for a bot that is still loading."""
+    return (seat.dialogue_id, position) in _starting
+
+
 def _answer_soon(seat: Seated, context: Context, progress: Progress, tell: Tell) -> None:
     # Of a position, not of the dialogue: a tab that opens in the moment in which a reply is saved may ask
     # for it once more, and must not keep the next message waiting meanwhile.
@@ -94,21 +100,30 @@ def _answer_soon(seat: Seated, context: Context, progress: Progress, tell: Tell)
 
 
 async def _answer(seat: Seated, context: Context, progress: Progress, tell: Tell) -> None:
+    reply = (seat.dialogue_id, progress.turns)
+
+    async def tell_of_loading() -> None:
+        _starting.add(reply)
+        await tell({"type": "bot_starting"})
+
     try:
-        frame = await _outcome(seat, context, progress)
+        frame = await _outcome(seat, context, progress, tell_of_loading)
     finally:
         # Before it is told: the next message may follow at once.
-        _answering.discard((seat.dialogue_id, progress.turns))
+        _answering.discard(reply)
+        _starting.discard(reply)
     if frame:
         await tell(frame)
 
 
-async def _outcome(seat: Seated, context: Context, progress: Progress) -> Frame | None:
+async def _outcome(
+    seat: Seated, context: Context, progress: Progress, on_loading: client.OnLoading
+) -> Frame | None:
     """Ask the bot and save what comes of it; the frame that tells it, or None if nobody needs to know."""
     position = progress.turns
     try:
         assert seat.bot_id is not None
-        reply = await client.reply(seat.bot_id, context, party=seat.study_code)
+        reply = await client.reply(seat.bot_id, context, party=seat.study_code, on_loading=on_loading)
         turn, progress = await services.close_exchange(seat, position=position, reply=reply)
         return turn_frame("bot_turn", turn, progress)
     except ChatbotError as error:

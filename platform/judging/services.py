@@ -60,6 +60,7 @@ class Desk:
     participation_id: int
     study_code: str
     question_set: str
+    markdown: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ def desk_of(public_id: UUID, worker_id: int) -> Desk:
         participation_id=batch.assignment.participation_id,
         study_code=batch.study.code,
         question_set=batch.study.question_set,
+        markdown=batch.study.markdown,
     )
 
 

@@ -13,6 +13,7 @@ from dialogues.models import Dialogue, Seat, Turn
 from evaluation.questions import Answer
 from labels.queries import dialogues_of, turns_with_labels
 from labels.votes import tally
+from live.markdown import as_html
 from questions.resolving import question_set
 from studies.asks import Party
 from studies.queries import studies_of
@@ -83,6 +84,7 @@ def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> 
         "speaker": "bot" if speaker.bot else "human",
         "name": "" if is_of_worker else speaker.name or str(speaker.bot),
         "text": turn.text,
+        "html": as_html(turn.text) if speaker.bot and dialogue.study.markdown else "",
         "counted": turn.position >= dialogue.opening_turns,
         "is_to_be_labelled": not is_self_play,
         "latency_ms": turn.latency_ms,

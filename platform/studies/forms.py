@@ -13,9 +13,12 @@ from studies.services import PROTOCOL_FIELDS, Plan
 
 PAY_PER_WORKER = {"pay_amount": "Pay per worker, for the whole batch"}
 # What every study has, whatever its task.
-FIELDS = ("title", "languages", "instructions", "pay_amount", "pay_currency", "expected_minutes")
-# What every study has whose answers are reported.
-ANALYSIS = ("primary_analysis", "exclusion_rules")
+FIELDS = (
+    "title", "languages", "instructions", "contact", "pay_amount", "pay_currency", "hourly_target",
+    "expected_minutes",
+)  # fmt: skip
+# What every study has whose workers are asked something, and whose answers are reported.
+ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules")
 
 
 class StudyForm(forms.ModelForm[Study]):
@@ -42,7 +45,7 @@ class StudyForm(forms.ModelForm[Study]):
             latest = self.instance.consent_versions.last()
             self.initial["consent_text"] = latest.text if latest else ""
             self.initial["languages"] = ", ".join(self.instance.languages)
-            for name in self.fields.keys() & PROTOCOL_FIELDS:
+            for name in self.fields.keys() & {*PROTOCOL_FIELDS, "pay_currency"}:
                 self.fields[name].disabled = self.instance.state != Study.State.DRAFT
 
     def clean_languages(self) -> list[str]:

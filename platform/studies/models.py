@@ -89,13 +89,42 @@ class Study(models.Model):
         help_text="By which rules workers are excluded, such as: all answers alike, or a median of less than "
         "2 seconds per answer. Each exclusion names its reason, and the excluded are paid.",
     )
+    markdown = models.BooleanField(
+        default=False,
+        help_text="Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. "
+        "Images are never loaded.",
+    )
+    practice = models.BooleanField(
+        default=True,
+        help_text="Workers try the questions on their worked examples before they begin, and learn what the "
+        "author would have answered. Nothing of it is stored as a label.",
+    )
     languages = ArrayField(models.CharField(max_length=10), default=list, help_text="For example: en, zh")
     instructions = models.TextField(max_length=8000, blank=True)
     pay_amount = models.DecimalField(
         max_digits=8, decimal_places=2, default=Decimal(0), validators=[MinValueValidator(Decimal(0))]
     )
     pay_currency = models.CharField(max_length=3, default="USD")
+    hourly_target = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal("0.01"))],
+        help_text="What an hour of this work should pay at least. Payments warns when it pays less.",
+    )
     expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
+    contact = models.EmailField(
+        blank=True,
+        help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",
+    )
+    closed_to_workers_of = models.ManyToManyField(
+        "self",
+        symmetrical=False,
+        blank=True,
+        related_name="closes",
+        help_text="Who took part in one of these studies cannot take part in this one.",
+    )
 
     rehearsal_of = models.OneToOneField(
         "self",

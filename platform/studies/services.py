@@ -16,8 +16,8 @@ from studies.tasks import StudyTask, task_of
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
-    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "primary_analysis",
-    "exclusion_rules",
+    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice", "markdown",
+    "primary_analysis", "exclusion_rules",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.
 OPENED = "The study has been opened, so its protocol stays as it is. Make a new study to change it."
@@ -98,7 +98,8 @@ def _refuse_changed_protocol(study: Study) -> None:
     stored = Study.objects.select_for_update().get(pk=study.pk)
     if stored.state == Study.State.DRAFT:
         return
-    changed = [name for name in PROTOCOL_FIELDS if getattr(stored, name) != getattr(study, name)]
+    fixed = (*PROTOCOL_FIELDS, "pay_currency")  # what was promised is in the ledger in that currency
+    changed = [name for name in fixed if getattr(stored, name) != getattr(study, name)]
     if changed:
         raise ValidationError(dict.fromkeys(changed, OPENED))
 

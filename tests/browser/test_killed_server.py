@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from dialogues.models import Dialogue, Turn
+from dialogues.models import Dialogue, Fault, Turn
 from labels.models import Label
 from studies.models import Study
 from tests.browser.conftest import Server, Visitor
@@ -29,7 +29,12 @@ def site(own_server: Server) -> str:
 
 @pytest.fixture
 def study(make_study: Callable[..., Study]) -> Study:
-    script = {"replies": ["Quick.", "Slow.", "Done."], "hang_on": [2], "hang_seconds": 1.5}
+    script = {
+        "replies": ["Quick.", "Slow.", "Done."],
+        "hang_on": [2],
+        "hang_seconds": 1.5,
+        "load_seconds": 1.5,
+    }
     return make_study({"thinker": 10}, script=script, min_turns=6)
 
 
@@ -43,6 +48,7 @@ async def test_a_session_outlives_a_killed_server(wanda: Visitor, own_server: Se
     await expect(wanda.page.locator("#connection")).to_contain_text("The connection is lost")
     own_server.start()
 
+    await expect(wanda.page.locator("#thinking")).to_contain_text("is starting again. Your message is saved")
     await expect(wanda.bubbles).to_have_text(
         ["Hi!", "First", "Quick.", "Killed while the bot thinks about this", "Slow."]
     )
@@ -51,4 +57,5 @@ async def test_a_session_outlives_a_killed_server(wanda: Visitor, own_server: Se
     await wanda.finish()
     assert [turn.position async for turn in Turn.objects.order_by("position")] == list(range(7))
     assert await Label.objects.acount() == 3
+    assert not await Fault.objects.aexists()
     assert (await Dialogue.objects.aget()).ending == Dialogue.Ending.COMPLETE

@@ -32,7 +32,7 @@ async def run(browser: Browser, site: str) -> AsyncIterator[Run]:
         script = """async argument => {
             const modules = await Promise.all(
                 ["chat/store", "chat/composer", "kit/outbox", "kit/answers", "kit/subjects", "kit/keys",
-                 "kit/question"].map(
+                 "kit/question", "practice/verdict"].map(
                     name => import(`/static/js/${name}.js`)));
             const m = Object.assign({}, ...modules);
             BODY
@@ -311,3 +311,22 @@ async def test_characters_are_counted_as_the_server_counts_them(run: Run) -> Non
     text = "é😀👩‍👩‍👧"
 
     assert await run("return m.lengthOf(argument)", text) == len(text)
+
+
+async def test_an_answer_agrees_with_the_authors_if_it_is_the_same_or_near_on_a_scale(run: Run) -> None:
+    questions = [
+        {"key": "good", "kind": "scale", "choices": []},
+        {"key": "bad", "kind": "scale", "choices": []},
+        {"key": "about", "kind": "several",
+         "choices": [{"value": "a", "label": "Art"}, {"value": "b", "label": "Food"}]},
+        {"key": "why", "kind": "text", "choices": []},
+        {"key": "skipped", "kind": "one", "choices": []},
+    ]  # fmt: skip
+    own = {"good": 5, "bad": 4, "about": ["b"], "why": "mine", "skipped": None}
+    author = {"good": 6, "bad": 6, "about": ["a", "b"], "why": "theirs", "skipped": True}
+
+    found = await run("return m.verdicts(...argument)", [questions, own, author])
+
+    assert [(each["own"], each["author"], each["agrees"]) for each in found] == [
+        ("5", "6", True), ("4", "6", False), ("Food", "Art, Food", False), ("mine", "theirs", True),
+    ]  # fmt: skip

@@ -122,7 +122,7 @@ def test_one_person_without_cookies_cannot_fill_the_last_places(make_study: Make
     version = study.consent_versions.get()
 
     def started(address: str) -> Assignment:
-        return assign(consent(study, version, known=None, panel_id=None, address=address).pk)
+        return assign(consent(study, version, known=None, arrival=None, address=address).pk)
 
     places = [started("198.51.100.7") for _ in range(25)]
     places += [started("203.0.113.5") for _ in range(2)]

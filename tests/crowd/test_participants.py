@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from crowd.models import Assignment, Participation
-from crowd.services import PanelId, assign, complete
+from crowd.panels import Arrival
+from crowd.services import assign, complete
 from studies.models import Study
 from tests.conftest import MakeStudy, enter
 
@@ -24,7 +25,7 @@ def client(rex: User) -> Client:
 
 
 def done(study: Study, panel_id: str) -> Participation:
-    participation = enter(study, PanelId("PROLIFIC_PID", panel_id))
+    participation = enter(study, Arrival("prolific", panel_id))
     complete(assign(participation.pk).pk, COMPLETE, now=timezone.now())
     return participation
 

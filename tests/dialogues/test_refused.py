@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from crowd.services import PanelId
+from crowd.panels import Arrival
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Dialogue, Turn
 from live.refusals import REFUSALS
@@ -182,8 +182,8 @@ async def test_the_same_worker_in_another_browser_needs_the_resume_code(
 ) -> None:
     """Whoever knows a panel's id can begin another study with it, but gets into nothing begun before."""
     first, second = [await make(make_study)(title=title) for title in ("One", "Two")]
-    wandas = await begin(first, PanelId("pid", "wanda"))
-    again = await begin(second, PanelId("pid", "wanda"))
+    wandas = await begin(first, Arrival("url:pid", "wanda"))
+    again = await begin(second, Arrival("url:pid", "wanda"))
     cookie = await sync_to_async(lambda: signed(again.participation))()
 
     tab = await open_tab(wandas, cookie=cookie)

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crowd.models import Assignment, Participation, Worker
+from crowd.panels import Arrival
 from crowd.refusals import EntryRefusedError
-from crowd.services import PanelId
 from dialogues.asks import SeatAsk, due_at_the_end
 from dialogues.models import Dialogue, Turn
 from dialogues.queries import progress_of, seat_of
@@ -180,10 +180,10 @@ async def test_nobody_answers_for_the_other_or_what_they_are_not_asked(make_stud
 @sync_to_async
 def agree_again(seat: Seated, panel_id: str) -> str:
     """Somebody with the same panel id agrees in another browser: what becomes of it."""
-    Worker.objects.filter(pk=seat.worker_id).update(panel="PROLIFIC_PID", panel_id=panel_id)
+    Worker.objects.filter(pk=seat.worker_id).update(panel="prolific", panel_id=panel_id)
     study = Dialogue.objects.get(pk=seat.dialogue_id).study
     try:
-        enter(study, PanelId("PROLIFIC_PID", panel_id))
+        enter(study, Arrival("prolific", panel_id))
     except EntryRefusedError as refusal:
         return refusal.reason
     return "begun anew"

@@ -23,7 +23,8 @@ from django.test import Client
 from accounts.models import User
 from bots.models import BotVersion
 from bots.services import version_of
-from crowd.services import PanelId, exclude
+from crowd.panels import Arrival
+from crowd.services import exclude
 from dialogues.models import Fault
 from dialogues.queries import seat_of
 from dialogues.services import finish
@@ -64,7 +65,7 @@ def full(make_study: MakeStudy, rex: User) -> Study:
         dialogue = talked(study, labels, text=words if n % 3 else "=1+1", latencies=times)
     assert dialogue.participation
     exclude(dialogue.participation.pk, reason="Always the same answer", by=rex)
-    left = start_dialogue(study, PanelId("PROLIFIC_PID", "panel-5f2c"))
+    left = start_dialogue(study, Arrival("prolific", "panel-5f2c"))
     Fault.objects.create(dialogue=left, position=2, kind="late", detail="sk-12345", at=left.started_at)
     return study
 

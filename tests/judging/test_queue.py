@@ -479,22 +479,22 @@ def test_a_queue_that_is_judged_or_held_is_full_before_anybody_consents(make_que
     assert "agree to take part" in first_page(study)
 
     desk = begin(study)  # holds three ahead
-    assert "All places are taken. Some may become free in an hour." in first_page(study)
+    assert "try again in an hour" in first_page(study)
 
     expire(study)
     assert "agree to take part" in first_page(study)
 
     judge_all(desk)
-    assert "All places are taken." in first_page(study)
-    assert "free in an hour" not in first_page(study)
+    assert "All places are taken" in first_page(study)
+    assert "in an hour" not in first_page(study)
 
 
 def test_no_place_is_promised_in_an_hour_that_is_held_for_longer(make_queue: MakeQueue) -> None:
     study = make_queue(1, raters=1, lease=2 * 3600)
     begin(study)
 
-    assert "All places are taken." in first_page(study)
-    assert "free in an hour" not in first_page(study)
+    assert "All places are taken" in first_page(study)
+    assert "in an hour" not in first_page(study)
     with pytest.raises(EntryRefusedError) as refusal:
         begin(study)
     assert "in an hour" not in refusal.value.cure

@@ -68,7 +68,16 @@ RULES = {
     "studies:home": PUBLIC,
     "studies": OWNER,
     "crowd:participants": OWNER,
+    "crowd:end": OWNER,
+    "crowd:panels": OWNER,
+    "crowd:payments": OWNER,
+    "crowd:payment_file": OWNER,
+    "crowd:pay": OWNER,
+    "crowd:change_pay": OWNER,
+    "crowd:invite": OWNER,
+    "crowd:invitations_csv": OWNER,
     "crowd:preview": OWNER,
+    "crowd:practice_preview": OWNER,
     "crowd:participants_csv": OWNER,
     "crowd": PUBLIC,
     "conversation": PUBLIC,
@@ -160,7 +169,14 @@ def things(
     rehearsal = make_study({"again": 1}, title="Rehearsal")
     Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=study)
     ApiToken.objects.create(owner=rex, title="His", digest="x")
-    of_study = {"pk": study.pk, "name": bot.name, "public_id": dialogue.public_id}
+    taking_part = dialogue.participation
+    assert taking_part
+    of_study = {
+        "pk": study.pk,
+        "participation": taking_part.pk,
+        "name": bot.name,
+        "public_id": dialogue.public_id,
+    }
     run = make_run(version, "Alpha")
     asked = create_set(TONE, owner=rex)
     return {

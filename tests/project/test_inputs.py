@@ -35,7 +35,9 @@ def test_a_null_in_a_form_is_refused_in_words(study: Study, rex: User, sign_in: 
     client = sign_in(rex)
 
     for path in ("/tokens/", f"/s/{study.code}/resume/", f"/s/{study.code}/consent/"):
-        assert client.post(path, {"title": "a\x00b", "code": "\x00", "panel": "pid=\x00"}).status_code == 400
+        assert (
+            client.post(path, {"title": "a\x00b", "code": "\x00", "arrival": "pid=\x00"}).status_code == 400
+        )
 
 
 def test_half_a_character_in_a_file_of_contexts_is_a_problem_of_its_line() -> None:

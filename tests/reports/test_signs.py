@@ -13,7 +13,8 @@ from django.test import Client
 from accounts.models import User
 from crowd.addresses import hashed
 from crowd.models import Participation
-from crowd.services import PanelId, consent
+from crowd.panels import Arrival
+from crowd.services import consent
 from dialogues.models import Dialogue
 from evaluation.report.bundle import recompute
 from labels.models import Label
@@ -101,7 +102,7 @@ def test_the_bundle_has_times_and_addresses_and_gives_the_same_signs(
     Participation.objects.update(address=here)
     version = careless.study.consent_versions.get()
     for _ in range(2):
-        consent(careless.study, version, known=None, panel_id=None, address="198.51.100.7")
+        consent(careless.study, version, known=None, arrival=None, address="198.51.100.7")
     stored = computed(careless.study).result
     path = tmp_path / "bundle.zip"
     call_command("bundle", str(careless.study_id), output=path)
@@ -151,10 +152,10 @@ def test_no_address_is_nobody_elses(study: Study) -> None:
 
 def test_a_panel_id_used_again_has_the_address_of_who_uses_it(study: Study) -> None:
     version = study.consent_versions.get()
-    panel_id = PanelId("PROLIFIC_PID", "5f2c")
-    first = consent(study, version, known=None, panel_id=panel_id, address="198.51.100.7")
+    arrival = Arrival("prolific", "5f2c")
+    first = consent(study, version, known=None, arrival=arrival, address="198.51.100.7")
 
-    second = consent(study, version, known=None, panel_id=panel_id, address="198.51.100.8")
+    second = consent(study, version, known=None, arrival=arrival, address="198.51.100.8")
 
     assert (first.address, second.address) == (
         hashed("198.51.100.7", study),

@@ -3,6 +3,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import crowd.models
+from live.sql import LoadSQL
 
 
 class Migration(migrations.Migration):
@@ -14,6 +15,57 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.CreateModel(
+            name="StudyPanel",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("panel", models.CharField(help_text="Key of a panel: crowd/panels.", max_length=20)),
+                (
+                    "parameter",
+                    models.CharField(
+                        blank=True,
+                        help_text="Of the link, with the worker's id. Letters, digits, _ and -.",
+                        max_length=30,
+                    ),
+                ),
+                (
+                    "secret",
+                    models.CharField(
+                        blank=True,
+                        help_text="Shared with the panel, which signs its links with it. Empty: links are not signed.",
+                        max_length=100,
+                    ),
+                ),
+                (
+                    "return_url",
+                    models.CharField(
+                        blank=True,
+                        help_text="Where people go at the end. {id}, {session}, {outcome} and {code} are filled in. Empty: they are shown a code to copy.",
+                        max_length=500,
+                    ),
+                ),
+                (
+                    "codes",
+                    models.JSONField(
+                        blank=True, default=dict, help_text="By outcome: the code that the panel expects."
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="panels", to="studies.study"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("study", "pk"),
+            },
+        ),
         migrations.CreateModel(
             name="Worker",
             fields=[
@@ -32,7 +84,9 @@ class Migration(migrations.Migration):
                 (
                     "panel",
                     models.CharField(
-                        blank=True, help_text="Parameter by which a panel named the worker.", max_length=40
+                        blank=True,
+                        help_text="By which panel the worker is known; empty without one.",
+                        max_length=40,
                     ),
                 ),
                 ("panel_id", models.CharField(blank=True, max_length=120)),
@@ -47,6 +101,28 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="Practice",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("question_set", models.CharField(max_length=60)),
+                ("passed_at", models.DateTimeField()),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="practices",
+                        to="crowd.worker",
+                    ),
+                ),
+            ],
         ),
         migrations.CreateModel(
             name="Participation",
@@ -68,6 +144,24 @@ class Migration(migrations.Migration):
                     "completion_code",
                     models.CharField(
                         default=crowd.models.completion_code, editable=False, max_length=20, unique=True
+                    ),
+                ),
+                (
+                    "submission",
+                    models.CharField(
+                        blank=True,
+                        editable=False,
+                        help_text="What the panel pays: Prolific's SESSION_ID, MTurk's assignmentId.",
+                        max_length=120,
+                    ),
+                ),
+                (
+                    "way_back",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        editable=False,
+                        help_text="What else the panel said that it is to hear again.",
                     ),
                 ),
                 (
@@ -129,6 +223,18 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "entered_by",
+                    models.ForeignKey(
+                        blank=True,
+                        editable=False,
+                        help_text="Panel from which they came; empty: by the plain link.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="participations",
+                        to="crowd.studypanel",
+                    ),
+                ),
+                (
                     "worker",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
@@ -137,6 +243,42 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+        ),
+        migrations.CreateModel(
+            name="Invitation",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "name",
+                    models.CharField(
+                        help_text="Whom the researcher invited: an e-mail address, a name.", max_length=254
+                    ),
+                ),
+                (
+                    "token",
+                    models.CharField(
+                        default=crowd.models.invitation_token, editable=False, max_length=30, unique=True
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="invitations",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("study", "pk"),
+                "constraints": [models.UniqueConstraint(fields=("study", "name"), name="invited_once")],
+            },
         ),
         migrations.CreateModel(
             name="Assignment",
@@ -158,7 +300,12 @@ class Migration(migrations.Migration):
                         blank=True,
                         choices=[
                             ("complete", "Complete"),
+                            ("screened_out", "Screened out"),
+                            ("study_full", "No place was left"),
                             ("bot_failed", "Ended because the bot could not answer"),
+                            ("timed_out", "Ran out of time"),
+                            ("withdrawn", "Left the study"),
+                            ("partner_left", "The partner left"),
                         ],
                         max_length=20,
                     ),
@@ -199,9 +346,80 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="PayEntry",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("participation", models.BigIntegerField(help_text="Its key.")),
+                ("worker", models.CharField(help_text="Pseudonym.", max_length=20)),
+                (
+                    "reason",
+                    models.CharField(
+                        choices=[
+                            ("promised", "Promised"),
+                            ("earned", "Earned"),
+                            ("partly", "Partly earned"),
+                            ("bonus", "Bonus"),
+                            ("paid", "Paid"),
+                            ("reversed", "Reversed"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("amount", models.DecimalField(decimal_places=2, max_digits=10)),
+                ("currency", models.CharField(max_length=3)),
+                ("note", models.CharField(blank=True, max_length=200)),
+                (
+                    "by",
+                    models.CharField(
+                        blank=True, help_text="Who entered it; empty: the platform.", max_length=150
+                    ),
+                ),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="pay_entries",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "pay entries",
+                "ordering": ("study", "pk"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
+                    models.CheckConstraint(condition=models.Q(("amount__gt", 0)), name="pay_above_zero"),
+                ],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name="studypanel",
+            constraint=models.UniqueConstraint(fields=("study", "panel"), name="panel_once_per_study"),
+        ),
+        migrations.AddConstraint(
+            model_name="practice",
+            constraint=models.UniqueConstraint(
+                fields=("worker", "question_set"), name="practice_once_per_question_set"
+            ),
+        ),
         migrations.AddConstraint(
             model_name="participation",
             constraint=models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
+        ),
+        migrations.AddConstraint(
+            model_name="participation",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("submission", ""), _negated=True),
+                fields=("entered_by", "submission"),
+                name="submission_once",
+            ),
         ),
         migrations.AddConstraint(
             model_name="participation",
@@ -216,4 +434,5 @@ class Migration(migrations.Migration):
                 name="excluded_for_a_reason",
             ),
         ),
+        LoadSQL("crowd", "ledger_never_changes"),
     ]

@@ -101,6 +101,20 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "markdown",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. Images are never loaded.",
+                    ),
+                ),
+                (
+                    "practice",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Workers try the questions on their worked examples before they begin, and learn what the author would have answered. Nothing of it is stored as a label.",
+                    ),
+                ),
+                (
                     "primary_analysis",
                     models.CharField(
                         choices=[
@@ -141,9 +155,28 @@ class Migration(migrations.Migration):
                 ),
                 ("pay_currency", models.CharField(default="USD", max_length=3)),
                 (
+                    "hourly_target",
+                    models.DecimalField(
+                        blank=True,
+                        decimal_places=2,
+                        help_text="What an hour of this work should pay at least. Payments warns when it pays less.",
+                        max_digits=8,
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(Decimal("0.01"))],
+                    ),
+                ),
+                (
                     "expected_minutes",
                     models.PositiveSmallIntegerField(
                         default=15, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "contact",
+                    models.EmailField(
+                        blank=True,
+                        help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",
+                        max_length=254,
                     ),
                 ),
                 (
@@ -171,6 +204,15 @@ class Migration(migrations.Migration):
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="rehearsal",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "closed_to_workers_of",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Who took part in one of these studies cannot take part in this one.",
+                        related_name="closes",
                         to="studies.study",
                     ),
                 ),

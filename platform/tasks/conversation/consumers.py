@@ -16,6 +16,7 @@ from labels.services import record
 from labels.timing import Timing
 from live.database import in_database
 from live.frames import Frame, field, uuid_field
+from live.markdown import as_html
 from live.refusals import RefusedError
 
 # Each tab hears of all others, so their number is a bound on work as well. A person has two or three.
@@ -151,7 +152,12 @@ class DialogueConsumer(WorkerSocket):
     async def _show(self, frame: Frame) -> None:
         if "turn" in frame and frame["turn"]["position"] == len(self.shown):
             self.shown.append(frame["turn"])
-        await self.say(frame)
+        await self.say(frame | {"turn": self._formatted(frame["turn"])} if "turn" in frame else frame)
+
+    def _formatted(self, turn: Frame) -> Frame:
+        """The turn, with its text as HTML beside it if the study shows that of chatbots."""
+        is_shown = self.seat.markdown and turn["speaker"] == "bot"
+        return turn | {"html": as_html(turn["text"])} if is_shown else turn
 
     async def state(self) -> Frame:
         """All that a tab shows. A reply that is due and not failed is asked for again here.
@@ -163,13 +169,14 @@ class DialogueConsumer(WorkerSocket):
         is_answering = turn_taking.is_answering(self.seat, progress.turns)
         if progress.reply_due and not faults and not is_answering:
             turn_taking.resume(self.seat, turns, progress, tell=self.tell)
-        has_failed = progress.reply_due and faults > 0 and not is_answering
+        has_failed = progress.reply_due and faults > 0
         return {
             "type": "state",
-            "turns": self.shown,
+            "turns": [self._formatted(turn) for turn in self.shown],
             "annotations": await in_database(labels.own_labels, self.seat),
             "fault": turn_taking.fault_frame(faults) if has_failed else None,
-            "progress": turn_taking.idle(progress) if has_failed else progress.frame,
+            "starting": turn_taking.is_starting(self.seat, progress.turns),
+            "progress": progress.frame if is_answering or not has_failed else turn_taking.idle(progress),
             "finished": reverse("crowd:thanks", args=[self.seat.study_code]) if progress.ended else None,
         }
 

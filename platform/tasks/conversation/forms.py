@@ -10,7 +10,7 @@ from bots.models import OUTSIDE, Bot
 from bots.queries import visible_bots
 from studies.ask_forms import AskForms
 from studies.asks import Asked
-from studies.forms import ANALYSIS, FIELDS, StudyForm, StudyPage
+from studies.forms import ASKING, FIELDS, StudyForm, StudyPage
 from studies.models import Study, StudyBot
 
 
@@ -19,7 +19,7 @@ class ConversationForm(StudyForm):
 
     class Meta(StudyForm.Meta):
         fields = (
-            *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", *ANALYSIS,
+            *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", *ASKING,
         )  # fmt: skip
         labels = {"pay_amount": "Pay per conversation"}
 

@@ -3,6 +3,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
+from crowd.practice_views import practice_first
 from crowd.services import assign
 from crowd.views import current_participation, page_of, worker_page
 from dialogues import services
@@ -21,6 +22,8 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     if study.task != Conversation.key:
         raise refusals.unknown_study()
     participation = current_participation(request, study)
+    if first := practice_first(participation):
+        return first
     services.begin(assign(participation.pk))
     return redirect("conversation:chat", code=study.code)
 

@@ -8,10 +8,11 @@ from typing_extensions import override
 from crowd.sessions import Session
 from crowd.worker_socket import Handler, WorkerSocket
 from judging import services as judging
-from judging.services import Desk
+from judging.services import Desk, Shown
 from labels.timing import Timing
 from live.database import in_database
 from live.frames import Frame, field, uuid_field
+from live.markdown import as_html
 from live.refusals import RefusedError
 
 
@@ -49,7 +50,7 @@ class JudgingConsumer(WorkerSocket):
                 "type": "judged",
                 "item": str(key),
                 "answers": judged.answers,
-                "leased": judged.leased,
+                "leased": self._formatted(judged.leased),
                 "progress": judged.progress,
             }
         )
@@ -64,7 +65,15 @@ class JudgingConsumer(WorkerSocket):
         state: dict[str, Any] = await in_database(judging.state, self.desk)
         is_over = state.pop("is_over")
         finished = reverse("crowd:thanks", args=[self.desk.study_code]) if is_over else None
-        await self.say({"type": "state", **state, "finished": finished})
+        told = {name: self._formatted(state[name]) for name in ("items", "judged")}
+        await self.say({"type": "state", **state, **told, "finished": finished})
+
+    def _formatted(self, items: list[Shown]) -> list[Shown]:
+        """The items, with their texts as HTML beside them if the study shows that.
+
+        All texts alike, for who is a person and who a machine is not said.
+        """
+        return [item | {"html": _html_of(item)} for item in items] if self.desk.markdown else items
 
     @override
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
@@ -72,3 +81,12 @@ class JudgingConsumer(WorkerSocket):
         await super().refuse(refusal, frame)
         if refusal.reason in judging.REFUSALS:
             await self._show_state()
+
+
+def _html_of(item: Shown) -> dict[str, Any]:
+    text = item.get("text")
+    return {
+        "context": [as_html(said) for said in item["context"]],
+        "text": None if text is None else as_html(text),
+        "sides": [[as_html(said) for said in side["texts"]] for side in item.get("sides", ())],
+    }

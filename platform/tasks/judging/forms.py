@@ -10,7 +10,7 @@ from questions.forms import QuestionSetField
 from questions.resolving import question_set
 from studies.ask_forms import subjects_of
 from studies.asks import About, Asked
-from studies.forms import ANALYSIS, FIELDS, StudyForm, StudyPage
+from studies.forms import ASKING, FIELDS, StudyForm, StudyPage
 from studies.models import Study
 
 
@@ -25,7 +25,7 @@ class JudgingForm(StudyForm):
     question_set = forms.Field()  # QuestionSetField, of whoever is at the page
 
     class Meta(StudyForm.Meta):
-        fields = (*FIELDS, *ANALYSIS)
+        fields = (*FIELDS, *ASKING)
 
     def ask(self, user: User) -> None:
         """Offer the questions that this person may ask of readers."""

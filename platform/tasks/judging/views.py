@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
+from crowd.practice_views import practice_first
 from crowd.views import current_participation, page_of, worker_page
 from crowd.work import work_of
 from judging import services as judging
@@ -27,6 +28,8 @@ def begin_batch(request: HttpRequest, study: Study, task: str) -> HttpResponse:
     if study.task != task:
         raise refusals.unknown_study()
     participation = current_participation(request, study)
+    if first := practice_first(participation):
+        return first
     language = study.languages[0] if len(study.languages) == 1 else request.POST.get("language", "")
     if language not in study.languages:
         names = [(code, LANG_INFO.get(code, {}).get("name_local", code)) for code in study.languages]

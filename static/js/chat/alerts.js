@@ -100,9 +100,14 @@ export class Alerts {
     return button;
   }
 
-  /** @param {boolean} isThinking */
-  showThinking(isThinking) {
-    byId("thinking").hidden = !isThinking;
+  /**
+   * @param {boolean} isThinking
+   * @param {boolean} isStarting  the chatbot is not yet there, as after a restart
+   */
+  showThinking(isThinking, isStarting) {
+    const line = byId("thinking");
+    line.hidden = !isThinking;
+    setText(byId("thinking-text"), (isStarting ? line.dataset.starting : line.dataset.writing) ?? "");
   }
 
   /** @param {string} url */

@@ -29,6 +29,9 @@ import { TurnList } from "./turns.js";
 
 const ANSWERS_TO_A_REQUEST = new Set(["state", "bot_turn", "bot_failed", "refused"]);
 
+/** After the first fault of a reply. */
+const RETRY_MS = 2000;
+
 class Chat {
   /** @param {Settings} settings */
   constructor(settings) {
@@ -39,6 +42,8 @@ class Chat {
     this.known = UNKNOWN;
     this.isFinishing = false;
     this.isRetrying = false;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.retryTimer = undefined;
     /** Whether the worker writes although a question waits. */
     this.isWriting = false;
     /** Whether the worker is at the questions about the whole conversation. */
@@ -135,6 +140,17 @@ class Chat {
     if (frame.type === "bot_turn") this.isWriting = this.composer.hasFocus && this.composer.text !== "";
     this.render();
     this.follow(frame, isFirst);
+    this.retryFirstFault();
+  }
+
+  /** The first time the chatbot is asked again by itself: most faults are over a moment later. */
+  retryFirstFault() {
+    clearTimeout(this.retryTimer);
+    if (this.isFirstFault) this.retryTimer = setTimeout(() => this.isFirstFault && this.retry(), RETRY_MS);
+  }
+
+  get isFirstFault() {
+    return this.known.fault?.attempts === 1 && !this.known.progress?.thinking && !this.isRetrying;
   }
 
   /**
@@ -350,7 +366,7 @@ class Chat {
 
   render() {
     if (this.known.finished) return;
-    const { turns, progress, fault, refusal } = this.known;
+    const { turns, progress, fault, isStarting, refusal } = this.known;
     const { turn: pending } = this.outbox.held;
     const state = this.connection?.state ?? "connecting";
     const isOpen = state === "open";
@@ -366,10 +382,11 @@ class Chat {
     showConnection(state, "what you write is");
     showSaved(state, this.outbox.isEmpty);
     this.alerts.showRefusal(refusal);
-    this.alerts.showFault(fault, { isOpen, isRetrying: this.isRetrying });
+    const isRetrying = this.isRetrying || Boolean(fault && progress?.thinking);
+    this.alerts.showFault(fault, { isOpen, isRetrying });
     this.composer.unlock(this.maySend);
     if (!progress) return;
-    this.alerts.showThinking(this.isRetrying || (progress.thinking && !fault));
+    this.alerts.showThinking(isRetrying || progress.thinking, isStarting);
     setText(byId("hint"), this.hint(progress.hint));
     this.showFinish(mode);
     showProgress({ unit: "Reply", areJudged: this.asks.judgesTurns, ...this.count });

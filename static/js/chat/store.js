@@ -4,12 +4,12 @@
  * @typedef {import("../kit/answers.js").Answers} Answers
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {{position: number, speaker: "human" | "bot", text: string, counted: boolean,
- *            key: string | null, at: string}} Turn
+ *            key: string | null, at: string, html?: string}} Turn  html: the text formatted, if the study shows that
  * @typedef {{turns: number, min_turns: number, max_turns: number, labelled: number, labels_needed: number,
  *            unlabelled: number[], thinking: boolean, may_send: boolean, may_finish: boolean,
  *            hint: string}} Progress
  * @typedef {{say: string, attempts: number, may_give_up: boolean}} Fault
- * @typedef {{turns: Turn[], labels: Record<string, Answers>, fault: Fault | null, progress: Progress | null,
+ * @typedef {{turns: Turn[], labels: Record<string, Answers>, fault: Fault | null, isStarting: boolean, progress: Progress | null,
  *            finished: string | null, refusal: string | null}} Dialogue
  */
 
@@ -20,6 +20,7 @@ export const UNKNOWN = Object.freeze({
   turns: [],
   labels: {},
   fault: null,
+  isStarting: false,
   progress: null,
   finished: null,
   refusal: null,
@@ -52,10 +53,18 @@ function bySubject(annotations) {
 
 /** @type {Record<string, (known: Dialogue, frame: Frame) => Partial<Dialogue>>} */
 const CHANGES = {
-  state: (_, { turns, annotations, fault, finished }) => ({ turns, labels: bySubject(annotations), fault, finished, refusal: null }),
-  turn_saved: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null, refusal: null }),
-  bot_turn: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null }),
-  bot_failed: (_, { fault }) => ({ fault }),
+  state: (_, { turns, annotations, fault, starting = false, finished }) => ({
+    turns,
+    labels: bySubject(annotations),
+    fault,
+    isStarting: starting,
+    finished,
+    refusal: null,
+  }),
+  turn_saved: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null, isStarting: false, refusal: null }),
+  bot_starting: () => ({ isStarting: true }),
+  bot_turn: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null, isStarting: false }),
+  bot_failed: (_, { fault }) => ({ fault, isStarting: false }),
   label_saved: (known, label) => ({ labels: { ...known.labels, ...bySubject([/** @type {any} */ (label)]) }, refusal: null }),
   refused: (_, { say }) => ({ refusal: say }),
 };

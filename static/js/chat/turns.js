@@ -1,6 +1,6 @@
 /** The conversation as a list, brought up to date in place so that focus stays. */
 
-import { make, setText } from "../kit/dom.js";
+import { make, setText, written } from "../kit/dom.js";
 
 /**
  * @typedef {import("./store.js").Turn} Turn
@@ -82,7 +82,7 @@ export class TurnList {
     this.options = options;
     /** @type {Map<number, Row>} */
     this.rows = new Map();
-    this.pending = this.row("human", "pending");
+    this.pending = this.row("human", "pending", { text: "" });
     this.pendingMark = make("span", { class: "mark" });
     this.pending.element.append(this.pendingMark);
   }
@@ -113,8 +113,7 @@ export class TurnList {
   rowOf(turn) {
     const known = this.rows.get(turn.position);
     if (known) return known;
-    const row = this.row(turn.speaker, String(turn.position));
-    setText(row.text, turn.text);
+    const row = this.row(turn.speaker, String(turn.position), turn);
     for (const ask of this.options.asksOf(turn)) {
       const foot = this.footOf(turn, ask);
       row.feet.set(ask.number, foot);
@@ -140,10 +139,11 @@ export class TurnList {
   /**
    * @param {"human" | "bot"} speaker
    * @param {string} name
+   * @param {{text: string, html?: string}} said
    * @returns {Row}
    */
-  row(speaker, name) {
-    const text = make("p", { class: "turn__text", id: `turn-${name}`, dir: "auto" });
+  row(speaker, name, said) {
+    const text = written(said.text, said.html, { id: `turn-${name}` });
     const who = make("span", { class: "visually-hidden" }, speaker === "bot" ? `${this.options.botName}: ` : "You: ");
     const element = make("li", { class: `turn turn--${speaker}` }, who, text);
     return { element, text, feet: new Map() };

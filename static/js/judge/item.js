@@ -1,6 +1,6 @@
 /** One item on the page: what was said before, and what is judged. */
 
-import { make } from "../kit/dom.js";
+import { make, written } from "../kit/dom.js";
 
 /**
  * @typedef {import("./store.js").Item} Item
@@ -13,10 +13,10 @@ const SPEAKERS = ["Speaker A", "Speaker B"];
  *
  * @param {string} text
  * @param {number} position
- * @param {{isOwn: boolean, id?: string, note?: string, names?: string[]}} how
+ * @param {{isOwn: boolean, id?: string, note?: string, names?: string[], html?: string | null}} how
  */
-export function turn(text, position, { isOwn, id = "", note = "", names = SPEAKERS }) {
-  const shown = make("p", { class: "turn__text", dir: "auto", ...(id && { id }) }, text);
+export function turn(text, position, { isOwn, id = "", note = "", names = SPEAKERS, html }) {
+  const shown = written(text, html, { ...(id && { id }) });
   const who = make("p", { class: "turn__who" }, names[position % 2]);
   if (note) who.append(make("strong", { class: "turn__note" }, note));
   const side = isOwn ? "turn--bot" : "turn--human";
@@ -29,12 +29,16 @@ export function turn(text, position, { isOwn, id = "", note = "", names = SPEAKE
  * @param {HTMLElement} list
  * @param {Item} item
  */
-export function showItem(list, { context, text = null, language }) {
+export function showItem(list, { context, text = null, language, html }) {
   const last = context.length - 1;
   const turns = context.map((said, position) =>
-    turn(said, position, { isOwn: (position - context.length) % 2 === 0, id: position === last ? "before" : "" }),
+    turn(said, position, {
+      isOwn: (position - context.length) % 2 === 0,
+      id: position === last ? "before" : "",
+      html: html?.context[position],
+    }),
   );
-  if (text !== null) turns.push(turn(text, context.length, { isOwn: true, id: "judged", note: "Judge this" }));
+  if (text !== null) turns.push(turn(text, context.length, { isOwn: true, id: "judged", note: "Judge this", html: html?.text }));
   list.lang = language;
   list.replaceChildren(...turns);
   scrollTo({ top: 0 });

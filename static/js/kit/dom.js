@@ -1,4 +1,4 @@
-/** Building elements. Text always goes in as text, never as markup. */
+/** Building elements. Text always goes in as text, never as markup, but for what the server has sanitised. */
 
 /**
  * @template {keyof HTMLElementTagNameMap} Name
@@ -35,4 +35,18 @@ export function byId(id) {
  */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * What somebody wrote; `html` is the same as the server has formatted and sanitised it (live/markdown.py).
+ *
+ * @param {string} text
+ * @param {string | null} [html]
+ * @param {Record<string, string>} [attributes]
+ */
+export function written(text, html = null, attributes = {}) {
+  if (html === null) return make("p", { class: "turn__text", dir: "auto", ...attributes }, text);
+  const shown = make("div", { class: "turn__text prose", dir: "auto", ...attributes });
+  shown.innerHTML = html;
+  return shown;
 }

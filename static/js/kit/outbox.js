@@ -147,6 +147,17 @@ export class Outbox {
   }
 }
 
+/** A storage that lasts as long as the page. @returns {Store} */
+export function fleetingStorage() {
+  /** @type {Map<string, string>} */
+  const values = new Map();
+  return {
+    getItem: (name) => values.get(name) ?? null,
+    setItem: (name, value) => void values.set(name, value),
+    removeItem: (name) => void values.delete(name),
+  };
+}
+
 /**
  * The browser's storage, or one that lasts as long as the page where the browser forbids it.
  *
@@ -158,12 +169,6 @@ export function lastingStorage() {
     localStorage.removeItem("turnwise:probe");
     return localStorage;
   } catch {
-    /** @type {Map<string, string>} */
-    const values = new Map();
-    return {
-      getItem: (name) => values.get(name) ?? null,
-      setItem: (name, value) => void values.set(name, value),
-      removeItem: (name) => void values.delete(name),
-    };
+    return fleetingStorage();
   }
 }

@@ -1,7 +1,7 @@
 /** A pair on the page: what was said before, and two sides that continue it or are conversations of their own. */
 
 import { turn } from "../judge/item.js";
-import { make } from "../kit/dom.js";
+import { make, written } from "../kit/dom.js";
 
 /**
  * @typedef {import("../judge/store.js").Item} Item
@@ -16,11 +16,12 @@ const NAMES = ["First", "Second"];
  *
  * @param {Side} side
  * @param {number} number
+ * @param {string[]} [html]  the texts formatted
  */
-function texts({ texts: said, speaker }, number) {
-  if (speaker === undefined) return [make("p", { class: "turn__text", dir: "auto" }, said[0])];
+function texts({ texts: said, speaker }, number, html = []) {
+  if (speaker === undefined) return [written(said[0], html[0])];
   const names = speaker === null ? undefined : [0, 1].map((seat) => (seat === speaker ? NAMES[number] : "Partner"));
-  const turns = said.map((text, position) => turn(text, position, { isOwn: position % 2 === (speaker ?? 1), names }));
+  const turns = said.map((text, position) => turn(text, position, { isOwn: position % 2 === (speaker ?? 1), names, html: html[position] }));
   return [make("ol", { class: "turns", role: "list" }, ...turns)];
 }
 
@@ -28,13 +29,17 @@ function texts({ texts: said, speaker }, number) {
  * @param {HTMLElement} list
  * @param {Item} item
  */
-export function showPair(list, { context, sides = [], language }) {
+export function showPair(list, { context, sides = [], language, html }) {
   const before = context.map((said, position) =>
-    turn(said, position, { isOwn: (position - context.length) % 2 === 0, id: position === context.length - 1 ? "before" : "" }),
+    turn(said, position, {
+      isOwn: (position - context.length) % 2 === 0,
+      id: position === context.length - 1 ? "before" : "",
+      html: html?.context[position],
+    }),
   );
   const shown = sides.map((side, number) =>
     make("section", { class: "side", id: `side-${number}`, "aria-labelledby": `side-${number}-name` },
-      make("h2", { class: "side__name", id: `side-${number}-name` }, NAMES[number]), ...texts(side, number)),
+      make("h2", { class: "side__name", id: `side-${number}-name` }, NAMES[number]), ...texts(side, number, html?.sides[number])),
   );
   list.lang = language;
   list.replaceChildren(...before, make("li", { class: "sides" }, ...shown));

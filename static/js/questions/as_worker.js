@@ -3,7 +3,7 @@
 import { Asking } from "../kit/asking.js";
 import { byId, setText } from "../kit/dom.js";
 import { listenToKeys } from "../kit/keyboard.js";
-import { Outbox } from "../kit/outbox.js";
+import { fleetingStorage, Outbox } from "../kit/outbox.js";
 import { describes, showItem } from "../judge/item.js";
 
 /**
@@ -11,17 +11,6 @@ import { describes, showItem } from "../judge/item.js";
  * @typedef {import("../kit/answers.js").Question} Question
  * @typedef {{questions: Question[], item: Item}} Settings
  */
-
-/** A storage that lasts as long as the page. @returns {import("../kit/outbox.js").Store} */
-function fleetingStorage() {
-  /** @type {Map<string, string>} */
-  const values = new Map();
-  return {
-    getItem: (name) => values.get(name) ?? null,
-    setItem: (name, value) => void values.set(name, value),
-    removeItem: (name) => void values.delete(name),
-  };
-}
 
 class Preview {
   /** @param {Settings} settings */

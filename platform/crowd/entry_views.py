@@ -1,0 +1,155 @@
+"""The way in: the first page with the consent text, and back in with a resume code."""
+
+from typing import Any
+
+from csp.decorators import csp_replace
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.limits import guessed_too_often, too_many, too_often
+from crowd import refusals, services
+from crowd.models import Participation, Worker
+from crowd.panels import Arrival, by_plain_link, carried, is_preview
+from crowd.panels.mturk import FRAMED_BY
+from crowd.queries import participation_by_resume_code, participation_of
+from crowd.refusals import EntryRefusedError
+from crowd.sessions import remember, session_of
+from crowd.views import back_after, page_of, sent_arrival, with_form_to, worker_page
+from crowd.work import is_full, may_become_free, work_of
+from studies.models import Study
+
+
+@require_safe
+@worker_page
+def enter(request: HttpRequest, study: Study) -> HttpResponse:
+    if is_preview(request.GET, study):
+        return _framed(request, _welcome(request, study, preview=True))
+    arrival = sent_arrival(request, study)
+    if request.headers.get("Sec-Fetch-Dest") == "iframe":  # where a browser keeps no cookies of ours
+        here = {"study": study, "address": request.get_full_path()}
+        return _framed(request, render(request, "crowd/framed.html", here))
+    own = participation_of(session_of(request.COOKIES), study)
+    if own and not _is_another(own, arrival):
+        if arrival:
+            services.come_again(own.pk, arrival)
+        return redirect(page_of(own), code=study.code)
+    if arrival and services.begun_by(arrival, study):
+        return _welcome(request, study, arrival, recognised=True)
+    try:
+        arrival = arrival or by_plain_link(study)
+        _refuse_early(arrival, study)
+    except EntryRefusedError as refusal:
+        return _closed(request, study, arrival, refusal)
+    return _welcome(request, study, arrival)
+
+
+def _framed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Let Mechanical Turk show the page, on which nothing can be done, within its own."""
+    allowed = csp_replace({"frame-ancestors": [FRAMED_BY]})(lambda _request: response)
+    xframe_options_exempt(allowed)(request)  # both note it in the response
+    return response
+
+
+def _is_another(own: Participation, arrival: Arrival | None) -> bool:
+    """Whether the link is of somebody else than who used this browser before, as on a shared computer."""
+    named = arrival.worker if arrival else ""
+    return bool(named) and (own.worker.panel, own.worker.panel_id) != (arrival and arrival.panel, named)
+
+
+def _refuse_early(arrival: Arrival, study: Study) -> None:
+    """Refuse before somebody reads and agrees in vain.
+
+    Raises:
+        EntryRefusedError: the study is not open, not for them, or full.
+    """
+    if study.state != Study.State.OPEN:
+        raise refusals.not_open()
+    worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
+    if worker and arrival.worker:
+        services.refuse_whom_it_is_not_for(worker, study)
+    if is_full(study):
+        raise refusals.full(may_become_free=may_become_free(study))
+
+
+def _closed(
+    request: HttpRequest, study: Study, arrival: Arrival | None, refusal: EntryRefusedError
+) -> HttpResponse:
+    """The first page without a way in for somebody new."""
+    back = back_after(request, study, refusal.outcome) if refusal.outcome else None
+    response = _welcome(request, study, arrival, refusal=refusal, back=back, status=refusal.status)
+    return with_form_to(request, response, back)
+
+
+def _welcome(
+    request: HttpRequest, study: Study, arrival: Arrival | None = None, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    """The first page.
+
+    Args:
+        request: what is answered.
+        study: what it leads into.
+        arrival: how they came, which the forms carry along.
+        status: of the answer.
+        more: `error`, `resume_error` and `typed` of what was sent; `refusal` and `back` of whom the study
+            does not take; `recognised`: they began in another browser; `preview`: a panel shows the page.
+    """
+    context = {
+        "study": study,
+        "task": work_of(study),
+        "consent": study.consent_versions.last(),
+        "arrival": carried(arrival, study) if arrival else "",
+    }
+    return render(request, "crowd/welcome.html", context | more, status=status)
+
+
+@require_POST
+@worker_page
+def consent(request: HttpRequest, study: Study) -> HttpResponse:
+    if too_often(request, "consent", rate="300/m"):
+        return too_many(request)
+    arrival = sent_arrival(request, study) or by_plain_link(study)
+    if request.POST.get("agree") != "yes":
+        error = _("To take part, please tick that you agree.")
+        return _welcome(request, study, arrival, error=error, status=422)
+    version = study.consent_versions.last()
+    if version is None or request.POST.get("consent") != str(version.number):
+        error = _("The text has changed since you opened it. Please read it again.")
+        return _welcome(request, study, arrival, error=error, status=422)
+    known = session_of(request.COOKIES)
+    try:
+        participation = services.consent(
+            study, version, known=known, arrival=arrival, address=request.META.get("REMOTE_ADDR", "")
+        )
+    except EntryRefusedError as refusal:
+        if refusal.reason != "already_started":
+            raise
+        return _welcome(request, study, arrival, recognised=True, status=refusal.status)
+    response = redirect(page_of(participation), code=study.code)
+    remember(response, participation, known=known)
+    return response
+
+
+@require_POST
+@worker_page
+def resume(request: HttpRequest, study: Study) -> HttpResponse:
+    if guessed_too_often(request, "resume", rate="20/m"):
+        return too_many(request)
+    arrival = sent_arrival(request, study)
+    typed = request.POST.get("code", "")[:40]
+    participation = participation_by_resume_code(typed, study)
+    if participation is None:
+        error = _(
+            "Nobody in this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
+        )
+        recognised = bool(arrival and services.begun_by(arrival, study))
+        return _welcome(
+            request, study, arrival, resume_error=error, typed=typed, recognised=recognised, status=422
+        )
+    if arrival and not _is_another(participation, arrival):
+        services.come_again(participation.pk, arrival)
+    response = redirect(page_of(participation), code=study.code)
+    remember(response, participation, known=session_of(request.COOKIES))
+    return response

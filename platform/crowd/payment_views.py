@@ -1,0 +1,122 @@
+"""The page *Payments* of a study: what it costs, what it pays by the hour, who is to be paid."""
+
+from collections.abc import Generator
+from decimal import Decimal, InvalidOperation
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from crowd import ledger
+from crowd.models import Participation
+from crowd.panels.base import shortened
+from evaluation.spreadsheets import csv_text
+from live.streaming import attachment
+from studies.models import Study
+from studies.queries import studies_of
+
+PER_PAGE = 50
+COLUMNS = ("panel", "panel_id", "submission", "worker", "amount", "currency", "earned", "bonus")
+
+
+@require_GET
+@login_required
+def payments(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    owed = ledger.due(study)
+    rates = ledger.rates(study)
+    shown = {
+        "study": study,
+        "rates": rates,
+        "is_low": rates.hourly is not None and study.hourly_target and rates.hourly < study.hourly_target,
+        "owed": len(owed),
+        "total": sum((account.due for account in owed), ledger.NOTHING),
+        "panels": _panels_of(owed),
+        "page": Paginator(ledger.accounts(study)[::-1], PER_PAGE).get_page(request.GET.get("page")),
+    }
+    return render(request, "crowd/payments.html", shown)
+
+
+def _panels_of(owed: list[ledger.Account]) -> list[str]:
+    """The panels of people who are to be paid."""
+    found = Participation.objects.filter(pk__in=[account.participation for account in owed])
+    return sorted(set(found.values_list("worker__panel", flat=True)))
+
+
+@require_GET
+@login_required
+def payment_file(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    """Who is to be paid what, of one panel or of all."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    panel = request.GET.get("panel")
+    name = f"turnwise-{study.code}-payments.csv"
+    return attachment(request, _lines(study, panel), "text/csv; charset=utf-8", name)
+
+
+def _lines(study: Study, panel: str | None) -> Generator[str]:
+    yield csv_text([COLUMNS])
+    owed = {account.participation: account for account in ledger.due(study)}
+    people = Participation.objects.filter(pk__in=owed).select_related("worker").order_by("pk")
+    for each in people if panel is None else people.filter(worker__panel=panel):
+        account, who = owed[each.pk], each.worker
+        amounts = account.due, study.pay_currency, account.earned, account.bonus
+        yield csv_text([(who.panel, who.panel_id, each.submission, who.pseudonym, *map(str, amounts))])
+
+
+@require_POST
+@login_required
+def pay(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    assert request.user.is_authenticated
+    try:
+        people = ledger.pay(study, total=_amount(request.POST.get("total", "")), by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(
+            request,
+            ngettext("%(n)d person is noted as paid.", "%(n)d people are noted as paid.", people)
+            % {"n": people},
+        )
+    return redirect("crowd:payments", pk=study.pk)
+
+
+@require_POST
+@login_required
+def change(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
+    """Add a bonus, or take back what somebody has a claim to."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    own = get_object_or_404(study.participations.select_related("worker"), pk=participation)
+    assert request.user.is_authenticated
+    note = request.POST.get("note", "")
+    try:
+        if request.POST.get("what") == "reverse":
+            ledger.reverse(own.pk, note=note, by=request.user)
+        else:
+            ledger.add_bonus(own.pk, _amount(request.POST.get("amount", "")), note=note, by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, _("The ledger has a new entry for %(who)s.") % {"who": own.worker})
+    return redirect("crowd:payments", pk=study.pk)
+
+
+def _amount(text: str) -> Decimal:
+    """An amount as somebody wrote it.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    try:
+        amount = Decimal(text.strip())
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or abs(amount) > ledger.MOST_IN_ALL:
+        raise ValidationError(_("“%(text)s” is not an amount, such as: 1.50") % {"text": shortened(text)})
+    return amount

@@ -1,0 +1,93 @@
+"""The page on which workers practise, and the same for who makes the study."""
+
+import json
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts.limits import too_many, too_often
+from crowd import practice
+from crowd.models import Participation
+from crowd.practice import PracticeError
+from crowd.views import current_participation, page_of, worker_page
+from crowd.work import WorkerTask, work_of
+from studies.models import Study
+from studies.queries import studies_of
+from studies.tasks import task_of
+
+HERE = "crowd:practice"
+_LONGEST = 100_000
+
+
+def practice_first(participation: Participation) -> HttpResponse | None:
+    """To the practice, if the worker has not begun and has to practise before; None: they may begin."""
+    has_begun = hasattr(participation, "assignment")
+    return (
+        None if has_begun or not practice.is_due(participation) else redirect(HERE, participation.study.code)
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@worker_page
+def practise(request: HttpRequest, study: Study) -> HttpResponse:
+    """The examples one after the other; by POST what was answered, and on to the work."""
+    participation = current_participation(request, study)
+    if hasattr(participation, "assignment") or not practice.number_of_examples(study):
+        return redirect(page_of(participation), code=study.code)
+    if request.method == "POST":
+        return _practised(request, study, participation)
+    return _page(request, study, participation)
+
+
+def _practised(request: HttpRequest, study: Study, participation: Participation) -> HttpResponse:
+    if too_often(request, "practice", rate="300/m"):
+        return too_many(request)
+    try:
+        practice.take(participation, _sent(request))
+    except PracticeError as error:
+        return _page(request, study, participation, error=str(error))
+    # The work is begun by POST, too.
+    return redirect(work_of(study).begin, code=study.code, preserve_request=True)
+
+
+def _sent(request: HttpRequest) -> dict[str, Any]:
+    sent = request.POST.get("answers", "")
+    try:
+        answers = json.loads(sent) if len(sent) <= _LONGEST else None
+    except (ValueError, RecursionError):
+        answers = None
+    if not isinstance(answers, dict):
+        raise PracticeError(_("The answers to the examples cannot be read."))
+    return answers
+
+
+def _page(
+    request: HttpRequest, study: Study, participation: Participation, *, error: str = ""
+) -> HttpResponse:
+    context = {
+        "study": study,
+        "settings": practice.shown(study),
+        "resume_code": participation.resume_code,
+        "may_skip": not practice.is_due(participation),
+        "begin": reverse(work_of(study).begin, args=[study.code]),
+        "error": error,
+    }
+    return render(request, "crowd/practice.html", context, status=422 if error else 200)
+
+
+@require_GET
+@login_required
+def preview(request: HttpRequest, pk: int) -> HttpResponse:
+    """The practice as a worker gets it, with no way to begin."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    if not isinstance(task_of(study), WorkerTask):
+        raise Http404("No workers take part in such a study.")
+    if not practice.number_of_examples(study):
+        return redirect("crowd:preview", pk=study.pk)
+    context = {"study": study, "settings": practice.shown(study), "preview": True}
+    return render(request, "crowd/practice.html", context)

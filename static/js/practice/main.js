@@ -1,0 +1,158 @@
+/** Practice before the work: examples in the worker's dock, and what their author would have answered. */
+
+import { Asking } from "../kit/asking.js";
+import { complete } from "../kit/answers.js";
+import { byId, make, setText } from "../kit/dom.js";
+import { explain } from "../kit/help.js";
+import { listenToKeys } from "../kit/keyboard.js";
+import { fleetingStorage, lastingStorage, Outbox } from "../kit/outbox.js";
+import { isDocked } from "../kit/sight.js";
+import { describesExample, showExample } from "./example.js";
+import { verdicts } from "./verdict.js";
+
+/**
+ * @typedef {import("./example.js").Example} Example
+ * @typedef {import("../kit/answers.js").Question} Question
+ * @typedef {{sets: Question[][], examples: Example[], language: string}} Settings
+ */
+
+class Practice {
+  /** @param {Settings} settings */
+  constructor({ sets, examples, language }) {
+    this.sets = sets;
+    this.examples = examples;
+    this.language = language;
+    this.outbox = new Outbox(fleetingStorage(), "practice", (item, answers) => ({ type: "judge", item, answers }));
+    this.at = 0;
+    this.shown = -1;
+    this.dock = byId("dock");
+    this.asking = new Asking((key) => sets[this.example(key).set], {
+      dock: this.dock,
+      place: byId("ask"),
+      outbox: this.outbox,
+      page: {
+        waiting: () => (this.isOver || this.answers ? null : this.current.key),
+        saved: () => ({}),
+        describedBy: (key) => describesExample(this.example(key)),
+        send: () => undefined,
+        done: () => this.tell(),
+        changed: () => this.render(),
+      },
+    });
+    this.asking.keepRoom(examples[0].key);
+    listenToKeys({
+      openGroup: () => this.asking.group,
+      mayAnswer: () => this.asking.attention.mayPress,
+      early: () => this.asking.show(),
+      takeBack: () => this.asking.heldBack.takeBack(),
+      takeText: null,
+      escape: () => this.asking.focus(),
+      storage: lastingStorage(),
+      toggle: byId("single-keys"),
+    });
+    byId("next").addEventListener("click", () => this.next());
+    byId("again").addEventListener("click", () => this.restart());
+    explain(sets.flat());
+    byId("unready").remove();
+    byId("judging").hidden = false;
+    this.render();
+    this.asking.focus();
+  }
+
+  get current() {
+    return this.examples[this.at];
+  }
+
+  get isOver() {
+    return this.at >= this.examples.length;
+  }
+
+  get answers() {
+    return this.outbox.held.labels[this.current.key];
+  }
+
+  /** @param {string} key */
+  example(key) {
+    return /** @type {Example} */ (this.examples.find((each) => each.key === key));
+  }
+
+  /** @param {Example} example */
+  verdictsOn(example) {
+    return verdicts(this.sets[example.set].map(complete), this.outbox.held.labels[example.key] ?? {}, example.answers);
+  }
+
+  /** What the author would have answered, and why. */
+  tell() {
+    const found = this.verdictsOn(this.current);
+    const agrees = found.every((verdict) => verdict.agrees);
+    byId("feedback").dataset.agrees = String(agrees);
+    setText(byId("feedback-title"), agrees ? "The author would say so, too." : "The author would say something else.");
+    byId("feedback-answers").replaceChildren(...found.map(line));
+    setText(byId("feedback-why"), this.current.why);
+    const isLast = this.at === this.examples.length - 1;
+    setText(byId("next"), isLast ? "That was the last one" : "Next example");
+    this.render();
+    byId("next").focus({ preventScroll: true });
+    if (isDocked()) scrollTo({ top: document.documentElement.scrollHeight }); // the dock has grown over the example
+    else byId("feedback").scrollIntoView({ block: "nearest" });
+  }
+
+  next() {
+    this.at += 1;
+    this.render();
+    if (this.isOver) byId("over").focus({ preventScroll: true });
+    else this.asking.focus();
+  }
+
+  restart() {
+    for (const { key } of this.examples) this.outbox.dropLabel(key);
+    this.at = 0;
+    this.asking.attention.subjects.clear();
+    this.render();
+    this.asking.focus();
+  }
+
+  render() {
+    const isTold = !this.isOver && Boolean(this.answers);
+    if (this.at !== this.shown) this.show();
+    this.asking.render();
+    this.dock.dataset.mode = this.isOver ? "over" : isTold ? "told" : "ask";
+    byId("feedback").hidden = !isTold;
+    byId("over").hidden = !this.isOver;
+    byId("begin").hidden = !this.isOver;
+    byId("intro").hidden = this.at > 0;
+    const { length } = this.examples;
+    setText(byId("done-text"), this.isOver ? "Practice done" : `Practice ${this.at + 1} of ${length}`);
+    byId("bar").setAttribute("max", String(length));
+    byId("bar").setAttribute("value", String(this.at + (isTold ? 1 : 0)));
+    const isUnread = !this.isOver && !isTold && !this.asking.attention.isRead(this.current.key);
+    setText(byId("hint"), isUnread ? "Read to the end, then answer." : "");
+  }
+
+  show() {
+    this.shown = this.at;
+    byId("item").hidden = this.isOver;
+    this.asking.sight.forget();
+    if (this.isOver) return this.sumUp();
+    const { ends, length } = showExample(byId("turns"), this.current, this.language);
+    this.asking.meet(this.current.key, ends, length);
+  }
+
+  sumUp() {
+    const agreed = this.examples.filter((each) => this.verdictsOn(each).every((verdict) => verdict.agrees)).length;
+    const { length } = this.examples;
+    const all = length === 1 ? "" : `You answered ${agreed} of ${length} examples as their author would. `;
+    setText(byId("summed-up"), `${all}Go by your own impression from now on.`);
+    const answers = /** @type {HTMLInputElement | null} */ (document.getElementById("answers"));
+    if (answers) answers.value = JSON.stringify(this.outbox.held.labels);
+  }
+}
+
+/** @param {import("./verdict.js").Verdict} verdict */
+function line({ question, own, author, agrees }) {
+  const said = own === author ? [make("b", {}, own)] : ["You said ", make("b", {}, own), ", the author says ", make("b", {}, author)];
+  const near = agrees && own !== author && question.kind === "scale" ? [", close enough"] : [];
+  return make("li", { "data-agrees": String(agrees) }, `${question.wording} `, ...said, ...near);
+}
+
+new Practice(JSON.parse(byId("practice-settings").textContent ?? "{}"));

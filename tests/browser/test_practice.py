@@ -1,0 +1,89 @@
+"""The questions are tried in the dock, one learns what their author would have said, and the work begins."""
+
+import re
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import Page, expect
+
+from crowd.models import Practice
+from labels.models import Label
+from studies.asks import About, Asked, Moment
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakePairs, MakeStudy
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+# All scripts of the page, and those that it names itself, so that the browser fetches them at once.
+FETCHED = """performance.getEntriesByType("resource").map(({name}) => name)
+    .filter(name => name.endsWith(".js")).sort()"""
+ANNOUNCED = """[...document.querySelectorAll("link[rel=modulepreload], script[src]")]
+    .map(({href, src}) => href || src).sort()"""
+
+
+async def to_the_practice(visitor: Visitor, study: Study) -> None:
+    await visitor.go(study.get_entry_url())
+    await visitor.page.get_by_label("I agree to take part").check()
+    await visitor.page.get_by_role("button", name="Continue").click()
+    await visitor.page.get_by_role("link", name="Try the questions").click()
+
+
+async def told(page: Page, title: str, *lines: str) -> None:
+    await expect(page.locator("#feedback-title")).to_have_text(title)
+    await expect(page.locator("#feedback-answers li")).to_have_text(lines)
+
+
+async def test_a_new_worker_learns_by_doing_and_begins(visit: Visit, make_study: MakeStudy) -> None:
+    study = await sync_to_async(make_study)(question_set="human-likeness", practice=True)
+    wanda = await visit(viewport={"width": 320, "height": 640})
+    page = wanda.page
+    await to_the_practice(wanda, study)
+    assert await wanda.flaws() == []
+    assert await page.evaluate(FETCHED) == await page.evaluate(ANNOUNCED)
+
+    await wanda.press("y")
+    await told(page, "The author would say so, too.", "Would a person have given this answer? Yes")
+    assert await wanda.flaws() == []
+    await page.keyboard.press("Enter")  # the focus is on what leads on
+    await wanda.answer("Yes")
+    wording = "Would a person have given this answer?"
+    await told(page, "The author would say something else.", f"{wording} You said Yes, the author says No")
+    await expect(page.locator("#feedback-why")).to_contain_text("facts about trains")
+    await page.get_by_role("button", name="That was the last one").click()
+    await expect(page.locator("#summed-up")).to_contain_text("1 of 2")
+    assert await wanda.flaws() == []
+
+    await page.get_by_role("button", name="Start now").click()
+
+    await page.wait_for_url("**/chat/")
+    assert await Practice.objects.filter(question_set="human-likeness").acount() == 1
+    assert await Label.objects.acount() == 0
+
+
+async def test_pairs_and_scales_are_tried_in_the_same_dock(
+    wanda: Visitor, make_study: MakeStudy, make_pairs: MakePairs
+) -> None:
+    page = wanda.page
+    pairs = await sync_to_async(make_pairs)(2, practice=True)
+    await to_the_practice(wanda, pairs)
+    await expect(page.locator(".side")).to_have_count(2)
+    await wanda.answer("Second")
+    await told(page, "The author would say so, too.", "Which of the two is better? Second")
+
+    rated = await sync_to_async(make_study)(
+        asks=[Asked("likert", About.DIALOGUE, Moment.AT_END)], practice=True
+    )
+    await to_the_practice(wanda, rated)
+    await wanda.answer("5", "5", "7", "7", "2")
+
+    await told(
+        page,
+        "The author would say something else.",
+        "How good is the conversation as a whole? You said 5, the author says 6, close enough",
+        "How varied is it? 5",
+        "How fluent is it? 7",
+        "How related are the answers? 7",
+        re.compile("How empathic is it.* You said 2, the author says 7"),  # type: ignore[arg-type]  # a pattern
+    )

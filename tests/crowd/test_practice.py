@@ -1,0 +1,175 @@
+"""Practice before the work: due once for each worker and question set, and never a label."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from crowd.models import Assignment, Participation, Practice
+from crowd.practice import shown
+from labels.models import Label
+from questions import resolving
+from questions.services import create_set
+from studies.asks import About, Asked, Moment
+from studies.models import Study
+from tests.conftest import MakePairs, MakeStudy
+from tests.questions.conftest import TONE
+
+# The two examples of human-likeness: the author says yes to the first and no to the second.
+TRIED = {"0-0": {"human_like": True}, "0-1": {"human_like": True}}
+
+
+@pytest.fixture(autouse=True)
+def _sets_are_forgotten() -> Iterator[None]:
+    """A version is read once per process; the next test has another database."""
+    yield
+    resolving.forget()
+
+
+def entered(study: Study, client: Client | None = None, panel: str = "") -> Client:
+    client = client or Client()
+    consent = {"agree": "yes", "consent": "1", "panel": panel}
+    assert client.post(f"/s/{study.code}/consent/", consent).status_code == 302
+    return client
+
+
+def practise(client: Client, study: Study, answers: Any = TRIED) -> Any:
+    sent = answers if isinstance(answers, str) else json.dumps(answers)
+    return client.post(f"/s/{study.code}/practice/", {"answers": sent}, follow=True)
+
+
+@pytest.fixture
+def practising(make_study: MakeStudy) -> Study:
+    return make_study(question_set="human-likeness", practice=True)
+
+
+def test_nobody_begins_before_they_have_tried_every_example(practising: Study) -> None:
+    client = entered(practising)
+    instructions = client.get(f"/s/{practising.code}/instructions/").content.decode()
+    assert "Try the questions" in instructions
+    assert "Start the conversation" not in instructions
+
+    early = client.post(f"/s/{practising.code}/start/")
+    assert early.url == f"/s/{practising.code}/practice/"  # type: ignore[attr-defined]  # a redirect
+    assert not Assignment.objects.exists()
+
+    done = practise(client, practising)
+
+    assert done.redirect_chain[-1][0] == f"/s/{practising.code}/chat/"
+    assert Practice.objects.get().question_set == "human-likeness"
+    assert not Label.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ({"0-0": {"human_like": True}}, "You have not tried every example yet."),
+        (TRIED | {"0-1": {"human_like": "maybe"}}, "maybe"),
+        (TRIED | {"0-1": {"other": True}}, "is not a question of this form"),
+        (TRIED | {"0-1": [True]}, "You have not tried every example yet."),
+        ("[]", "cannot be read"),
+        ("", "cannot be read"),
+        ("[" * 99_000, "cannot be read"),
+        ('"' + "x" * 200_000 + '"', "cannot be read"),
+    ],
+)
+def test_what_is_no_practice_is_told_so_and_opens_nothing(practising: Study, answers: Any, says: str) -> None:
+    client = entered(practising)
+
+    response = practise(client, practising, answers)
+
+    assert response.status_code == 422
+    assert says in response.content.decode()
+    assert not Practice.objects.exists()
+    assert not Assignment.objects.exists()
+
+
+def test_who_has_practised_the_same_questions_before_may_skip(
+    make_study: MakeStudy, practising: Study
+) -> None:
+    again = make_study({"other": 5}, question_set="human-likeness", practice=True)
+    client = entered(practising, panel="PROLIFIC_PID=wanda")
+    practise(client, practising)
+
+    entered(again, client, panel="PROLIFIC_PID=wanda")
+    assert b"Start the conversation" in client.get(f"/s/{again.code}/instructions/").content
+    assert b">Skip<" in client.get(f"/s/{again.code}/practice/").content
+    assert client.post(f"/s/{again.code}/start/").url == f"/s/{again.code}/chat/"  # type: ignore[attr-defined]
+
+    # Elsewhere, too, for whom the panel names; not for another person at the same browser.
+    third = make_study({"third": 5}, question_set="human-likeness", practice=True)
+    elsewhere = entered(third, panel="PROLIFIC_PID=wanda")
+    assert elsewhere.post(f"/s/{third.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
+    entered(third, client, panel="PROLIFIC_PID=rita")
+    assert b">Skip<" not in client.get(f"/s/{third.code}/practice/").content
+    assert client.post(f"/s/{third.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
+
+
+def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: Study) -> None:
+    client = entered(practising)
+    practise(client, practising)
+    other = make_study({"other": 5}, question_set="ssa", practice=True)
+
+    entered(other, client)
+
+    assert client.post(f"/s/{other.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
+
+
+def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeStudy) -> None:
+    optional = Asked("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
+    for study in (
+        make_study(question_set="ssa", practice=False),
+        make_study({"other": 5}, asks=[optional], practice=True),
+    ):
+        client = entered(study)
+        assert client.get(f"/s/{study.code}/practice/").url.endswith("/instructions/")  # type: ignore[attr-defined]
+        assert client.post(f"/s/{study.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
+
+
+def test_who_has_begun_is_not_sent_back(practising: Study) -> None:
+    client = entered(practising)
+    practise(client, practising)
+    Practice.objects.all().delete()  # as if the set had got examples meanwhile
+
+    assert client.post(f"/s/{practising.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
+    assert client.get(f"/s/{practising.code}/practice/").url.endswith("/chat/")  # type: ignore[attr-defined]
+
+
+def test_examples_are_in_the_language_of_the_study(make_study: MakeStudy) -> None:
+    declared = {
+        **TONE,
+        "examples": [
+            {"context": [["You", "Hello!"]], "response": "Go away.", "why": "It is rude.",
+             "answers": {"polite": False, "warmth": 1}}
+        ],
+        "translations": {"de": {"Hello!": "Hallo!", "Go away.": "Geh weg.", "It is rude.": "Das ist grob."}},
+    }  # fmt: skip
+    owner = make_study().owner
+    key = create_set(declared, owner=owner).key
+    study = make_study({"b": 1}, question_set=key, practice=True, languages=["de"])
+
+    example = shown(study)["examples"][0]
+
+    assert example["answers"] == {"polite": False, "warmth": 1}
+    assert example["context"] == [{"name": "You", "is_own": True, "text": "Hallo!"}]
+    assert (example["text"], example["why"]) == ("Geh weg.", "Das ist grob.")
+
+
+def test_pairs_are_tried_with_both_sides(make_pairs: MakePairs) -> None:
+    study = make_pairs(2, practice=True)
+    client = entered(study)
+    assert client.post(f"/s/{study.code}/compare/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
+
+    response = practise(client, study, {"0-0": {"better": "second"}, "0-1": {"better": "first"}})
+
+    assert response.redirect_chain[-1][0] == f"/s/{study.code}/compare/"
+    assert all(example["other"] for example in shown(study)["examples"])
+
+
+def test_who_makes_the_study_can_try_it(practising: Study, sign_in: Any) -> None:
+    page = sign_in(practising.owner).get(f"/studies/{practising.pk}/practice/")
+
+    assert b"Back to the study" in page.content
+    assert not Participation.objects.exists()

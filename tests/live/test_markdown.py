@@ -1,0 +1,107 @@
+"""Markdown of chatbots as HTML: formatted where it is harmless, text where it is not."""
+
+import re
+from html.parser import HTMLParser
+
+import nh3
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from live.markdown import as_html
+
+LINK = 'target="_blank" rel="nofollow noopener noreferrer ugc"'
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Hello **you**\nand *me*", "<p>Hello <strong>you</strong><br>\nand <em>me</em></p>"),
+        ("# Title", "<p><strong>Title</strong></p>"),
+        ("3. three\n4. four", '<ol start="3">\n<li>three</li>\n<li>four</li>\n</ol>'),
+        ("```js\nif (a < b) {}\n```", "<pre><code>if (a &lt; b) {}\n</code></pre>"),
+        ("`x<y` ~~old~~", "<p><code>x&lt;y</code> <s>old</s></p>"),
+        ("> so he said", "<blockquote>\n<p>so he said</p>\n</blockquote>"),
+        ("[here](https://a.org/?x=1&y=2)", f'<p><a href="https://a.org/?x=1&amp;y=2" {LINK}>here</a></p>'),
+        ("![a cat](https://a.org/cat.png)", f'<p>!<a href="https://a.org/cat.png" {LINK}>a cat</a></p>'),
+        ("2 * 3 * 4 = 24", "<p>2 * 3 * 4 = 24</p>"),
+        # Of which nothing would be seen.
+        ("#", "<p>#</p>"),
+        ("- ", "<p>- </p>"),
+        (">", "<p>&gt;</p>"),
+    ],
+)
+def test_a_small_subset_is_formatted(written: str, shown: str) -> None:
+    assert as_html(written) == shown
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](java\tscript:alert(1))",
+    "[x](&#106;avascript:alert(1))",
+    "[x](vbscript:x) [y](data:text/html;base64,PHNjcmlwdD4=) [z](file:///etc/passwd)",
+    "[x](/admin/) [y](//evil.example) [z](../up)",
+    "<javascript:alert(1)> <data:text/html,x>",
+    '[x](https://a.org "onmouseover=alert(1)")',
+    '[x](https://a.org/"onmouseover="alert(1))',
+    "![x](https://a.org/x.png) ![y](javascript:alert(1))",
+    '```"><script>alert(1)</script>\nx\n```',
+    "`<script>`</code><script>alert(1)</script>",
+    "[x]: javascript:alert(1)\n\n[x]",
+    "<!-- --><style>*{display:none}</style><iframe src=//evil.example>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+]
+
+
+class Tags(HTMLParser):
+    """What a browser would find: tags with their attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def assert_harmless(html: str) -> None:
+    known = {"p", "br", "hr", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "a"}
+    for tag, attributes in Tags(html).found:
+        assert tag in known, html
+        assert set(attributes) <= {"a": {"href", "target", "rel"}, "ol": {"start"}}.get(tag, set()), html
+        if tag == "a":
+            assert re.match("(https?|mailto):", attributes.get("href") or ""), html
+            assert "nofollow" in (attributes["rel"] or ""), html
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_hostile_gets_through(text: str) -> None:
+    assert_harmless(as_html(text))
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(
+        st.sampled_from([*HOSTILE, "**", "`", "\n", "\n\n", "> ", "- ", "<", "](", "[", "#", "a"]),
+        max_size=12,
+    )
+)
+def test_no_mixture_gets_through_either(parts: list[str]) -> None:
+    text = "".join(parts)
+    html = as_html(text)
+
+    assert_harmless(html)
+    if text.strip():
+        assert nh3.clean(html, tags=set()).strip() or "<hr>" in html, "nothing is seen of it"
+
+
+def test_what_would_take_too_long_is_shown_as_written() -> None:
+    assert as_html("[" * 500 + "**a**").startswith("<p>[[[")
+    assert "<strong>" not in as_html("[" * 500 + "**a**")
+    assert "<strong>" in as_html("[" * 300 + "**a**")
