@@ -28,9 +28,10 @@ WATCH = """() => {
         channel.port2.postMessage(null);
     }), true);
     window.shifts = [];
+    const named = node => node && (node.id || node.className || named(node.parentElement) || node.nodeName);
     new PerformanceObserver(list => {
         for (const {value, hadRecentInput, sources} of list.getEntries()) {
-            const moved = sources.map(({node}) => node?.id || node?.className || node?.nodeName);
+            const moved = sources.map(({node}) => named(node));
             shifts.push([value, hadRecentInput, moved]);
         }
     }).observe({type: "layout-shift", buffered: true});

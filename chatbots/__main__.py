@@ -19,7 +19,7 @@ from chatbots.errors import ChatbotError, HostingError
 from chatbots.registry import REGISTRY
 from chatbots.resident import Resident, leave
 
-TOOLS = ("identity", "meena")
+TOOLS = ("hierarchical", "identity", "meena")
 """Packages of `chatbots/` with commands of their own: `main(arguments) -> int` in their module `cli`."""
 
 LONGEST_DEADLINE = 86_400

@@ -48,18 +48,38 @@ def save_checkpoint(
     Raises:
         OSError: no space is left, for instance; nothing is left behind.
     """
+    tensors = {"model.safetensors": weights}
+    files = {
+        "config.json": json.dumps(config.to_dict(), indent=1).encode(),
+        "tokenizer.model": tokenizer.model,
+    }
+    if training:
+        tensors["training.safetensors"] = training[0]
+        files["training.json"] = json.dumps(training[1], indent=1).encode()
+    write_folder(folder, tensors=tensors, files=files)
+
+
+def write_folder(
+    folder: Path, *, tensors: Mapping[str, Mapping[str, Tensor]], files: Mapping[str, bytes]
+) -> None:
+    """Write a folder so that it is complete or absent; an older one of that name stays until then.
+
+    Args:
+        folder: the folder to be.
+        tensors: of each safetensors file, by its name.
+        files: contents of the others.
+
+    Raises:
+        OSError: no space is left, for instance; nothing is left behind.
+    """
     unfinished = folder.with_name(folder.name + ".part")
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
         unfinished.mkdir(parents=True)
-        save_file(
-            {name: weight.contiguous() for name, weight in weights.items()}, unfinished / "model.safetensors"
-        )
-        (unfinished / "config.json").write_text(json.dumps(config.to_dict(), indent=1))
-        (unfinished / "tokenizer.model").write_bytes(tokenizer.model)
-        if training:
-            save_file(dict(training[0]), unfinished / "training.safetensors")
-            (unfinished / "training.json").write_text(json.dumps(training[1], indent=1))
+        for name, values in tensors.items():
+            save_file({key: value.contiguous() for key, value in values.items()}, unfinished / name)
+        for name, content in files.items():
+            (unfinished / name).write_bytes(content)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(unfinished, folder)
     except (OSError, SafetensorError) as error:

@@ -1,4 +1,4 @@
-"""`python -m evaluation conversation | hybrid`: metrics of conversations, and what they foretell."""
+"""`python -m evaluation conversation | hybrid | targets`: metrics of conversations, what they foretell."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ from evaluation.conversation.figures import (
 from evaluation.conversation.file import Recorded, read_conversations, read_corpus
 from evaluation.conversation.metrics import Measures, Variant, measured
 from evaluation.conversation.overlap import KNOWN, SHARED, known, overlap
+from evaluation.conversation.targets import read_texts, taught
 from evaluation.conversation.trajectories import best_and_worst, trajectory
 from evaluation.csv_file import FileError
 from evaluation.hybrid import LEVEL, BotEstimate, Hybrid, HybridError, Talks, correlations, hybrid
@@ -36,7 +37,7 @@ SEED = 0
 
 
 def add_parsers(commands: Any) -> None:
-    """The two commands."""
+    """The three commands."""
     about = "Automatic metrics of conversations by bot, with intervals, by turn, and how alike they are."
     one = commands.add_parser("conversation", help=about, description=about)
     one.add_argument("file", type=Path, metavar="FILE", help="JSON Lines, or records of neural.chat (.csv)")
@@ -54,11 +55,26 @@ def add_parsers(commands: Any) -> None:
     two.add_argument("--scale", default="quality", help="the rating that is foretold; default: quality")
     two.set_defaults(run=hybrid_metric)
 
+    about = "What EI models learn of each utterance: emotions and sentence vectors, as a file."
+    three = commands.add_parser("targets", help=about, description=about)
+    three.add_argument(
+        "files", type=Path, nargs="+", metavar="FILE", help="JSON Lines of conversations, perhaps .gz"
+    )
+    three.add_argument("--output", type=Path, required=True, metavar="TARGETS.npz")
+    three.add_argument(
+        "--semantics",
+        choices=("sentences", "words"),
+        default="sentences",
+        help="of an encoder of sentences, or the mean of the words' vectors, which is fast",
+    )
+    three.set_defaults(run=targets)
+
     for command in (one, two):
         command.add_argument("--variant", choices=[each.value for each in Variant], default="corrected")
         command.add_argument(
             "--level", type=_level, default=LEVEL, help=f"of the intervals; default: {LEVEL}"
         )
+    for command in (one, two, three):
         for name, what in (("emotions", "DeepMoji"), ("sentences", "InferSent"), ("vectors", "word2vec")):
             command.add_argument(f"--{name}", type=Path, metavar="FOLDER", help=f"with {what}")
 
@@ -85,6 +101,21 @@ def _measured(exchanges: Exchanges, found: Encoders, options: argparse.Namespace
         return measured(exchanges, found, Variant(options.variant))
     except EncoderError as error:
         raise FileError(str(error)) from None
+
+
+# --- targets -------------------------------------------------------------------------------------------
+
+
+def targets(options: argparse.Namespace) -> dict[str, Any]:
+    """Emotions and sentence vectors of every text of some files, written to another."""
+    found = _encoders(options)
+    try:
+        learnt = taught(read_texts(options.files), found, by_words=options.semantics == "words")
+        options.output.write_bytes(learnt.to_npz())
+    except (EncoderError, OSError, EOFError) as error:
+        raise FileError(str(error)) from None
+    sizes = {"emotions": learnt.emotions.shape[1], "semantics": learnt.semantics.shape[1]}
+    return {"texts": len(learnt.keys), "sizes": sizes, "encoders": learnt.about}
 
 
 # --- conversation --------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from crowd.queries import participation_by_resume_code, participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.sessions import remember, session_of
 from crowd.views import back_after, page_of, sent_arrival, with_form_to, worker_page
-from crowd.work import is_full, may_become_free, work_of
+from crowd.work import is_full, is_resting, may_become_free, work_of
 from studies.models import Study
 
 
@@ -63,7 +63,7 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
     """Refuse before somebody reads and agrees in vain.
 
     Raises:
-        EntryRefusedError: the study is not open, not for them, or full.
+        EntryRefusedError: the study is not open, not for them, or full, or its bots are down.
     """
     if study.state != Study.State.OPEN:
         raise refusals.not_open()
@@ -72,6 +72,8 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
         services.refuse_whom_it_is_not_for(worker, study)
     if is_full(study):
         raise refusals.full(may_become_free=may_become_free(study))
+    if is_resting(study):
+        raise refusals.resting()
 
 
 def _closed(
@@ -114,11 +116,13 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
     if request.POST.get("agree") != "yes":
         error = _("To take part, please tick that you agree.")
         return _welcome(request, study, arrival, error=error, status=422)
+    known = session_of(request.COOKIES)
+    if participation_of(known, study) is None and is_resting(study):
+        return _closed(request, study, arrival, refusals.resting())
     version = study.consent_versions.last()
     if version is None or request.POST.get("consent") != str(version.number):
         error = _("The text has changed since you opened it. Please read it again.")
         return _welcome(request, study, arrival, error=error, status=422)
-    known = session_of(request.COOKIES)
     try:
         participation = services.consent(
             study, version, known=known, arrival=arrival, address=request.META.get("REMOTE_ADDR", "")

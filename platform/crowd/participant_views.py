@@ -48,10 +48,10 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
         "with_signs": with_signs.count(),
         "is_narrowed": is_narrowed,
         "page": page,
+        "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
         "proposed": proposed[:MOST_PROPOSED],
         "proposals": proposed.count(),
         "excluded": excluded[:MOST_PROPOSED],
-        "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
     }
     return render(request, "crowd/participants.html", {"study": study} | shown)
 

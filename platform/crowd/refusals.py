@@ -71,6 +71,16 @@ def full(*, may_become_free: bool) -> EntryRefusedError:
     )
 
 
+def resting() -> EntryRefusedError:
+    return EntryRefusedError(
+        "resting",
+        status=503,
+        title=_("The chatbots are not running"),
+        say=_("None of the chatbots is running at the moment, which the research team can see."),
+        cure=_("Reload this page in a few minutes."),
+    )
+
+
 def no_bot() -> EntryRefusedError:
     return EntryRefusedError(
         "no_bot",

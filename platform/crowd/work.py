@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.utils import timezone
 
+from bots.presence import available
 from crowd import refusals
 from crowd.services import HOLD
 from studies.models import Study
@@ -23,6 +24,8 @@ class WorkerTask(StudyTask):
         instructions: template of the page after it, which extends crowd/instructions.html.
         saved: said at the end, with the completion code.
     """
+
+    has_workers = True
 
     begin: ClassVar[str]
     go_on: ClassVar[str]
@@ -46,6 +49,12 @@ def work_of(study: Study) -> WorkerTask:
     if not isinstance(task, WorkerTask):
         raise refusals.unknown_study()
     return task
+
+
+def is_resting(study: Study) -> bool:
+    """Whether all the bots that somebody new could get are down."""
+    bots = work_of(study).bots_to_try(study)
+    return bool(bots) and not available(bots)
 
 
 def is_full(study: Study, *, now: datetime | None = None) -> bool:

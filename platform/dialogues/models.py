@@ -109,7 +109,10 @@ class Dialogue(models.Model):
     )
 
     class Meta:
-        indexes = (models.Index(fields=("study", "ending"), name="dialogue_of_study"),)
+        indexes = (
+            models.Index(fields=("study", "ending"), name="dialogue_of_study"),
+            models.Index(fields=("study", "-started_at", "-id"), name="dialogue_newest_of_study"),
+        )
         constraints = (
             models.CheckConstraint(
                 name="dialogue_within_max_turns",

@@ -10,6 +10,8 @@ from judging.batteries import battery_of, why_unfit
 from judging.queries import judged_and_wanted
 from judging.services import is_judged
 from studies.models import Study
+from studies.services import Plan
+from studies.tasks import copied_row
 
 
 class QueuedTask(WorkerTask):
@@ -33,6 +35,11 @@ class QueuedTask(WorkerTask):
             battery = battery_of(study)
             return why_unfit(battery) if battery else ""
         return "Nothing to judge yet: add responses or conversations to the queue, then open it."
+
+    @override
+    def plan_of_copy(self, study: Study) -> Plan | None:
+        plan: Plan | None = copied_row(getattr(study, "judging", None))
+        return plan
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:

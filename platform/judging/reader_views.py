@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from judging.readers import parties, turns_of_both
-from labels.views import PER_PAGE
+from labels.explorer import PER_PAGE
 from questions.resolving import question_set
 from studies.queries import studies_of
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Count
 
 from evaluation.questions import Subject
 from judging import batteries
@@ -130,6 +131,13 @@ def add_items_of(study: Study, source: Study, *, language: str, items: int) -> A
     Drawn at random but always the same: all items of a context or conversation, or none of them.
     """
     return Added(insert(study, _SOME_OF_ANOTHER, source=source.pk, language=language, items=items))
+
+
+def add_all_items_of(study: Study, source: Study) -> None:
+    """Have everything judged that is judged in another judging study."""
+    counted = source.items.values_list("language").annotate(n=Count("pk")).order_by("language")
+    for language, items in list(counted):
+        add_items_of(study, source, language=language, items=items)
 
 
 @transaction.atomic

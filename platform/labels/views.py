@@ -2,15 +2,17 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
-from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import services as crowd
 from dialogues.models import Dialogue, Seat, Turn
 from evaluation.questions import Answer
+from labels import explorer
+from labels.explorer import Asked, Found, Wanted
+from labels.forms import WantedForm
 from labels.queries import dialogues_of, turns_with_labels
 from labels.votes import tally
 from live.markdown import as_html
@@ -18,36 +20,63 @@ from questions.resolving import question_set
 from studies.asks import Party
 from studies.queries import studies_of
 
-PER_PAGE = 50
-
 
 @require_GET
 @login_required
 def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    rows = (
-        study.dialogues.prefetch_related("seats__bot", "seats__assignment__participation__worker")
-        .annotate(fault_count=Count("faults"))
-        .order_by("-started_at", "pk")
-    )
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "labels/dialogues.html", {"study": study, "page": page})
+    score = Asked(study).score
+    form = WantedForm(study, score, request.GET)
+    is_valid = form.is_valid()
+    found = explorer.found(study, form.wanted, after=_begun(request)) if is_valid else Found()
+    shown = {
+        "study": study,
+        "form": form,
+        "found": found,
+        "score": score,
+        "most_counted": explorer.MOST_COUNTED,
+        "narrowed_by": _narrowed_by(request.GET),
+        "begun": "after" in request.GET,
+    }
+    return render(request, "labels/dialogues.html", shown, status=200 if is_valid else 422)
+
+
+def _begun(request: HttpRequest) -> UUID | None:
+    """After which conversation the page begins; what names none begins with the newest."""
+    try:
+        return UUID(request.GET.get("after", ""))
+    except ValueError:
+        return None
+
+
+def _narrowed_by(query: QueryDict) -> str:
+    """What of an address narrows the list, for the links from it and back."""
+    kept = QueryDict(mutable=True)
+    for name in WantedForm.base_fields:
+        if value := query.get(name):
+            kept[name] = value
+    return kept.urlencode()
 
 
 @require_GET
 @login_required
 def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     visible = dialogues_of(request.user).select_related("study", "imported_in", "relayed_by")
-    with_seats = visible.prefetch_related("seats__bot", "seats__assignment__participation__worker")
-    dialogue = get_object_or_404(with_seats, public_id=public_id)
+    dialogue = get_object_or_404(visible.prefetch_related(explorer.WHO_TALKED), public_id=public_id)
+    study = dialogue.study
+    form = WantedForm(study, Asked(study).score, request.GET)
+    newer, older = explorer.neighbours(study, form.wanted if form.is_valid() else Wanted(), dialogue)
     seats = {each.number: each for each in dialogue.seats.all()}
     faults: dict[int, list[str]] = {}
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)
     context = {
-        "study": dialogue.study,
+        "study": study,
         "dialogue": dialogue,
         "participation": dialogue.participation,
+        "newer": newer,
+        "older": older,
+        "narrowed_by": _narrowed_by(request.GET),
         "turns": [
             _shown(dialogue, turn, seats[turn.position % 2], faults.pop(turn.position, []))
             for turn in turns_with_labels(dialogue)
@@ -67,7 +96,9 @@ def exclude(request: HttpRequest, public_id: UUID) -> HttpResponse:
         raise Http404("Nobody of this platform talked in this conversation.")
     assert request.user.is_authenticated
     crowd.exclude(participation.pk, reason=request.POST.get("reason", ""), by=request.user)
-    return redirect("labels:transcript", public_id=public_id)
+    query = _narrowed_by(request.GET)
+    address = reverse("labels:transcript", args=[public_id])
+    return redirect(f"{address}?{query}" if query else address)
 
 
 def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> dict[str, object]:

@@ -150,7 +150,7 @@ DIALOGUE_DATABASE_THREADS = int(_number("TURNWISE_DATABASE_THREADS", 16))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:sign_in"
-LOGIN_REDIRECT_URL = "reports:studies"
+LOGIN_REDIRECT_URL = "reports:home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

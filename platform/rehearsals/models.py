@@ -1,4 +1,6 @@
+from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from studies.models import Study
 
@@ -17,3 +19,40 @@ class Rehearsal(models.Model):
 
     def __str__(self) -> str:
         return f"Outcome of {self.study}"
+
+
+class Attempt(models.Model):
+    """The newest rehearsal of a study that was started with a button: how far it is, or why it broke off."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Waits to begin"
+        RUNNING = "running", "Under way"
+        DONE = "done", "Done"
+        FAILED = "failed", "Broke off"
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="attempt")
+    workers = models.PositiveSmallIntegerField(help_text="Simulated ones.")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    done = models.PositiveSmallIntegerField(default=0, help_text="Workers who are through.")
+    said = models.TextField(blank=True, help_text="What it said last.")
+    reason = models.TextField(blank=True, help_text="Why it broke off.")
+    started_at = models.DateTimeField()
+    told_at = models.DateTimeField(help_text="When it said something last.")
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                name="attempt_failed_for_a_reason",
+                condition=(Q(state="failed") & ~Q(reason="")) | (~Q(state="failed") & Q(reason="")),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"Rehearsal of {self.study}"
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.state in (self.State.QUEUED, self.State.RUNNING)

@@ -11,14 +11,9 @@ from rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
 from rehearsals.models import Rehearsal
 from rehearsals.rehearsed import RehearsedTask, UnrehearsableError
 from studies.models import Study, StudyBot
-from studies.services import save_study, set_state
+from studies.services import fields_of_copy, save_study, set_state
 from studies.tasks import task_of
 
-# A copy has its own of these. Simulated workers are not paid.
-_OWN = {
-    "id", "code", "owner", "state", "created_at", "results_version", "rehearsal_of", "title",
-    "pay_amount",
-}  # fmt: skip
 FEWEST_WORKERS = 30
 
 
@@ -55,7 +50,7 @@ def copied(study: Study, targets: dict[Bot, int]) -> Study:
     """The study once more with no results, in the place of its earlier rehearsal."""
     for earlier in Study.objects.filter(rehearsal_of=study):
         delete_rehearsal(earlier)
-    fields = {f.name: getattr(study, f.name) for f in Study._meta.concrete_fields if f.name not in _OWN}
+    fields = fields_of_copy(study) | {"pay_amount": 0}  # simulated workers are not paid
     consent = study.consent_versions.last()
     return save_study(
         Study(title=f"Rehearsal of {study.title}"[:120], rehearsal_of=study, **fields),

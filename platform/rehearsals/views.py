@@ -1,11 +1,81 @@
+from functools import partial
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_POST
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+from kombu.exceptions import OperationalError
 
-from rehearsals.services import delete_rehearsal
+from rehearsals import attempts
+from rehearsals import tasks as jobs
+from rehearsals.models import Attempt
+from rehearsals.rehearsed import RehearsedTask
+from rehearsals.services import delete_rehearsal, enough_workers
+from studies.models import Study
 from studies.queries import studies_of
+from studies.tasks import task_of
+
+
+@require_GET
+@login_required
+def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
+    """Where a study is rehearsed: a button, how far it is, what came of it."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    if study.rehearsal_of_id or not isinstance(task_of(study), RehearsedTask):
+        return redirect(study)
+    attempt = Attempt.objects.filter(study=study).first()
+    attempt = attempts.look_after(attempt) if attempt else None
+    copy = Study.objects.filter(rehearsal_of=study).select_related("outcome").first()
+    shown = {
+        "study": study,
+        "attempt": attempt,
+        "stamp": _stamp(attempt),
+        "rehearsal": copy,
+        "outcome": getattr(copy, "outcome", None),
+        "missing": task_of(study).why_not_open(study),
+        "workers": enough_workers(study),
+        "most": attempts.MOST_WORKERS,
+        "talk": task_of(study).has_conversations,
+    }
+    return render(request, "rehearsals/rehearsal.html", shown)
+
+
+def _stamp(attempt: Attempt | None) -> str:
+    return f"{attempt.state}-{attempt.told_at.timestamp()}" if attempt else "none"
+
+
+@require_GET
+@login_required
+def stamp(request: HttpRequest, pk: int) -> JsonResponse:
+    """A word that changes with what is told of a rehearsal; its page asks for it every few seconds."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    attempt = Attempt.objects.filter(study=study).first()
+    return JsonResponse({"stamp": _stamp(attempts.look_after(attempt) if attempt else None)})
+
+
+@require_POST
+@login_required
+def start(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    assert request.user.is_authenticated
+    sent = request.POST.get("workers", "").strip()
+    try:
+        if not (sent.isascii() and sent.isdecimal() and len(sent) < 6):
+            raise ValidationError(
+                _("“%(sent)s” is not a number of simulated workers, such as 30.") % {"sent": sent[:20]}
+            )
+        with transaction.atomic():
+            attempts.begin(study, int(sent), by=request.user)
+            transaction.on_commit(partial(jobs.rehearse.delay, study.pk, int(sent)))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    except OperationalError:
+        attempts.give_up(study, _("The job queue does not answer. Start it again once Redis is back."))
+    return redirect("rehearsals:rehearsal", pk=pk)
 
 
 @require_POST

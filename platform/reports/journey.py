@@ -49,7 +49,7 @@ class Step:
 def journey(study: Study) -> Sequence[Step]:
     """The steps of a study whose workers are reported, in their order; at most one is the next."""
     found, is_next = [], True
-    for step in (_design, _preview, _rehearse, _recruit, _results, _export):
+    for step in (_design, _preview, _rehearse, _recruit, _monitor, _results, _export):
         title, says, address, done, warning = step(study)
         standing = _standing(done, is_next=is_next)
         is_next = is_next and standing in (Standing.DONE, Standing.PASSED)
@@ -87,21 +87,23 @@ def _too_late(study: Study) -> bool | None:
 
 
 def _rehearse(study: Study) -> _Found:
-    rehearsal = Study.objects.filter(rehearsal_of=study).first()
-    if rehearsal:
-        says = _("Simulated workers have tried it out.")
-        return _("Rehearse"), says, reverse("reports:study", args=[rehearsal.pk]), True, False
-    says = _("Let simulated workers try it out: manage.py rehearse %(study)s") % {"study": study.pk}
-    return _("Rehearse"), says, "", _too_late(study), False
+    address = reverse("rehearsals:rehearsal", args=[study.pk])
+    if Study.objects.filter(rehearsal_of=study).exists():
+        return _("Rehearse"), _("Simulated workers have tried it out."), address, True, False
+    return _("Rehearse"), _("Let simulated workers try it out."), address, _too_late(study), False
 
 
 def _recruit(study: Study) -> _Found:
     address = f"{study.get_absolute_url()}#workers"
     if study.state == Study.State.DRAFT:
         return _("Recruit"), _("Open the study, then give its link to workers."), address, False, False
-    unwell = _unwell(study)
+    unwell, all_of_them = _unwell(study)
     if study.state == Study.State.OPEN and unwell:
-        return _("Recruit"), _("No worker gets these now: %(bots)s.") % {"bots": unwell}, address, False, True
+        told = _("No worker gets these now: %(bots)s.")
+        if all_of_them:
+            told = _("No bot answers, so nobody new is admitted: %(bots)s.")
+        says = told % {"bots": unwell}
+        return _("Recruit"), says, address, False, True
     finished, wanted = _finished(study)
     says = ngettext(
         "%(finished)s of %(wanted)s is finished.", "%(finished)s of %(wanted)s are finished.", finished
@@ -109,12 +111,21 @@ def _recruit(study: Study) -> _Found:
     return _("Recruit"), says, address, bool(wanted) and finished >= wanted, False
 
 
+def _monitor(study: Study) -> _Found:
+    """It is never the next step: it is there to look at for as long as people work."""
+    says = _("Who is where now, and where people are lost.")
+    address = reverse("reports:monitor", args=[study.pk])
+    if study.state == Study.State.DRAFT:
+        return _("Monitor"), says, address, False, False
+    return _("Monitor"), says, address, True if study.state == Study.State.CLOSED else None, False
+
+
 def _finished(study: Study) -> tuple[int, int]:
     return task_of(study).finished_and_wanted(Study.objects.filter(pk=study.pk)).get(study.pk, (0, 0))
 
 
-def _unwell(study: Study) -> str:
-    """The bots of the study that do not answer now, each with its state."""
+def _unwell(study: Study) -> tuple[str, bool]:
+    """The bots of the study that do not answer now, each with its state, and whether they are all."""
     states = presence.states()
     wanted = study.study_bots.filter(target__gt=0, bot__active=True).select_related("bot")
     told = {each.bot.title: states.get(each.bot.name, "not hosted") for each in wanted}
@@ -124,7 +135,7 @@ def _unwell(study: Study) -> str:
     more = (
         [_("and %(number)s more") % {"number": len(unwell) - MOST_NAMED}] if len(unwell) > MOST_NAMED else []
     )
-    return ", ".join([*unwell[:MOST_NAMED], *more])
+    return ", ".join([*unwell[:MOST_NAMED], *more]), len(unwell) == len(told)
 
 
 def _results(study: Study) -> _Found:

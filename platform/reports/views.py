@@ -3,6 +3,8 @@ from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import (
     Http404,
     HttpRequest,
@@ -19,6 +21,7 @@ from crowd.queries import progress
 from dialogues.queries import from_elsewhere
 from evaluation.protocols import published_beside
 from questions.resolving import question_set
+from reports import home as first_page
 from reports import pdf, queries, services
 from reports import tasks as jobs
 from reports.journey import journey
@@ -28,25 +31,43 @@ from reports.palettes import PALETTES, standalone
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import Study
 from studies.queries import real_studies_of, studies_of
-from studies.tasks import keys_of, task_of, tasks
+from studies.tasks import keys_of, task_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", str, bytes)
+PER_PAGE = 50
+DRAFTS_SHOWN = 5
+
+
+@require_GET
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    studies = real_studies_of(request.user)
+    drafts = studies.filter(state=Study.State.DRAFT, archived_at=None)[:DRAFTS_SHOWN]
+    shown = {"drafts": drafts, "is_new": not studies.exists(), **first_page.shown(request.user)}
+    return render(request, "reports/home.html", shown)
 
 
 @require_GET
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
-    found = real_studies_of(request.user)
-    numbers: dict[int, tuple[int, int]] = {}
-    for task in tasks():
-        numbers |= task.finished_and_wanted(found.filter(task=task.key))
-    shown = []
-    for study in found.select_related("owner"):
-        finished, target = numbers.get(study.pk, (0, 0))
-        is_reported = isinstance(task_of(study), TaskWithReport)
-        shown.append({"study": study, "finished": finished, "target": target, "is_reported": is_reported})
-    return render(request, "reports/studies.html", {"studies": shown})
+    sought, archived = request.GET.get("find", "").strip()[:120], request.GET.get("show") == "archived"
+    found = real_studies_of(request.user).filter(archived_at__isnull=not archived).select_related("owner")
+    if sought:
+        found = found.filter(Q(title__icontains=sought) | Q(code=sought) | Q(owner__username=sought))
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    numbers = first_page.counts_of(list(page))
+    rows = [
+        {
+            "study": study,
+            "finished": numbers.get(study.pk, (0, 0))[0],
+            "target": numbers.get(study.pk, (0, 0))[1],
+            "is_reported": isinstance(task_of(study), TaskWithReport),
+        }
+        for study in page
+    ]
+    shown = {"studies": rows, "page": page, "sought": sought, "archived": archived}
+    return render(request, "reports/studies.html", shown)
 
 
 @require_GET

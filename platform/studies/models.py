@@ -135,6 +135,12 @@ class Study(models.Model):
         related_name="rehearsal",
         help_text="The study that simulated workers try out here. Never counted with studies of people.",
     )
+    archived_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Since when it is left out of lists.",
+    )
     results_version = models.PositiveBigIntegerField(
         default=0, editable=False, help_text="Grows with every commit that changes the report."
     )
@@ -143,6 +149,9 @@ class Study(models.Model):
         ordering = ("-created_at",)
         verbose_name_plural = "studies"
         constraints = (
+            models.CheckConstraint(
+                name="study_archived_is_not_open", condition=Q(archived_at=None) | ~Q(state="open")
+            ),
             models.CheckConstraint(
                 name="study_turn_limits",
                 condition=Q(min_turns__gte=2, max_turns__gte=(F("min_turns") + 1) / 2 * 2),

@@ -1,12 +1,15 @@
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
+from django.utils import timezone
 
 from accounts.models import User
 from bots.models import OUTSIDE, Bot
+from bots.queries import visible_bots
 from evaluation.questions import Subject
 from questions.resolving import question_set, refuse_unknown_set
 from studies.asks import MOST_ASKS, About, Asked, By, Moment
@@ -36,7 +39,7 @@ SUBJECTS = {
 _EDITED_FIELDS = [
     field.name
     for field in Study._meta.concrete_fields
-    if field.name not in {"id", "code", "owner", "state", "created_at", "results_version"}
+    if field.name not in {"id", "code", "owner", "state", "created_at", "archived_at", "results_version"}
 ]
 
 
@@ -183,11 +186,65 @@ def set_state(study_id: int, state: Study.State) -> Study:
         raise ValidationError("A study that was opened stays open or closed; it cannot become a draft again.")
     if state == Study.State.OPEN:
         _refuse_empty(study)
+        study.archived_at = None
     study.state = state
-    study.save(update_fields=["state"])
+    study.save(update_fields=["state", "archived_at"])
     if state == Study.State.OPEN:
         task_of(study).opened(study)
     return study
+
+
+# What a study has of its own, and no copy of it.
+_OWN = {
+    "id", "code", "owner", "state", "created_at", "archived_at", "results_version", "rehearsal_of", "title",
+}  # fmt: skip
+
+
+def fields_of_copy(study: Study) -> dict[str, Any]:
+    """How a study is run, for another that is to be run alike."""
+    return {f.name: getattr(study, f.name) for f in Study._meta.concrete_fields if f.name not in _OWN}
+
+
+@transaction.atomic
+def clone(study: Study, *, owner: User) -> Study:
+    """A draft that is run as the study is: everything but its workers and what came of it.
+
+    Of its bots it has those that are on and that the new owner may see.
+    """
+    task, consent = task_of(study), study.consent_versions.last()
+    bots = study.study_bots.filter(bot__active=True, bot__in=visible_bots(owner)).exclude(
+        bot__adapter=OUTSIDE
+    )
+    copy = save_study(
+        Study(title=f"Copy of {study.title}"[:120], **fields_of_copy(study)),
+        owner=owner,
+        consent_text=consent.text if consent else "",
+        targets={each.bot: each.target for each in bots.select_related("bot") if not each.bot.is_outside},
+        plan=task.plan_of_copy(study),
+        asks=[ask.declared for ask in study.asked],
+    )
+    task.copied_into(study, copy)
+    return copy
+
+
+@transaction.atomic
+def archive(study_id: int, *, now: datetime | None = None) -> Study:
+    """Leave a study out of lists; it can be taken back at any time.
+
+    Raises:
+        ValidationError: workers can still enter it.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    if study.state == Study.State.OPEN:
+        raise ValidationError(f"“{study.title}” is open. Close it first, then archive it.")
+    study.archived_at = study.archived_at or now or timezone.now()
+    study.save(update_fields=["archived_at"])
+    return study
+
+
+def take_back(study_id: int) -> None:
+    """Show an archived study in lists again."""
+    Study.objects.filter(pk=study_id).update(archived_at=None)
 
 
 def _refuse_empty(study: Study) -> None:

@@ -11,13 +11,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from studies.asks import About, Asked, By
 
 if TYPE_CHECKING:
+    from bots.models import Bot
     from studies.forms import StudyPage
     from studies.models import Study
+    from studies.services import Plan
 
 T = TypeVar("T", bound="StudyTask")
 
@@ -33,6 +35,7 @@ class StudyTask(ABC):
         form: the forms with which such a study is made and edited.
         overview: template of the study's own page, which extends reports/overview.html.
         has_conversations: whether its studies hold conversations, which others can judge.
+        has_workers: whether people do it, who agree to it before.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
         may_ask: whom such a study can ask, and about what.
     """
@@ -44,6 +47,7 @@ class StudyTask(ABC):
     form: ClassVar["type[StudyPage]"]
     overview: ClassVar[str]
     has_conversations: ClassVar[bool] = False
+    has_workers: ClassVar[bool] = False
     asks: ClassVar[tuple[Asked, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
 
@@ -55,8 +59,20 @@ class StudyTask(ABC):
     def finished_and_wanted(self, studies: "QuerySet[Study]") -> Mapping[int, tuple[int, int]]:
         """Of each of these studies, by its key, how much is done, and how much is wanted."""
 
+    def bots_to_try(self, study: "Study") -> "list[Bot]":
+        """The bots without which nobody can do it: greeted before such a study is opened."""
+        return []
+
     def opened(self, study: "Study") -> None:
         """Such a study was opened, in this transaction: begin what has to be begun."""
+        return
+
+    def plan_of_copy(self, study: "Study") -> "Plan | None":
+        """What a copy of such a study stores beside it, not saved yet."""
+        return None
+
+    def copied_into(self, study: "Study", copy: "Study") -> None:
+        """A study was copied, in this transaction: give the copy what is worked on in it."""
         return
 
     def shown(self, study: "Study") -> Mapping[str, Any]:
@@ -93,6 +109,14 @@ def task_of(study: "Study") -> StudyTask:
 def task_named(key: str) -> StudyTask:
     """The task with this key; the first one if none has it."""
     return _TASKS.get(key) or tasks()[0]
+
+
+def copied_row(row: Model | None) -> Any:
+    """A plan with the same settings for another study, not saved yet; None of none."""
+    if row is None:
+        return None
+    fields = [f for f in row._meta.concrete_fields if f.editable and not f.primary_key and f.name != "study"]
+    return type(row)(**{field.name: getattr(row, field.name) for field in fields})
 
 
 def keys_with_conversations() -> list[str]:

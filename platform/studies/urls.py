@@ -8,5 +8,8 @@ urlpatterns = [
     path("studies/new/", views.new, name="new"),
     path("studies/<int:pk>/edit/", views.edit, name="edit"),
     path("studies/<int:pk>/facets/", facet_views.facets, name="facets"),
+    path("studies/<int:pk>/opening/", views.opening, name="opening"),
+    path("studies/<int:pk>/clone/", views.clone, name="clone"),
+    path("studies/<int:pk>/archive/", views.archive, name="archive"),
     path("studies/<int:pk>/state/", views.set_state, name="set_state"),
 ]

@@ -5,18 +5,20 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from studies import services
 from studies.forms import StudyPage
 from studies.models import Study
+from studies.opening import checks, open_study, try_bots
 from studies.presets import PRESETS, preset_named
 from studies.queries import studies_of
 from studies.tasks import task_named, task_of, tasks
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    return redirect("reports:studies" if request.user.is_authenticated else "accounts:sign_in")
+    return redirect("reports:home" if request.user.is_authenticated else "accounts:sign_in")
 
 
 @login_required
@@ -72,10 +74,56 @@ def _user(request: HttpRequest) -> Any:
 
 @login_required
 @require_POST
+def clone(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    copy = services.clone(study, owner=_user(request))
+    messages.success(request, _("This is the copy, a draft. Nobody has taken part in it."))
+    return redirect(copy)
+
+
+@login_required
+@require_POST
+def archive(request: HttpRequest, pk: int) -> HttpResponse:
+    """Archive a study, or take that back."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    try:
+        if request.POST.get("undo"):
+            services.take_back(study.pk)
+        else:
+            services.archive(study.pk)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect(study)
+
+
+@login_required
+def opening(request: HttpRequest, pk: int) -> HttpResponse:
+    """What an opening needs; sent, the page also greets each bot."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    told = try_bots(study) if request.POST.get("greet") else []
+    shown = {
+        "study": study,
+        "checks": checks(study),
+        "bots": task_of(study).bots_to_try(study),
+        "tried": told,
+        "none_answers": bool(told) and not any(each.answered for each in told),
+    }
+    return render(request, "studies/opening.html", shown)
+
+
+@login_required
+@require_POST
 def set_state(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     try:
-        services.set_state(study.pk, Study.State(request.POST.get("state", "")))
+        state = Study.State(request.POST.get("state", ""))
+        if state == Study.State.OPEN:
+            silent = [each for each in open_study(study) if not each.answered]
+            for each in silent:
+                says = {"bot": each.bot, "why": each.says}
+                messages.error(request, _("%(bot)s does not answer, so no worker gets it: %(why)s") % says)
+        else:
+            services.set_state(study.pk, state)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     except ValueError:

@@ -1,6 +1,7 @@
 /**
  * Keeps the part of a page with the id "live" up to date: asks every few seconds, and shows what changed.
  *
+ * A part with `data-pause-ms` is asked for that often only.
  * A part with `data-stamp` and `data-stamp-url` is fetched only once the stamp at that address is another one.
  */
 
@@ -54,6 +55,10 @@ function place(element) {
   return element.matches("summary") && details ? `#${details.id} > summary` : null;
 }
 
+function pause() {
+  return Number(document.getElementById("live")?.dataset.pauseMs) || PAUSE_MS;
+}
+
 async function refresh() {
   const shown = document.getElementById("live");
   if (document.hidden || !shown || !(await mayHaveChanged(shown))) return;
@@ -63,7 +68,7 @@ async function refresh() {
 
 async function keepUpToDate() {
   await refresh().catch(() => null); // the connection is gone for now
-  setTimeout(keepUpToDate, PAUSE_MS);
+  setTimeout(keepUpToDate, pause());
 }
 
-setTimeout(keepUpToDate, PAUSE_MS);
+setTimeout(keepUpToDate, pause());

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatbots.base import Context, Response, Speaker, Turn, is_blank
+from chatbots.bots.hierarchical import SHIPPED
 from chatbots.registry import create_bot, describe, registered_names
 from tests.chatbots.local_service import Received, Sent, running
 from tests.chatbots.tiny_models import save_blenderbot, save_gpt2, save_llama
@@ -46,6 +47,7 @@ def needs(tmp_path_factory):
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setenv("TURNWISE_ALLOWED_NETWORKS", "127.0.0.0/8")
         patch.setenv("TURNWISE_BOT_PATH", str(folder))
+        patch.setenv("TURNWISE_MODEL_FOLDERS", str(SHIPPED))
         gpt2, small = save_gpt2(folder / "gpt2"), {"most_tokens": 8}
         yield {
             "meena-base": {"samples": 2},
@@ -58,6 +60,7 @@ def needs(tmp_path_factory):
             "huggingface-causal": {"model": gpt2, "samples": 2} | small,
             "huggingface-chat": {"model": save_llama(folder / "llama")} | small,
             "huggingface-seq2seq": {"model": save_blenderbot(folder / "blenderbot")} | small,
+            "hierarchical": {"checkpoint": str(SHIPPED / "vhred"), "beam": 2},
             "neural-chat": {"path": "repeater:Repeater"},
             "identity-guard": {"bot": INNER, "classifier": "repeater:Classifier"},
             "repetition-filter": {"bot": INNER},

@@ -93,6 +93,7 @@ RULES = {
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
     "reports:studies": SIGNED_IN,
+    "reports:home": SIGNED_IN,
     "reports": OWNER,
     "exports": OWNER,
     "comparisons": SIGNED_IN,

@@ -33,7 +33,7 @@ def test_a_draft_without_bots_is_still_to_be_designed(rex: User) -> None:
 
     assert next_of(study) == "Design"
     assert "Choose at least one active bot" in steps[0].says
-    assert [step.standing for step in steps[1:]] == [Standing.LATER] * 5
+    assert [step.standing for step in steps[1:]] == [Standing.LATER] * 6
 
 
 def test_an_open_study_whose_bots_do_not_answer_says_which(short: Study, bot: Bot) -> None:
@@ -41,7 +41,7 @@ def test_an_open_study_whose_bots_do_not_answer_says_which(short: Study, bot: Bo
 
     assert [step.standing for step in journey(short)][:4] == ["done", "passed", "passed", "next"]
     assert says.warning
-    assert says.says == "No worker gets these now: Scripty (not hosted anywhere)."
+    assert says.says == "No bot answers, so nobody new is admitted: Scripty (not hosted anywhere)."
 
 
 def test_a_study_that_is_full_with_a_certain_answer_is_to_be_exported(make_study: MakeStudy) -> None:

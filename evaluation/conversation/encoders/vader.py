@@ -28,5 +28,14 @@ class Vader:
         scores = (self._analyzer.polarity_scores(text)["compound"] for text in texts)
         return np.fromiter(scores, np.float64, len(texts))
 
+    def shares(self, texts: Sequence[str]) -> Vectors:
+        """(t, 3) shares that are negative, neutral and positive; all neutral where there are no words."""
+        scores = [self._analyzer.polarity_scores(text) for text in texts]
+        found = np.array([[each["neg"], each["neu"], each["pos"]] for each in scores], np.float32).reshape(
+            -1, 3
+        )
+        found[found.sum(axis=1) == 0] = (0, 1, 0)
+        return np.asarray(found / found.sum(axis=1, keepdims=True), np.float32)
+
     def distribution(self, texts: Sequence[str]) -> Vectors | None:
         return None

@@ -398,6 +398,10 @@ class Migration(migrations.Migration):
             model_name="dialogue",
             index=models.Index(fields=["study", "ending"], name="dialogue_of_study"),
         ),
+        migrations.AddIndex(
+            model_name="dialogue",
+            index=models.Index(fields=["study", "-started_at", "-id"], name="dialogue_newest_of_study"),
+        ),
         migrations.AddConstraint(
             model_name="dialogue",
             constraint=models.CheckConstraint(

@@ -1,4 +1,5 @@
 import django.db.models.deletion
+from django.conf import settings
 from django.db import migrations, models
 
 
@@ -7,6 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("studies", "0001_initial"),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -43,5 +45,65 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+        ),
+        migrations.CreateModel(
+            name="Attempt",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("workers", models.PositiveSmallIntegerField(help_text="Simulated ones.")),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Waits to begin"),
+                            ("running", "Under way"),
+                            ("done", "Done"),
+                            ("failed", "Broke off"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("done", models.PositiveSmallIntegerField(default=0, help_text="Workers who are through.")),
+                ("said", models.TextField(blank=True, help_text="What it said last.")),
+                ("reason", models.TextField(blank=True, help_text="Why it broke off.")),
+                ("started_at", models.DateTimeField()),
+                ("told_at", models.DateTimeField(help_text="When it said something last.")),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="attempt",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "failed"), models.Q(("reason", ""), _negated=True)),
+                            models.Q(models.Q(("state", "failed"), _negated=True), ("reason", "")),
+                            _connector="OR",
+                        ),
+                        name="attempt_failed_for_a_reason",
+                    )
+                ],
+            },
         ),
     ]

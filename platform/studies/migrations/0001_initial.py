@@ -180,6 +180,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "archived_at",
+                    models.DateTimeField(
+                        blank=True,
+                        editable=False,
+                        help_text="Since when it is left out of lists.",
+                        null=True,
+                    ),
+                ),
+                (
                     "results_version",
                     models.PositiveBigIntegerField(
                         default=0,
@@ -297,6 +306,15 @@ class Migration(migrations.Migration):
                 ),
                 name="study_exclusions_need_rules",
                 violation_error_message="Say by which rules workers are excluded, or take all workers as the primary analysis.",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="study",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("archived_at", None), models.Q(("state", "open"), _negated=True), _connector="OR"
+                ),
+                name="study_archived_is_not_open",
             ),
         ),
         migrations.AddConstraint(

@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from typing_extensions import override
 
+from bots.models import Bot
 from crowd.queries import finished_and_wanted, progress
 from crowd.services import places_taken
 from crowd.work import WorkerTask
@@ -60,6 +61,11 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
         if study.study_bots.filter(target__gt=0, bot__active=True).exists():
             return ""
         return "Choose at least one active bot with a target above zero, then open the study."
+
+    @override
+    def bots_to_try(self, study: Study) -> list[Bot]:
+        wanted = study.study_bots.filter(target__gt=0, bot__active=True).select_related("bot")
+        return [each.bot for each in wanted]
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:

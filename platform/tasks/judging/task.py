@@ -11,6 +11,7 @@ from evaluation.report.tables import Table, tables
 from exports.turns import JUDGMENTS
 from judging.batteries import battery_of
 from judging.queued import QueuedTask
+from judging.subjects import add_all_items_of
 from labels.models import Label
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
@@ -51,6 +52,10 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     labels_exported = JUDGMENTS
     read_at = "judging:items"
     read = "items"
+
+    @override
+    def copied_into(self, study: Study, copy: Study) -> None:
+        add_all_items_of(copy, study)
 
     @override
     def computation(self, study: Study) -> Computation:

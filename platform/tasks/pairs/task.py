@@ -10,6 +10,7 @@ from evaluation.report.pairs import pair_figures
 from evaluation.report.tables import Table, pair_tables
 from exports.turns import PAIR_JUDGMENTS
 from judging.queued import QueuedTask
+from judging.subjects import add_all_items_of
 from labels.models import Label
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
@@ -50,6 +51,10 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     labels_exported = PAIR_JUDGMENTS
     read_at = "judging:items"
     read = "pairs"
+
+    @override
+    def copied_into(self, study: Study, copy: Study) -> None:
+        add_all_items_of(copy, study)
 
     @override
     def computation(self, study: Study) -> Computation:

@@ -12,7 +12,8 @@ from evaluation.report.tables import CONVERSATIONS, FAULTS, MEASURES, TURNS, Tab
 from exports.described import described_bot, is_theirs
 from reports.reported import Computation, TaskWithReport
 from studies.models import Study
-from studies.tasks import register
+from studies.services import Plan
+from studies.tasks import copied_row, register
 from tasks.self_play import jobs, measuring, queries, services
 from tasks.self_play.forms import SelfPlayPage
 from tasks.self_play.models import SelfPlayPlan
@@ -48,6 +49,11 @@ class SelfPlay(TaskWithReport):
         services.take_up_again(study.self_play)
         # If the queue does not answer, the timer sends it once it does.
         transaction.on_commit(lambda: jobs.send(study.self_play.pk), robust=True)
+
+    @override
+    def plan_of_copy(self, study: Study) -> Plan | None:
+        plan: Plan | None = copied_row(getattr(study, "self_play", None))
+        return plan
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:

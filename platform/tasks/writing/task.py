@@ -7,7 +7,8 @@ from typing_extensions import override
 
 from crowd.work import WorkerTask
 from studies.models import Study
-from studies.tasks import register
+from studies.services import Plan
+from studies.tasks import copied_row, register
 from tasks.writing.forms import WritingPage
 from tasks.writing.queries import written_and_wanted
 from tasks.writing.services import is_written
@@ -36,6 +37,11 @@ class Writing(WorkerTask):
         if hasattr(study, "writing"):
             return ""
         return "Choose the contexts that people are to respond to, then open the study."
+
+    @override
+    def plan_of_copy(self, study: Study) -> Plan | None:
+        plan: Plan | None = copied_row(getattr(study, "writing", None))
+        return plan
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:

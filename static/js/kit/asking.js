@@ -23,9 +23,14 @@ import { HeldBack } from "./held_back.js";
 import { QuestionView } from "./question.js";
 import { EndInSight } from "./sight.js";
 
-/** @template T @param {T} value @returns {() => T} */
-function constant(value) {
-  return () => value;
+/** @type {WeakMap<Question[], FullQuestion[]>} */
+const completed = new WeakMap();
+
+/** @param {Question[]} questions @returns {FullQuestion[]} */
+function full(questions) {
+  const known = completed.get(questions) ?? questions.map(complete);
+  completed.set(questions, known);
+  return known;
 }
 
 export class Asking {
@@ -35,7 +40,7 @@ export class Asking {
    */
   constructor(questions, { dock, place, outbox, page }) {
     /** @type {(subject: string) => FullQuestion[]} */
-    this.questionsOf = typeof questions === "function" ? (subject) => questions(subject).map(complete) : constant(questions.map(complete));
+    this.questionsOf = (subject) => full(typeof questions === "function" ? questions(subject) : questions);
     this.dock = dock;
     this.place = place;
     this.outbox = outbox;

@@ -14,6 +14,9 @@
 import { isSame } from "./answers.js";
 import { subjectOf } from "./subjects.js";
 
+/** @type {Readonly<Held>} */
+const EMPTY = Object.freeze({ draft: "", turn: null, labels: {}, timings: {} });
+
 /**
  * The server may store more than was asked ("not specific" for what makes no sense).
  *
@@ -49,11 +52,18 @@ export class Outbox {
     this.storage = storage;
     this.name = `turnwise:${name}`;
     this.labelFrame = labelFrame;
+    /** What was read last, and what it says: the page asks for every turn. */
+    this.stored = "{}";
+    /** @type {Held} */
+    this.read = { ...EMPTY };
   }
 
   /** @returns {Held} */
   get held() {
-    return { draft: "", turn: null, labels: {}, timings: {}, ...JSON.parse(this.storage.getItem(this.name) ?? "{}") };
+    const stored = this.storage.getItem(this.name) ?? "{}";
+    if (stored !== this.stored) this.read = { ...EMPTY, ...JSON.parse(stored) };
+    this.stored = stored;
+    return this.read;
   }
 
   /** @param {Partial<Held>} change */

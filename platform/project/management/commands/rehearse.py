@@ -2,13 +2,15 @@ from argparse import ArgumentParser
 from contextlib import nullcontext
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from project.processes import StartError
 from project.webserver import served
+from rehearsals.attempts import noted
 from rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
 from rehearsals.rehearsed import UnrehearsableError
-from rehearsals.run import run
+from rehearsals.run import Say, run
 from rehearsals.services import (
     FEWEST_WORKERS,
     delete_rehearsal,
@@ -40,6 +42,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--url", help="a running server with this database; by default one is started for the rehearsal"
         )
+        parser.add_argument(
+            "--noted", action="store_true", help="tell the study's page, where the rehearsal was asked for"
+        )
         parser.add_argument("--delete", action="store_true", help="delete the study's rehearsal instead")
 
     def handle(self, *args: Any, study: str, workers: int | None, at_once: int, **options: Any) -> None:
@@ -54,9 +59,15 @@ class Command(BaseCommand):
         if workers < 1 or at_once < 1:
             raise CommandError("--workers and --at-once take a number from 1 up.")
         try:
-            self._rehearse(found, workers, at_once, options["url"])
+            with (
+                noted(found, self.stdout.write) if options["noted"] else nullcontext(self.stdout.write) as say
+            ):
+                outcome = self._rehearsed(found, workers, at_once, options["url"], say)
         except UnrehearsableError as error:
             raise CommandError(str(error)) from None
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from None
+        self._say(outcome)
 
     def _delete(self, study: Study) -> None:
         rehearsal = Study.objects.filter(rehearsal_of=study).first()
@@ -65,16 +76,15 @@ class Command(BaseCommand):
         delete_rehearsal(rehearsal)
         self.stdout.write(f"The rehearsal of “{study.title}” is deleted.")
 
-    def _rehearse(self, study: Study, workers: int, at_once: int, url: str | None) -> None:
+    def _rehearsed(self, study: Study, workers: int, at_once: int, url: str | None, say: Say) -> Outcome:
         rehearsal = make_rehearsal(study, workers)
-        self.stdout.write(f"{workers} simulated workers come to study {rehearsal.pk}, “{rehearsal.title}”.")
+        say(f"{workers} simulated workers come to study {rehearsal.pk}, “{rehearsal.title}”.")
         try:
             with nullcontext(url) if url else served() as server:
-                found = run(rehearsal, server=server, workers=workers, at_once=at_once, say=self.stdout.write)
+                return run(rehearsal, server=server, workers=workers, at_once=at_once, say=say)
         except* (MismatchError, PageError, StartError) as errors:
             first = errors.exceptions[0]
             raise CommandError(f"The rehearsal broke off: {first}") from None
-        self._say(found)
 
     def _say(self, outcome: Outcome) -> None:
         for finding in outcome.findings:

@@ -1,0 +1,127 @@
+"""Conversations as the model takes them.
+
+Shapes: n conversations, u utterances of all of them, m = u - n that answer another one, t positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from chatbots.hierarchical.corpus import Part
+from chatbots.hierarchical.heads import Targets
+from chatbots.hierarchical.targets import TargetFile
+from chatbots.hierarchical.vocabulary import PADDING
+
+NO_TARGETS = Targets()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Conversations, utterance after utterance, conversation after conversation.
+
+    Attributes:
+        utterances: words with their ends, padded on the right, (u, t).
+        lengths: words of each, on the CPU, (u,).
+        turns: utterances of each conversation, on the CPU, (n,).
+        targets: what the teachers say of all utterances but each conversation's last.
+    """
+
+    utterances: Tensor
+    lengths: Tensor
+    turns: Tensor
+    targets: Targets = NO_TARGETS
+
+    @property
+    def read(self) -> Tensor:
+        """Which utterances are answered: all but each conversation's last, (m,)."""
+        is_last = torch.zeros(len(self.lengths), dtype=torch.bool)
+        is_last[self.turns.cumsum(0) - 1] = True
+        return (~is_last).nonzero().squeeze(1)
+
+    @property
+    def written(self) -> Tensor:
+        """The utterance that answers each that is read, (m,)."""
+        return self.read + 1
+
+    @property
+    def words(self) -> int:
+        """Words to predict, ends included."""
+        return int(self.lengths[self.written].sum())
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on another device; what must be on the CPU stays."""
+        targets = Targets(*(None if each is None else each.to(device) for each in self.targets))
+        return Batch(self.utterances.to(device), self.lengths, self.turns, targets)
+
+
+def collate(conversations: Sequence[Sequence[Sequence[int]]], targets: Targets = NO_TARGETS) -> Batch:
+    """Pad utterances to a batch.
+
+    Args:
+        conversations: utterances of each, words of each with its end; nothing may be empty.
+        targets: of all utterances but each conversation's last, in that order.
+    """
+    utterances = [torch.tensor(words) for turns in conversations for words in turns]
+    return Batch(
+        utterances=pad_sequence(utterances, batch_first=True, padding_value=PADDING),
+        lengths=torch.tensor([len(words) for words in utterances]),
+        turns=torch.tensor([len(turns) for turns in conversations]),
+        targets=targets,
+    )
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The conversations of a part of a corpus, batched.
+
+    Attributes:
+        part: where they are.
+        size: conversations of a batch.
+        targets: what the teachers say, for a model with heads.
+        seed: fixes the order of every epoch.
+    """
+
+    part: Part
+    size: int
+    targets: TargetFile | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ValueError(f"batch={self.size} must be at least 1.")
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64] | None:
+        """Of each utterance in the file of targets."""
+        return None if self.targets is None else self.targets.rows_for(self.part)
+
+    def epoch(self, number: int, *, skip: int = 0) -> Iterator[Batch]:
+        """The batches of one pass over all conversations.
+
+        Args:
+            number: of the epoch; each has an order of its own.
+            skip: leave out this many of the first batches.
+        """
+        order = np.random.default_rng((self.seed, number)).permutation(len(self.part))
+        for start in range(skip * self.size, len(order), self.size):
+            yield self._of(order[start : start + self.size])
+
+    def in_order(self) -> Iterator[Batch]:
+        """Every conversation once, as they come: for measuring."""
+        for start in range(0, len(self.part), self.size):
+            yield self._of(np.arange(start, min(start + self.size, len(self.part))))
+
+    def _of(self, numbers: NDArray[np.int64]) -> Batch:
+        conversations = [self.part.conversation(int(number)) for number in numbers]
+        if self.targets is None or self.rows is None:
+            return collate(conversations)
+        places = [place for number in numbers for place in self.part.places(int(number))[:-1]]
+        return collate(conversations, self.targets.of(self.rows[places]))

@@ -1,0 +1,286 @@
+"""`python -m chatbots hierarchical …`: describe, corpus, train, perplexity, reply, export."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chatbots.hierarchical.config import PRESETS, HierarchicalConfig, preset
+from chatbots.meena.config import check_range
+
+if TYPE_CHECKING:
+    from chatbots.hierarchical.corpus import Part
+    from chatbots.hierarchical.targets import TargetFile
+    from chatbots.hierarchical.vocabulary import Vocabulary
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Args:
+        arguments: what follows `python -m chatbots hierarchical`.
+
+    Returns:
+        The exit status: 0, or 2 after one line of error on the standard error stream.
+    """
+    parser = argparse.ArgumentParser(prog="python -m chatbots hierarchical", description=__doc__)
+    add_subcommands(parser.add_subparsers(required=True, metavar="COMMAND"))
+    options = parser.parse_args(arguments)
+    try:
+        options.run(options)
+    except known_errors() as error:
+        print(f"hierarchical: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def known_errors() -> tuple[type[Exception], ...]:
+    """Errors whose message is for the person at the terminal."""
+    from chatbots.meena.corpus.building import CorpusError
+
+    if "torch" not in sys.modules:
+        return CorpusError, ValueError, OSError
+    from chatbots.hierarchical.training import TrainingDivergedError
+    from chatbots.meena.checkpoint import CheckpointError
+
+    return CorpusError, CheckpointError, TrainingDivergedError, ValueError, OSError
+
+
+def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add this package's commands to a parser."""
+    _add_describe(commands.add_parser("describe", help="print a preset and its parameter counts as JSON"))
+    _add_corpus(commands.add_parser("corpus", help="build a corpus from conversations"))
+    _add_train(commands.add_parser("train", help="train a model on a corpus, or go on with a run"))
+    _add_perplexity(commands.add_parser("perplexity", help="measure a checkpoint on a part of a corpus"))
+    _add_reply(commands.add_parser("reply", help="answer one context"))
+    _add_export(commands.add_parser("export", help="write a checkpoint's weights alone, for use"))
+
+
+def _add_describe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--preset", choices=PRESETS, default="reddit-vhcr-ei")
+    parser.set_defaults(run=describe)
+
+
+def describe(options: argparse.Namespace) -> None:
+    """Print a preset and its parameter counts."""
+    from chatbots.hierarchical.model import count_parameters
+
+    chosen = preset(options.preset)
+    parts = count_parameters(chosen.config)
+    total = parts.pop("total")
+    told = {field.name: getattr(chosen, field.name) for field in fields(chosen) if field.name != "config"}
+    found = {"preset": options.preset, "parameters": total, "by_part": parts, **told}
+    print(json.dumps(found | {"config": chosen.config.to_dict()}, indent=1))
+
+
+def _add_corpus(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--input", type=Path, nargs="+", required=True, help="JSON Lines of conversations, perhaps .gz")
+    add("--output", type=Path, required=True, help="folder of the corpus")
+    add("--vocabulary", type=int, default=20_000, dest="vocabulary_size", help="most words")
+    add("--least-occurrences", type=int, default=5, help="of a word that is known")
+    add("--utterance-length", type=int, default=30, help="most words of an utterance, its end included")
+    add("--utterances", type=int, default=10, help="most utterances of a conversation")
+    add("--validation", type=float, default=0.1, help="share of conversations to look at during training")
+    add("--test", type=float, default=0.1, help="share of conversations to measure on at the end")
+    add("--safety", choices=("profanity-check", "none"), default="profanity-check")
+    parser.set_defaults(run=build_corpus)
+
+
+def build_corpus(options: argparse.Namespace) -> None:
+    """Build a corpus and print its report."""
+    from chatbots.hierarchical.corpus import CorpusSettings, build
+
+    told = {field.name: getattr(options, field.name) for field in fields(CorpusSettings)}
+    report = build(options.input, options.output, CorpusSettings(**told))
+    print(json.dumps(report, indent=1, ensure_ascii=False))
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--corpus", type=Path, required=True)
+    add("--output", type=Path, required=True, help="folder of logs and checkpoints; run again to go on")
+    add("--preset", choices=PRESETS, default="small-vhred", help="shape; its vocabulary becomes the corpus's")
+    add("--targets", type=Path, help="what the teachers say, for a preset with EI")
+    add("--steps", type=int, help="updates in all; without it, so many epochs")
+    add("--epochs", type=int, default=30, help="passes over the conversations")
+    add("--batch", type=int, help="conversations of a batch, instead of the preset's")
+    add("--learning-rate", type=float, default=1e-4)
+    add("--decay", action="store_true", help="let the rate fall along a cosine to 0")
+    add("--warmup", type=int, default=0, help="steps over which a rate that falls rises first")
+    add("--annealing", type=int, default=25_000, help="steps until the divergence counts in full")
+    add("--emotion-weight", type=float, help="instead of the preset's")
+    add("--semantic-weight", type=float, help="instead of the preset's")
+    add("--dropout", type=float, help="instead of the preset's")
+    add("--word-drop", type=float, help="instead of the preset's")
+    add("--sentence-drop", type=float, help="instead of the preset's")
+    add("--clip", type=float, default=1.0, help="most norm of the gradient; 0 for none")
+    add("--seed", type=int, default=0)
+    add("--validate-every", type=int, default=1_000, help="steps")
+    add("--validation-samples", type=int, default=1, help="draws of the latent variables in these")
+    add("--checkpoint-every", type=int, default=1_000, help="steps")
+    add("--keep", type=int, default=3, help="newest checkpoints kept; 0 for all")
+    add("--device", default="cpu")
+    parser.set_defaults(run=train)
+
+
+def train(options: argparse.Namespace) -> None:
+    """Train a model."""
+    from chatbots.hierarchical.batching import Batches
+    from chatbots.hierarchical.corpus import Part
+    from chatbots.hierarchical.targets import TargetFile
+    from chatbots.hierarchical.training import Trainer, TrainingSettings
+    from chatbots.hierarchical.vocabulary import Vocabulary
+    from chatbots.meena.training.parallel import pick_device
+
+    chosen = preset(options.preset)
+    for name in ("batch", "emotion_weight", "semantic_weight"):
+        if getattr(options, name) is None:
+            setattr(options, name, getattr(chosen, name))
+    check_range("epochs", options.epochs, least=1)
+    check_range("batch", options.batch, least=1)
+    by_epochs = options.steps is None
+    told = {field.name: getattr(options, field.name) for field in fields(TrainingSettings)}
+    settings = TrainingSettings(**told | ({"steps": 1} if by_epochs else {}))
+    device = pick_device(options.device)
+    targets = _targets(chosen.config, options.preset, options.targets, TargetFile)
+    parts = {name: Part.load(options.corpus / f"{name}.npz") for name in ("train", "validation")}
+    vocabulary = Vocabulary.from_json((options.corpus / "vocabulary.json").read_bytes())
+    if by_epochs:
+        steps = options.epochs * -(-len(parts["train"]) // options.batch)
+        settings = replace(settings, steps=max(1, steps))
+    Trainer(
+        options.output,
+        config=_config(chosen.config, options, vocabulary, targets),
+        vocabulary=vocabulary,
+        settings=settings,
+        train=Batches(parts["train"], options.batch, targets, options.seed),
+        validation=Batches(parts["validation"], options.batch),
+        device=device,
+    ).train()
+
+
+def _targets(
+    config: HierarchicalConfig, name: str, path: Path | None, read: type[TargetFile]
+) -> TargetFile | None:
+    """The file of targets if the preset wants one.
+
+    Raises:
+        ValueError: it wants one and none is named, or the other way round.
+    """
+    if config.has_heads and path is None:
+        raise ValueError(
+            f"{name} learns emotions and meanings: name their file with --targets, which "
+            "'python -m evaluation targets' makes, or take the preset without -ei."
+        )
+    if path is not None and not config.has_heads:
+        raise ValueError(f"{name} has no heads to learn {path}. Take {name}-ei, or leave --targets out.")
+    return None if path is None else read(path)
+
+
+def _config(
+    shape: HierarchicalConfig, options: argparse.Namespace, vocabulary: Vocabulary, targets: TargetFile | None
+) -> HierarchicalConfig:
+    """The preset's shape with the corpus's vocabulary, the targets' sizes and what is told otherwise."""
+    told = {name: getattr(options, name) for name in ("dropout", "word_drop", "sentence_drop")}
+    changed: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
+    if targets:
+        changed |= {"emotions": targets.emotions, "semantics": targets.semantics}
+    return replace(shape, vocabulary_size=len(vocabulary), **changed)
+
+
+def _add_perplexity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="a part of a corpus (…/test.npz), or JSON Lines"
+    )
+    parser.add_argument("--samples", type=int, default=100, help="draws of the latent variables")
+    parser.add_argument("--batch", type=int, default=64, help="conversations of a batch")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu")
+    parser.set_defaults(run=measure_perplexity)
+
+
+def measure_perplexity(options: argparse.Namespace) -> None:
+    """Print perplexity, divergence and number of words as JSON."""
+    from chatbots.hierarchical.batching import Batches
+    from chatbots.hierarchical.checkpoint import load_checkpoint
+    from chatbots.hierarchical.perplexity import perplexity
+    from chatbots.meena.training.parallel import pick_device
+
+    check_range("samples", options.samples, least=1)
+    device = pick_device(options.device)
+    model, vocabulary = load_checkpoint(options.checkpoint, device=device)
+    part = _part(options.data, model.config, vocabulary)
+    batches = Batches(part, options.batch).in_order()
+    measured = perplexity(model, batches, samples=options.samples, seed=options.seed)
+    found = {"perplexity": measured.value, "divergence": measured.divergence, "words": measured.words}
+    samples = options.samples if model.config.is_variational else None
+    print(json.dumps(found | {"conversations": len(part), "samples": samples}))
+
+
+def _part(data: Path, config: HierarchicalConfig, vocabulary: Vocabulary) -> Part:
+    from chatbots.hierarchical.corpus import Part, part_of_text
+
+    if data.suffix != ".npz":
+        return part_of_text(data, vocabulary, length=config.utterance_length, utterances=config.utterances)
+    beside = data.parent / "vocabulary.json"
+    if beside.exists() and beside.read_bytes() != vocabulary.to_json():
+        raise ValueError(
+            f"{data} has another vocabulary than the checkpoint. Pass its conversations instead."
+        )
+    return Part.load(data)
+
+
+def _add_reply(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--checkpoint", type=Path, required=True)
+    add("--context", action="append", required=True, metavar="TEXT", help="a turn; repeat, oldest first")
+    add("--choose", choices=("best", "drawn", "sampled"), default="best", help="of the beam, or word by word")
+    add("--beam", type=int, default=5)
+    add("--temperature", type=float, default=1.0)
+    add("--seed", type=int, default=0)
+    parser.set_defaults(run=reply)
+
+
+def reply(options: argparse.Namespace) -> None:
+    """Print the reply to a context."""
+    from chatbots.hierarchical.checkpoint import load_checkpoint
+    from chatbots.hierarchical.decoding import DecodingSettings
+    from chatbots.hierarchical.responder import Responder
+
+    settings = DecodingSettings(choose=options.choose, beam=options.beam, temperature=options.temperature)
+    model, vocabulary = load_checkpoint(options.checkpoint)
+    (answer,) = Responder(model, vocabulary, settings).reply([options.context], [options.seed])
+    print(answer.text)
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+    parser.set_defaults(run=export)
+
+
+def export(options: argparse.Namespace) -> None:
+    """Write weights, configuration and vocabulary without the state of training."""
+    import torch
+
+    from chatbots.hierarchical.checkpoint import read_config, read_vocabulary, save_checkpoint
+    from chatbots.meena.checkpoint import read_weights
+
+    config = read_config(options.checkpoint)
+    dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
+    save_checkpoint(
+        options.output,
+        config=config,
+        weights={name: weight.to(dtype) for name, weight in read_weights(options.checkpoint).items()},
+        vocabulary=read_vocabulary(options.checkpoint, config),
+    )

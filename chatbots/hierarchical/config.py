@@ -1,0 +1,230 @@
+"""The hyperparameters of a hierarchical model; named sets of them are the rows of the paper's table A.5."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, Self
+
+Architecture = Literal["hred", "vhred", "vhcr"]
+ARCHITECTURES = ("hred", "vhred", "vhcr")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchicalConfig:
+    """Everything that fixes the shape of a model, and what is dropped in training.
+
+    Attributes:
+        architecture: "hred", "vhred" (a latent variable for each utterance) or "vhcr" (one more for the
+            conversation).
+        vocabulary_size: words v, the four special ones included.
+        embedding_size: of a word; encoder and decoder share the table.
+        encoder_size: of each direction of the GRU that reads an utterance.
+        context_size: of the GRU that reads the utterances' encodings.
+        decoder_size: of the GRU that writes.
+        latent_size: of each latent variable.
+        tied_output: whether the scores of words use the table of embeddings, too, or one of their own.
+        dropout: share of activations dropped in training, of embeddings and before the scores.
+        word_drop: share of the decoder's input positions that become the unknown word in training.
+        sentence_drop: share of utterances that become one learned vector in training; VHCR only.
+        utterance_length: most words of an utterance, its end included.
+        utterances: most utterances of a conversation in training.
+        emotions: emotions of an utterance that the context is to know; 0 for no such head.
+        emotion_hidden: hidden units of that head.
+        semantics: numbers of the sentence vector that the context is to know; 0 for no such head.
+        semantic_hidden: hidden units of that head.
+
+    Raises:
+        ValueError: a size below 1, a share outside [0, 1), or sentence drop without a vector to put there.
+    """
+
+    architecture: Architecture
+    vocabulary_size: int = 20_000
+    embedding_size: int
+    encoder_size: int
+    context_size: int
+    decoder_size: int
+    latent_size: int = 100
+    tied_output: bool = False
+    dropout: float = 0.0
+    word_drop: float = 0.0
+    sentence_drop: float = 0.0
+    utterance_length: int = 30
+    utterances: int = 10
+    emotions: int = 0
+    emotion_hidden: int = 128
+    semantics: int = 0
+    semantic_hidden: int = 128
+
+    def __post_init__(self) -> None:
+        if self.architecture not in ARCHITECTURES:
+            raise ValueError(
+                f"architecture={self.architecture!r} is unknown. Use one of {', '.join(ARCHITECTURES)}."
+            )
+        least = {"vocabulary_size": 5, "utterance_length": 2, "utterances": 2, "emotions": 0, "semantics": 0}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "int" and value < least.get(field.name, 1):
+                raise ValueError(f"{field.name}={value} must be at least {least.get(field.name, 1)}.")
+            if field.type == "float" and not 0 <= value < 1:
+                raise ValueError(f"{field.name}={value} must be at least 0 and below 1.")
+        if self.sentence_drop and self.architecture != "vhcr":
+            raise ValueError(f"sentence_drop={self.sentence_drop} is for vhcr only. Leave it 0.")
+
+    @property
+    def is_variational(self) -> bool:
+        """Whether there are latent variables."""
+        return self.architecture != "hred"
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether knowledge is distilled into the context: EI."""
+        return bool(self.emotions or self.semantics)
+
+    @property
+    def conversation_latent_size(self) -> int:
+        """Of the conversation's latent variable; 0 where there is none."""
+        return self.latent_size if self.architecture == "vhcr" else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, for JSON; `from_dict` reads them back."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            ValueError: a key that is no field (a checkpoint of another version), or a value out of range.
+        """
+        unknown = values.keys() - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(
+                f"Unknown configuration keys {sorted(unknown)}. Was this written by a newer version?"
+            )
+        return cls(**values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A model with what belongs to it in training and decoding.
+
+    Attributes:
+        config: its shape.
+        batch: conversations of a batch.
+        beam: width of the beam.
+        emotion_weight: of the emotions' loss.
+        semantic_weight: of the sentence vectors' loss; the words' loss is a sum over the batch and this one a
+            mean, hence its size.
+    """
+
+    config: HierarchicalConfig
+    batch: int
+    beam: int
+    emotion_weight: float = 0.0
+    semantic_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("emotion_weight", "semantic_weight"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 0, and finite.")
+
+
+# corpus, model, batch, dropout, decoder, encoder, context, embedding, word drop, sentence drop, beam; with EI
+# also the weight and the hidden units of the emotions' head and of the sentence vectors' head
+TABLE_A5 = """
+cornell hred      80 .2  400  400 1000 300   0   0 5
+cornell vhred     80 0  1000 1000 1000 400 .25   0 5
+cornell vhcr      80 .2 1000 1000 1000 500 .25 .25 5
+cornell hred-ei   64 .2 1000 1000 1000 500   0   0 1 25 128 100000 4000
+cornell vhred-ei  80 .2 1250 1250 1000 600   0   0 1 25 128  30000  128
+cornell vhcr-ei   32 .2 1000 1000 1250 600   0   0 1 25 128  25000 4000
+reddit  hred      64 .2 1000 1000 1000 500   0   0 1
+reddit  vhred     32 .2 1250 1250 1000 600   0   0 1
+reddit  vhcr      32 .2 1000 1000 1250 600   0 .25 1
+reddit  hred-ei   64 .2 1000 1000 1000 500   0   0 1 25 128  25000 2000
+reddit  vhred-ei  32 .2 1250 1250 1250 600   0   0 1 25 128 100000 4000
+reddit  vhcr-ei   32 .2 1000 1000 1250 600   0   0 1 25 128 100000 4000
+"""
+
+EMOJI, INFERSENT = 64, 4096
+"""What the paper's two teachers give: 64 emoji, and a vector that it reduces to 95 % of its variance. In
+training, the file of targets decides."""
+
+
+def _of_row(row: str) -> tuple[str, Preset]:
+    corpus, model, *numbers = row.split()
+    batch, dropout, decoder, encoder, context, embedding, word, sentence, beam, *ei = map(float, numbers)
+    config = HierarchicalConfig(
+        architecture=model.removesuffix("-ei"),  # type: ignore[arg-type]
+        embedding_size=int(embedding),
+        encoder_size=int(encoder),
+        context_size=int(context),
+        decoder_size=int(decoder),
+        dropout=dropout,
+        word_drop=word,
+        sentence_drop=sentence,
+    )
+    if not ei:
+        return f"{corpus}-{model}", Preset(config=config, batch=int(batch), beam=int(beam))
+    emotion_weight, emotion_hidden, semantic_weight, semantic_hidden = ei
+    config = replace(
+        config,
+        emotions=EMOJI,
+        emotion_hidden=int(emotion_hidden),
+        semantics=INFERSENT,
+        semantic_hidden=int(semantic_hidden),
+    )
+    return f"{corpus}-{model}", Preset(
+        config=config,
+        batch=int(batch),
+        beam=int(beam),
+        emotion_weight=emotion_weight,
+        semantic_weight=semantic_weight,
+    )
+
+
+def _ours(size: str, architecture: Architecture, *, ei: bool) -> tuple[str, Preset]:
+    """A model for one thread of a CPU ("small"), or for tests ("tiny")."""
+    width = {"small": 128, "tiny": 16}[size]
+    config = HierarchicalConfig(
+        architecture=architecture,
+        vocabulary_size=4_000 if size == "small" else 100,
+        embedding_size=width,
+        encoder_size=width,
+        context_size=2 * width,
+        decoder_size=2 * width,
+        latent_size=width // 4,
+        tied_output=True,
+        emotions=3 if ei else 0,
+        emotion_hidden=width // 2,
+        semantics=50 if ei else 0,
+        semantic_hidden=width,
+    )
+    preset = Preset(
+        config=config,
+        batch=32 if size == "small" else 8,
+        beam=5,
+        emotion_weight=25.0 if ei else 0.0,
+        semantic_weight=25_000.0 if ei else 0.0,
+    )
+    return f"{size}-{architecture}{'-ei' if ei else ''}", preset
+
+
+PRESETS: dict[str, Preset] = dict(_of_row(row) for row in TABLE_A5.strip().splitlines()) | dict(
+    _ours(size, architecture, ei=ei)  # type: ignore[arg-type]
+    for size in ("small", "tiny")
+    for architecture in ARCHITECTURES
+    for ei in (False, True)
+)
+
+
+def preset(name: str) -> Preset:
+    """The preset of that name.
+
+    Raises:
+        ValueError: no such preset; the message lists them.
+    """
+    if name not in PRESETS:
+        raise ValueError(f"No preset is called {name!r}. Presets: {', '.join(PRESETS)}.")
+    return PRESETS[name]

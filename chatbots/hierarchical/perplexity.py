@@ -1,0 +1,109 @@
+"""Perplexity: how many equally likely words the model hesitates between, on average.
+
+Of a variational model the likelihood is an integral over its latent variables. It is estimated by importance
+sampling: the mean over draws from the posterior of p(words | latent) p(latent) / q(latent | words), whose
+logarithm is at most log p(words) on average, and nears it with more draws (Burda et al. 2016,
+arXiv:1509.00519).
+
+In VHRED each utterance has its own mean, because what was said before is all that utterances share; in VHCR
+they share the conversation's variable, and the mean is over draws for the whole conversation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from chatbots.hierarchical.batching import Batch
+from chatbots.hierarchical.latent import standard_normal
+from chatbots.hierarchical.model import Drawn, Hierarchical
+from chatbots.meena.config import check_range
+
+SAMPLES = 100
+MOST_NATS = 700.0
+"""Of which a float can hold the exponential."""
+
+
+class Perplexity(NamedTuple):
+    """A measured perplexity.
+
+    Attributes:
+        value: exp of the mean negative log-likelihood per word, ends included.
+        words: how many it averages over.
+        divergence: of the priors from the posteriors, in nats per word; 0 of HRED.
+    """
+
+    value: float
+    words: int
+    divergence: float
+
+
+@torch.no_grad()
+def perplexity(
+    model: Hierarchical, batches: Iterable[Batch], *, samples: int = SAMPLES, seed: int = 0
+) -> Perplexity:
+    """Per-word perplexity of all utterances but each conversation's first, dropout off.
+
+    Args:
+        model: set back to training if it was.
+        batches: conversations.
+        samples: draws of the latent variables.
+        seed: of the draws.
+
+    Raises:
+        ValueError: there is no word to measure, or the model gives no likelihoods.
+    """
+    check_range("samples", samples, least=1, most=1_000_000)
+    device = model.embedding.weight.device
+    generator = torch.Generator(device).manual_seed(seed)
+    was_training = model.training
+    model.eval()
+    total = divergences = 0.0
+    words = 0
+    for batch in tqdm(batches, desc="perplexity", unit=" batches", disable=None, leave=False):
+        found, divergence = log_likelihood(model, batch.to(device), samples, generator)
+        total -= float(found.double().sum())
+        divergences += divergence
+        words += batch.words
+    model.train(was_training)
+    if not words:
+        raise ValueError("There is no conversation to measure perplexity on. Build the corpus with more.")
+    if not total / words < MOST_NATS:
+        raise ValueError(
+            f"The mean negative log-likelihood is {total / words:g} nats per word: these weights have no "
+            "perplexity. Use an older checkpoint."
+        )
+    return Perplexity(math.exp(total / words), words, divergences / words)
+
+
+def log_likelihood(
+    model: Hierarchical, batch: Batch, samples: int, generator: torch.Generator
+) -> tuple[Tensor, float]:
+    """Of each utterance (HRED, VHRED) or conversation (VHCR), in nats, and the divergence of one draw."""
+    encodings = model.encode(batch)
+    weights = []
+    divergence = 0.0
+    for _ in range(samples if model.config.is_variational else 1):
+        drawn = model.draw(batch, encodings, generator)
+        weights.append(log_weights(batch, drawn, model.log_likelihoods(batch, drawn)))
+        divergence = float(drawn.divergence())
+    stacked = torch.stack(weights)
+    return stacked.logsumexp(dim=0) - math.log(len(weights)), divergence
+
+
+def log_weights(batch: Batch, drawn: Drawn, of_words: Tensor) -> Tensor:
+    """Log p(words | latent) p(latent) / q(latent | words) of each utterance, (m,), or conversation, (n,)."""
+    if drawn.prior is None or drawn.posterior is None or drawn.latent is None:
+        return of_words
+    found = of_words + drawn.prior.log_density(drawn.latent) - drawn.posterior.log_density(drawn.latent)
+    if drawn.conversation_posterior is None or drawn.conversation_latent is None:
+        return found
+    unit, value = standard_normal(drawn.conversation_latent), drawn.conversation_latent
+    owner = torch.arange(len(batch.turns)).repeat_interleave(batch.turns - 1).to(found.device)
+    of_conversations = unit.log_density(value) - drawn.conversation_posterior.log_density(value)
+    return of_conversations.index_add(0, owner, found)

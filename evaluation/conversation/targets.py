@@ -1,0 +1,157 @@
+"""What a chatbot is to learn of each utterance besides its words: emotions, and its meaning as a vector.
+
+Neural.chat's EI models learn to tell them from what they have read (Ghandeharioun et al. 2019, section 3.1);
+`python -m evaluation targets` writes the file that `python -m chatbots hierarchical train` reads: `.npz` with
+`keys`, a number for each text; `emotions` and `semantics`, a row for each; `about`, JSON with the encoders'
+names.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.conversation.cut import cut, spread
+from evaluation.conversation.encoders import EXTRA, EncoderError, Encoders, Vectors, WordVectors
+from evaluation.conversation.encoders.vader import Vader
+
+KEPT = 0.95
+"""Share of the variance that the reduced vectors keep, as in the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What the encoders say of different texts.
+
+    Attributes:
+        keys: a number for each text, (k,).
+        emotions: probabilities, (k, e).
+        semantics: reduced vectors, (k, s).
+        about: the encoders' names.
+    """
+
+    keys: NDArray[np.uint64]
+    emotions: Vectors
+    semantics: Vectors
+    about: dict[str, object]
+
+    def to_npz(self) -> bytes:
+        """The file, with numbers of half precision."""
+        content = io.BytesIO()
+        np.savez(
+            content,
+            keys=self.keys,
+            emotions=self.emotions.astype(np.float16),
+            semantics=self.semantics.astype(np.float16),
+            about=np.array(json.dumps(self.about)),
+        )
+        return content.getvalue()
+
+
+def key_of(text: str) -> int:
+    """A number for a text; `chatbots.hierarchical.corpus` has the same."""
+    return int.from_bytes(hashlib.blake2b(text.strip().encode(), digest_size=8).digest(), "big")
+
+
+def read_texts(paths: Iterable[Path]) -> Iterator[str]:
+    """Every text of JSON Lines of conversations or messages; lines that are neither are skipped.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    for path in paths:
+        with (gzip.open if path.suffix == ".gz" else open)(
+            path, "rt", encoding="utf-8-sig", errors="replace"
+        ) as lines:
+            for line in lines:
+                yield from _texts(line)
+
+
+def _texts(line: str) -> Iterator[str]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return
+    turns = record.get("turns", [record]) if isinstance(record, dict) else []
+    for turn in turns if isinstance(turns, list) else []:
+        text = turn.get("text") if isinstance(turn, dict) else turn
+        if isinstance(text, str) and text.encode(errors="ignore").decode() == text:  # no half surrogate pairs
+            yield text.strip()
+
+
+def taught(texts: Iterable[str], encoders: Encoders, *, by_words: bool = False, kept: float = KEPT) -> Taught:
+    """Emotions and reduced sentence vectors of each different text.
+
+    Args:
+        texts: any; one that comes again counts once.
+        encoders: of emotions, and of sentences or words.
+        by_words: whether a sentence is the mean of its words' vectors rather than what a sentence encoder
+            says: much faster, and much less.
+        kept: share of the variance that the reduced vectors keep.
+
+    Raises:
+        EncoderError: an encoder that is needed is not here, or there are fewer than two different texts.
+    """
+    different = list(dict.fromkeys(texts))
+    if len(different) < 2:
+        raise EncoderError("There are fewer than two different texts. Give conversations.")
+    emotions, teacher = _emotions(different, encoders)
+    vectors, encoder = _sentences(different, encoders, by_words=by_words)
+    semantics = reduced(vectors, kept)
+    about: dict[str, object] = {"emotions": teacher, "semantics": encoder, "kept_variance": kept}
+    return Taught(np.array([key_of(text) for text in different], np.uint64), emotions, semantics, about)
+
+
+def _emotions(texts: Sequence[str], encoders: Encoders) -> tuple[Vectors, str]:
+    encoder = encoders.emotions
+    if encoder is None:
+        raise EncoderError(f"There is no encoder of emotions: {EXTRA}, or name DeepMoji's folder.")
+    if isinstance(encoder, Vader):
+        return encoder.shares(texts), f"{encoder.name}: negative, neutral, positive"
+    found = encoder.distribution(texts)
+    if found is None:
+        raise EncoderError(f"{encoder.name} has no distribution of emotions. Name DeepMoji's folder.")
+    return found, encoder.name
+
+
+def _sentences(texts: Sequence[str], encoders: Encoders, *, by_words: bool) -> tuple[Vectors, str]:
+    if by_words:
+        if encoders.vectors is None:
+            raise EncoderError(f"There are no word vectors: {EXTRA}, or name word2vec's folder.")
+        return mean_vectors(texts, encoders.vectors), f"{encoders.vectors.name}: mean of the words"
+    if encoders.sentences is None:
+        raise EncoderError(f"There is no encoder of sentences: {EXTRA}, or name InferSent's folder.")
+    return encoders.sentences.encode(texts), encoders.sentences.name
+
+
+def mean_vectors(texts: Sequence[str], encoder: WordVectors) -> Vectors:
+    """(t, d) the mean of each text's words that have vectors; zeros where none has."""
+    words = cut(texts)
+    index, vectors = encoder.of(words.vocabulary)
+    rows, ends = spread(words.words, words.ends, [index.get(word, ()) for word in words.vocabulary])
+    running = np.concatenate(
+        [np.zeros((1, vectors.shape[1])), np.cumsum(vectors[rows], axis=0, dtype=np.float64)]
+    )
+    starts = np.concatenate([[0], ends[:-1]])
+    return np.asarray((running[ends] - running[starts]) / np.maximum(ends - starts, 1)[:, None], np.float32)
+
+
+def reduced(vectors: Vectors, kept: float) -> Vectors:
+    """(t, s) principal components, as few as keep that share of the variance, in units in which it sums to 1.
+
+    A model's squared error per number then lies near 1 / s for any encoder.
+    """
+    centred = vectors - vectors.mean(axis=0)
+    variances, directions = np.linalg.eigh(centred.T.astype(np.float64) @ centred / len(centred))
+    variances, directions = np.maximum(variances[::-1], 0), directions[:, ::-1]
+    if not variances.sum():
+        raise EncoderError("All texts have the same vector, so there is nothing to learn from it.")
+    size = int(np.searchsorted(np.cumsum(variances) / variances.sum(), kept)) + 1
+    components = centred @ directions[:, :size].astype(np.float32)
+    return np.asarray(components / np.sqrt(variances.sum()), np.float32)

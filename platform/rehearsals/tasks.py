@@ -1,0 +1,22 @@
+import subprocess
+from threading import Thread
+
+from celery import shared_task
+
+from live.apart import environment, python
+
+
+@shared_task
+def rehearse(study_id: int, workers: int) -> None:
+    process = started(study_id, workers)
+    Thread(target=process.wait, daemon=True).start()  # else it stays in the table of processes when it ends
+
+
+def started(study_id: int, workers: int) -> "subprocess.Popen[bytes]":
+    """A process that rehearses the study and tells its page how far it is.
+
+    One of its own: a rehearsal takes minutes, in which the worker for jobs has others to do.
+    """
+    command = python("-m", "django", "rehearse", str(study_id), "--workers", str(workers), "--noted")
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=nothing, stdout=nothing, env=environment(), start_new_session=True)

@@ -1,0 +1,185 @@
+"""What a researcher sees first: what needs them, what runs, what came out last."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import User
+from bots import drift, presence
+from bots.models import Bot
+from crowd.models import Assignment, Participation
+from dialogues.models import Fault
+from reports.models import Report
+from reports.monitor import AT_IT
+from studies.models import Study, StudyBot
+from studies.queries import real_studies_of
+from studies.tasks import tasks
+
+DAY = timedelta(days=1)
+MOST_SHOWN = 12
+MOST_RESULTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something for the researcher to do or to know.
+
+    Attributes:
+        about: of which study or bot.
+        says: what it is.
+        address: where to go.
+        does: what is to be done there.
+        bad: whether workers are kept from their work by it.
+    """
+
+    about: str
+    says: str
+    address: str
+    does: str
+    bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An open study: how far it is, and how many people are at it."""
+
+    study: Study
+    finished: int
+    target: int
+    at_it: int
+
+
+def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
+    """Of each, by its key: how much is done, and how much is wanted."""
+    keys = [study.pk for study in studies]
+    found: dict[int, tuple[int, int]] = {}
+    for task in tasks():
+        if any(study.task == task.key for study in studies):
+            found |= task.finished_and_wanted(Study.objects.filter(pk__in=keys, task=task.key))
+    return found
+
+
+def running(user: User | AnonymousUser, *, now: datetime | None = None) -> list[Running]:
+    """The open studies, the newest first."""
+    found = list(real_studies_of(user).filter(state=Study.State.OPEN)[:MOST_SHOWN])
+    at = now or timezone.now()
+    here = Assignment.objects.filter(outcome="", active_at__gt=at - AT_IT, participation__study__in=found)
+    people = dict(here.values_list("participation__study").annotate(n=Count("pk")).order_by())
+    counts = counts_of(found)
+    return [Running(each, *counts.get(each.pk, (0, 0)), people.get(each.pk, 0)) for each in found]
+
+
+def results(user: User | AnonymousUser) -> list[Report]:
+    """The newest results, of as many studies, that say something."""
+    newest = Report.objects.filter(study=OuterRef("pk"), state=Report.State.READY).order_by("-pk")
+    studies = (
+        real_studies_of(user).filter(archived_at=None).annotate(newest=Subquery(newest.values("pk")[:1]))
+    )
+    keys = studies.filter(newest__isnull=False).order_by("-newest").values_list("newest", flat=True)
+    found = Report.objects.filter(pk__in=list(keys[: 3 * MOST_RESULTS])).select_related("study")
+    return [each for each in found.order_by("-pk") if (each.result or {}).get("answer")][:MOST_RESULTS]
+
+
+def needs(user: User | AnonymousUser, shown: Sequence[Running], *, now: datetime | None = None) -> list[Need]:
+    """What the studies that run, and their bots, want of the researcher; the worst first."""
+    studies = {each.study.pk: each.study for each in shown}
+    found = [
+        *_silent(studies),
+        *_full(shown),
+        *_faults(studies, now or timezone.now()),
+        *_drifted(studies),
+        *_failed_reports(real_studies_of(user).filter(archived_at=None)),
+        *_signs(studies),
+    ]
+    return sorted(found, key=lambda need: not need.bad)
+
+
+def _silent(studies: dict[int, Study]) -> list[Need]:
+    states = presence.states()
+    wanted = StudyBot.objects.filter(study__in=studies, target__gt=0, bot__active=True).select_related("bot")
+    bots: dict[int, list[tuple[str, bool]]] = {}
+    for each in wanted:
+        bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name) == "ready"))
+    found = []
+    for pk, told in bots.items():
+        silent = [title for title, answers in told if not answers]
+        if not silent:
+            continue
+        says = _("Bots do not answer: %(bots)s.") % {"bots": ", ".join(silent)}
+        if len(silent) == len(told):
+            says = _("No bot answers, so nobody new is admitted: %(bots)s.") % {"bots": ", ".join(silent)}
+        address = reverse("reports:monitor", args=[pk])
+        found.append(Need(studies[pk].title, says, address, _("See the monitor"), bad=True))
+    return found
+
+
+def _full(shown: Sequence[Running]) -> list[Need]:
+    says = _("It has all that it wanted, and is still open.")
+    return [
+        Need(each.study.title, says, each.study.get_absolute_url(), _("Close it"))
+        for each in shown
+        if each.target and each.finished >= each.target
+    ]
+
+
+def _faults(studies: dict[int, Study], now: datetime) -> list[Need]:
+    lately = Fault.objects.filter(dialogue__study__in=studies, at__gt=now - DAY).order_by()
+    return [
+        Need(
+            studies[pk].title,
+            ngettext("%(n)s reply failed within a day.", "%(n)s replies failed within a day.", n) % {"n": n},
+            f"{reverse('labels:dialogues', args=[pk])}?faults=on",
+            _("Read them"),
+        )
+        for pk, n in lately.values_list("dialogue__study").annotate(n=Count("pk"))
+    ]
+
+
+def _drifted(studies: dict[int, Study]) -> list[Need]:
+    bots = Bot.objects.filter(study_bots__study__in=studies)
+    return [
+        Need(run.bot.title, run.said, reverse("bots:bot", args=[run.bot.name]), _("See the bot"))
+        for run in drift.alarms(bots)
+    ]
+
+
+def _failed_reports(studies: QuerySet[Study]) -> list[Need]:
+    newest = Report.objects.filter(study=OuterRef("pk")).order_by("-pk")
+    failed = studies.alias(last=Subquery(newest.values("state")[:1])).filter(last=Report.State.FAILED)
+    says, does = _("Its newest report failed."), _("See the report")
+    return [
+        Need(study.title, says, reverse("reports:study", args=[study.pk]), does)
+        for study in failed[:MOST_SHOWN]
+    ]
+
+
+def _signs(studies: dict[int, Study]) -> list[Need]:
+    suspects = Participation.objects.filter(study__in=studies, excluded_at=None).exclude(signs="").order_by()
+    return [
+        Need(
+            studies[pk].title,
+            ngettext(
+                "%(n)s worker shows signs of carelessness or fraud.",
+                "%(n)s workers show signs of carelessness or fraud.",
+                n,
+            )
+            % {"n": n},
+            f"{reverse('crowd:participants', args=[pk])}?signs=yes",
+            _("Judge them"),
+        )
+        for pk, n in suspects.values_list("study").annotate(n=Count("pk"))
+    ]
+
+
+def shown(user: User | AnonymousUser) -> dict[str, Any]:
+    """All of the page."""
+    at_it = running(user)
+    return {"running": at_it, "needs": needs(user, at_it), "results": results(user)}

@@ -1,0 +1,277 @@
+"""How a study goes now: who is where, where people are lost, how quick workers and bots are, what fails."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import Count, F, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from bots import presence
+from bots.queries import WORDS
+from crowd.models import Assignment, Participation
+from crowd.queries import progress
+from crowd.services import HOLD
+from dialogues.models import Fault
+from studies.models import Study
+from studies.tasks import task_of
+
+READING = timedelta(minutes=10)
+"""For so long after they agreed, or got their place, people are taken to be reading."""
+AT_IT = timedelta(minutes=5)
+"""Whoever was seen within this time is at work; then they are silent, and after `HOLD` they are lost."""
+SHOWN_FAULTS = 8
+DAY = timedelta(days=1)
+# Times are those of the newest conversations, or batches, so that a large study is as quick as a small one.
+TIMED_CONVERSATIONS = 300
+TIMED_BATCHES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step on the way of workers through a study.
+
+    Attributes:
+        title: what they have done.
+        reached: how many came so far.
+        here: how many are at it now.
+        lost: how many went no further, and are gone.
+        why: of the lost, in words; empty where none are.
+        of_all: those who reached it, in percent of all who agreed.
+        loss: the lost, in percent of those who reached it.
+    """
+
+    title: str
+    reached: int
+    here: int
+    lost: int
+    why: str
+    of_all: int
+    loss: int
+
+
+class Times(NamedTuple):
+    """Seconds, None before there are any: of a reply, and of the worker's message after it."""
+
+    reply: float | None = None
+    slow_reply: float | None = None
+    message: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BotNow:
+    """A bot of the study now."""
+
+    name: str
+    title: str
+    state: str
+    answers: bool
+    finished: int
+    open: int
+    target: int
+    times: Times
+    faults: int
+    faults_lately: int
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """What the page shows.
+
+    Attributes:
+        stages: the way of workers, in its order.
+        stopped: how far those got who stopped amid the work: (turns or items done, how many people).
+        bots: of the study.
+        faults: the newest ones.
+        judged_in: median seconds from seeing something to its answer; None where nothing is timed.
+        pay: what everybody who is through is to be paid; empty where nothing is paid.
+        at: of when all this is.
+    """
+
+    stages: Sequence[Stage]
+    stopped: Sequence[tuple[int, int]]
+    bots: Sequence[BotNow]
+    faults: Sequence[Fault]
+    judged_in: float | None
+    pay: str
+    at: datetime
+
+    @property
+    def most_stopped(self) -> int:
+        return max((people for _, people in self.stopped), default=0)
+
+    @property
+    def silent_bots(self) -> list[str]:
+        """Those which workers are still wanted for and which do not answer."""
+        return [bot.title for bot in self.bots if bot.target and not bot.answers]
+
+
+def monitor(study: Study, *, now: datetime | None = None) -> Monitor:
+    """Read all of it."""
+    at = now or timezone.now()
+    counts = _counts(study, at)
+    faults = Fault.objects.filter(dialogue__study=study).select_related("dialogue")
+    return Monitor(
+        stages=stages(study, counts),
+        stopped=_stopped(study, at),
+        bots=_bots(study, at),
+        faults=list(faults.order_by("-at")[:SHOWN_FAULTS]),
+        judged_in=_judged_in(study),
+        pay=_pay(study, counts["complete"] + counts["bot_failed"]),
+        at=at,
+    )
+
+
+def _counts(study: Study, now: datetime) -> dict[str, int]:
+    began, sent = Q(assignment__isnull=False), Q(assignment__active_at__gt=F("assignment__assigned_at"))
+    is_open = began & Q(assignment__outcome="")
+    told = {
+        "agreed": Q(),
+        "reading": Q(assignment=None, consented_at__gt=now - READING),
+        "began": began,
+        "waiting": is_open & ~sent & Q(assignment__assigned_at__gt=now - READING),
+        "sent": sent | (began & ~Q(assignment__outcome="")),
+        "at_it": is_open & sent & Q(assignment__active_at__gt=now - AT_IT),
+        "silent": is_open & sent & Q(assignment__active_at__range=(now - HOLD, now - AT_IT)),
+        "complete": Q(assignment__outcome=Assignment.Outcome.COMPLETE),
+        "bot_failed": Q(assignment__outcome=Assignment.Outcome.BOT_FAILED),
+    }
+    rows = Participation.objects.filter(study=study)
+    return rows.aggregate(**{name: Count("pk", filter=which) for name, which in told.items()})
+
+
+def stages(study: Study, n: Mapping[str, int]) -> list[Stage]:
+    """The way of workers, from these counts of people."""
+    chats = task_of(study).has_conversations
+    first = _("Sent their first message") if chats else _("Began the work")
+    never = n["agreed"] - n["began"] - n["reading"]
+    idle = n["began"] - n["sent"] - n["waiting"]
+    gone = n["sent"] - n["complete"] - n["bot_failed"] - n["at_it"] - n["silent"]
+    silent = _("%(n)s silent, their place is held") % {"n": n["silent"]} if n["silent"] else ""
+    failed = _("%(n)s because the bot could not answer") % {"n": n["bot_failed"]} if n["bot_failed"] else ""
+    left = _("%(n)s silent for over an hour") % {"n": gone} if gone else ""
+    rows = [
+        (
+            _("Agreed to take part"),
+            n["agreed"],
+            n["reading"],
+            never,
+            _("Never pressed Start") if never else "",
+        ),
+        (_("Got a place"), n["began"], n["waiting"], idle, _("Sent nothing") if idle else ""),
+        (first, n["sent"], n["at_it"] + n["silent"], gone + n["bot_failed"], _said(failed, left, silent)),
+        (_("Finished"), n["complete"], 0, 0, ""),
+    ]
+    return [
+        Stage(title, reached, here, lost, why, _share(reached, n["agreed"]), _share(lost, reached))
+        for title, reached, here, lost, why in rows
+    ]
+
+
+def _said(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def _share(part: int, whole: int) -> int:
+    return round(100 * part / whole) if whole else 0
+
+
+# How much was done by those who stopped: messages of the worker in a conversation, or items of a batch.
+_STOPPED_TALKING = """
+SELECT (d.turns - d.opening_turns + (d.opening_turns %% 2 = s.number)::integer) / 2, count(*)
+  FROM crowd_assignment AS a
+  JOIN crowd_participation AS p ON p.id = a.participation_id AND p.study_id = %s
+  JOIN dialogues_seat AS s ON s.assignment_id = a.id
+  JOIN dialogues_dialogue AS d ON d.id = s.dialogue_id
+ WHERE a.outcome = '' AND a.active_at > a.assigned_at AND a.active_at <= %s
+ GROUP BY 1 ORDER BY 1
+"""
+_STOPPED_JUDGING = """
+SELECT b.done, count(*)
+  FROM crowd_assignment AS a JOIN judging_batch AS b ON b.assignment_id = a.id AND b.study_id = %s
+ WHERE a.outcome = '' AND a.active_at > a.assigned_at AND a.active_at <= %s
+ GROUP BY 1 ORDER BY 1
+"""
+
+
+def _stopped(study: Study, now: datetime) -> list[tuple[int, int]]:
+    statement = _STOPPED_TALKING if task_of(study).has_conversations else _STOPPED_JUDGING
+    return [(int(done), int(people)) for done, people in _rows(statement, [study.pk, now - HOLD])]
+
+
+# Of each bot in the newest conversations that are over: how long it took to reply, and how long workers took
+# from its reply to their next message.
+_TIMES = """
+SELECT bot_id,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY latency_ms) / 1000,
+       percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_ms) / 1000,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY waited)
+  FROM (SELECT s.bot_id, t.latency_ms,
+               CASE WHEN t.position %% 2 <> s.number THEN extract(epoch FROM t.created_at
+                    - lag(t.created_at) OVER (PARTITION BY d.id ORDER BY t.position)) END AS waited
+          FROM (SELECT id, opening_turns FROM dialogues_dialogue
+                 WHERE study_id = %s AND ending <> '' AND origin = 'live'
+                 ORDER BY started_at DESC, id DESC LIMIT %s) AS d
+          JOIN dialogues_seat AS s ON s.dialogue_id = d.id AND s.bot_id IS NOT NULL
+          JOIN dialogues_turn AS t ON t.dialogue_id = d.id AND t.position >= d.opening_turns) AS timed
+ GROUP BY bot_id
+"""
+
+
+def _bots(study: Study, now: datetime) -> list[BotNow]:
+    states = presence.states()
+    times = {bot: map(_number, timed) for bot, *timed in _rows(_TIMES, [study.pk, TIMED_CONVERSATIONS])}
+    faults = Fault.objects.filter(dialogue__study=study).values_list("dialogue__seats__bot").order_by()
+    counted = faults.annotate(n=Count("pk"), lately=Count("pk", filter=Q(at__gt=now - DAY)))
+    failed = {bot: (n, lately) for bot, n, lately in counted}
+    rows = {row.pk: row.bot for row in study.study_bots.select_related("bot")}
+    return [
+        BotNow(
+            bot.name,
+            bot.title,
+            WORDS.get(state := states.get(bot.name, "off"), state),
+            state == "ready",
+            each.finished,
+            each.open,
+            each.target,
+            Times(*times.get(bot.pk, ())),
+            *failed.get(bot.pk, (0, 0)),
+        )
+        for each in progress(study, now=now)
+        if (bot := rows[each.study_bot_id])
+    ]
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+_JUDGED_IN = """
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY l.answer_ms) / 1000
+  FROM (SELECT id FROM judging_batch WHERE study_id = %s ORDER BY id DESC LIMIT %s) AS b
+  JOIN judging_slot AS s ON s.batch_id = b.id
+  JOIN labels_label AS l ON l.id = s.label_id
+"""
+
+
+def _judged_in(study: Study) -> float | None:
+    ((seconds,),) = _rows(_JUDGED_IN, [study.pk, TIMED_BATCHES])
+    return _number(seconds)
+
+
+def _pay(study: Study, through: int) -> str:
+    if not study.pay_amount:
+        return ""
+    due: Decimal = study.pay_amount * through
+    return f"{due} {study.pay_currency}"
+
+
+def _rows(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+    return found

@@ -1,0 +1,27 @@
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET
+
+from bots import drift
+from bots.models import Bot
+from crowd.work import WorkerTask
+from reports.monitor import monitor as monitored
+from studies.queries import studies_of
+from studies.tasks import task_of
+
+
+@require_GET
+@login_required
+def monitor(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    task = task_of(study)
+    if not isinstance(task, WorkerTask):
+        return redirect(study)
+    shown = {
+        "study": study,
+        "monitor": monitored(study),
+        "chats": task.has_conversations,
+        "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
+    }
+    return render(request, "reports/monitor.html", shown)

@@ -1,0 +1,43 @@
+"""The pages of a study, for the bar that all of them have."""
+
+from dataclasses import dataclass
+
+from django import template
+from django.template.context import Context
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from crowd.work import WorkerTask
+from reports.reported import ReportedTask, TaskWithReport
+from studies.models import Study
+from studies.tasks import task_of
+
+register = template.Library()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One of them."""
+
+    title: str
+    address: str
+    here: bool
+
+
+@register.simple_tag(takes_context=True)
+def pages_of(context: Context, study: Study) -> list[Page]:
+    """Those that a study of its task has, in the order of its way."""
+    task, request = task_of(study), context.get("request")
+    found = [(_("Study"), study.get_absolute_url())]
+    if isinstance(task, WorkerTask):
+        found += [(_("Monitor"), reverse("reports:monitor", args=[study.pk]))]
+    if task.has_conversations:
+        found += [(_("Conversations"), reverse("labels:dialogues", args=[study.pk]))]
+    elif isinstance(task, ReportedTask):
+        found += [(_("Items"), reverse(task.read_at, args=[study.pk]))]
+    if isinstance(task, WorkerTask) and not study.rehearsal_of_id:
+        found += [(_("Participants"), reverse("crowd:participants", args=[study.pk]))]
+    if isinstance(task, TaskWithReport):
+        found += [(_("Results"), reverse("reports:study", args=[study.pk]))]
+    path = request.path if request else ""
+    return [Page(title, address, path == address) for title, address in found]

@@ -1,0 +1,57 @@
+"""What is looked at before workers are let in."""
+
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from bots.trying import Tried, tried
+from studies.models import Study
+from studies.services import set_state
+from studies.tasks import task_of
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that an opening needs: what it is, how it stands, and whether that will do."""
+
+    title: str
+    says: str
+    holds: bool
+
+
+def checks(study: Study) -> list[Check]:
+    """What can be told without asking a bot."""
+    task, consent = task_of(study), study.consent_versions.last()
+    missing = task.why_not_open(study)
+    found = [Check(_("What is done in it"), missing or _("Complete."), not missing)]
+    if task.has_workers:
+        says = _("Workers agree to version %(number)s.") % {"number": consent.number} if consent else ""
+        found += [Check(_("Consent"), says or _("There is no text that workers agree to."), bool(consent))]
+        pay = study.pay or _("nothing")
+        found += [Check(_("Pay"), _("Each worker is promised %(pay)s.") % {"pay": pay}, True)]
+    return found
+
+
+def try_bots(study: Study) -> list[Tried]:
+    """The bots that workers would get, each greeted once."""
+    return tried(task_of(study).bots_to_try(study))
+
+
+def open_study(study: Study) -> list[Tried]:
+    """Open a study whose bots answer; those which do not are among what is returned.
+
+    Raises:
+        ValidationError: nothing can be done in it, or none of its bots answers.
+    """
+    if missing := task_of(study).why_not_open(study):
+        raise ValidationError(missing)
+    told = try_bots(study)
+    if told and not any(each.answered for each in told):
+        why = " ".join(f"{each.bot}: {each.says}" for each in told)
+        raise ValidationError(
+            _("None of its bots answers, so nobody could be admitted and it stays as it is. %(why)s")
+            % {"why": why}
+        )
+    set_state(study.pk, Study.State.OPEN)
+    return told

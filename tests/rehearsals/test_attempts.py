@@ -1,0 +1,117 @@
+"""Rehearsals that are started with a button."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError
+from django.utils import timezone
+
+from accounts.models import User
+from live.locks import REHEARSALS, only_here
+from rehearsals.attempts import begin, look_after
+from rehearsals.models import Attempt
+from rehearsals.tasks import started
+from studies.models import Study
+from tests.conftest import MakeQueue, MakeStudy
+from tests.planted import SignIn
+from tests.rehearsals.conftest import rehearsed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_a_rehearsal_tells_its_page_how_far_it_is_and_what_came_of_it(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    study = make_study({"scripty": 9}, min_turns=2, max_turns=4)
+    client, address = sign_in(rex), f"/studies/{study.pk}/rehearsal/"
+    assert "are enough to find every planted score" in client.get(address).content.decode()
+
+    page = client.post(f"{address}start/", {"workers": "2"}, follow=True).content.decode()
+    before = client.get(f"{address}stamp/").json()["stamp"]
+
+    assert "The rehearsal is about to begin." in page
+    assert "already" in client.post(f"{address}start/", {"workers": "2"}, follow=True).content.decode()
+
+    rehearsed(study, "--workers", "2", "--noted")
+
+    attempt = Attempt.objects.get()
+    page = client.get(address).content.decode()
+    assert (attempt.state, attempt.done, attempt.reason) == ("done", 2, "")
+    assert attempt.said == "Computing the report."
+    assert client.get(f"{address}stamp/").json()["stamp"] != before
+    assert f"/studies/{study.rehearsal.pk}/report/" in page
+    assert study.rehearsal.outcome.verdict in page
+    assert "Rehearse once more" in page
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_the_process_says_in_words_why_it_broke_off(
+    make_queue: MakeQueue, rex: User, sign_in: SignIn
+) -> None:
+    queue = make_queue(2)
+    begin(queue, 1, by=rex)
+
+    assert started(queue.pk, 1).wait(timeout=120) == 1
+
+    attempt = Attempt.objects.get()
+    assert attempt.state == "failed"
+    assert "Each item wants 5 different raters" in attempt.reason
+    page = sign_in(rex).get(f"/studies/{queue.pk}/rehearsal/").content.decode()
+    assert "The rehearsal broke off." in page
+    assert begin(queue, 40, by=rex).reason == ""
+
+
+def test_nobody_rehearses_what_was_not_asked_for(study: Study) -> None:
+    with pytest.raises(CommandError, match="is not waiting for a rehearsal"):
+        rehearsed(study, "--workers", "2", "--noted")
+
+    assert not Study.objects.exclude(pk=study.pk)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ("0", "0 simulated workers cannot come. Use a number from 1 to 500."),
+        ("501", "from 1 to 500"),
+        ("many", "“many” is not a number of simulated workers"),
+        ("", "is not a number"),
+        ("٣", "is not a number"),
+    ],
+)
+def test_a_number_that_makes_no_sense_is_refused(
+    study: Study, rex: User, sign_in: SignIn, sent: str, said: str
+) -> None:
+    page = sign_in(rex).post(f"/studies/{study.pk}/rehearsal/start/", {"workers": sent}, follow=True)
+
+    assert said in page.content.decode()
+    assert not Attempt.objects.exists()
+
+
+def test_few_at_once_and_none_of_what_nobody_judges(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    for name in ("a", "b"):
+        begin(make_study({name: 9}), 5, by=rex)
+    third, writing = make_study({"c": 9}), make_study({"d": 9})
+    Study.objects.filter(pk=writing.pk).update(task="writing")
+    client = sign_in(rex)
+
+    def said(study: Study) -> str:
+        return client.post(
+            f"/studies/{study.pk}/rehearsal/start/", {"workers": "5"}, follow=True
+        ).content.decode()
+
+    assert "2 rehearsals are under way" in said(third)
+    assert "nothing to rehearse" in said(writing)
+    assert Attempt.objects.count() == 2
+
+
+def test_one_whose_process_is_gone_has_failed_and_one_at_work_has_not(study: Study, rex: User) -> None:
+    begin(study, 5, by=rex)
+    Attempt.objects.update(told_at=timezone.now() - timedelta(minutes=5))
+
+    with only_here(REHEARSALS, study.pk):
+        assert look_after(Attempt.objects.get()).is_under_way
+    assert "ended without a word" in look_after(Attempt.objects.get()).reason
+    begin(study, 5, by=rex)

@@ -1,0 +1,100 @@
+"""What a researcher sees first, and the list of studies when there are many."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.models import User
+from crowd.models import Participation
+from dialogues.models import Fault
+from reports.models import Report
+from studies.models import Study
+from studies.services import archive, set_state
+from tests.conftest import MakeStudy, start_dialogue
+from tests.planted import SignIn, computed, talked
+from tests.reports.test_journey import hosted
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def queries(client: Client, path: str) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(path).status_code == 200
+    return len(asked)
+
+
+def test_it_tells_what_needs_somebody_what_runs_and_what_came_out(
+    make_study: MakeStudy, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    study = make_study({"ann": 8, "bob": 8}, min_turns=2, max_turns=4, title="Hobbies")
+    for each in study.study_bots.select_related("bot"):
+        hosted(each.bot)
+    for n in range(16):
+        dialogue = talked(study, [(n % 2 == 0 or n == 5, n % 2 == 0 and n != 4)])
+    computed(study)
+    Fault.objects.create(dialogue=dialogue, position=2, kind="Slow", at=timezone.now())
+    Participation.objects.filter(assignment__seat__dialogue=dialogue).update(signs="All answers alike.")
+    start_dialogue(make_study({"silent": 3}, title="Second"))
+    failed = make_study({"third": 3}, title="Third")
+    set_state(failed.pk, Study.State.CLOSED)
+    Report.objects.create(
+        study=failed, state="failed", reason="x", results_version=1, requested_at=timezone.now()
+    )
+    client = sign_in(rex)
+
+    page = client.get("/home/").content.decode()
+
+    for said in (
+        "It has all that it wanted, and is still open.",
+        "1 reply failed within a day.",
+        "signs of carelessness or fraud.",
+        "Its newest report failed.",
+        "No bot answers, so nobody new is admitted: Silent.",
+        "16 of 16",
+        "1 person at work",
+        "</strong> leads",
+    ):
+        assert said in page, said
+    assert page.index("No bot answers") < page.index("It has all")  # the worst first
+    other = sign_in(mallory).get("/home/").content.decode()
+    assert "No study yet." in other
+    assert "Hobbies" not in other
+    assert queries(client, "/home/") <= 16
+
+
+def test_signing_in_leads_home(rex: User, sign_in: SignIn) -> None:
+    assert sign_in(rex).get("/").url == "/home/"
+    assert Client().get("/").url == "/sign-in/"
+    assert Client().get("/home/").url.startswith("/sign-in/")
+
+
+def test_what_is_archived_needs_nobody(study: Study, rex: User, sign_in: SignIn) -> None:
+    Report.objects.create(
+        study=study, state="failed", reason="x", results_version=1, requested_at=timezone.now()
+    )
+    assert "Its newest report failed." in sign_in(rex).get("/home/").content.decode()
+    set_state(study.pk, Study.State.CLOSED)
+    archive(study.pk)
+
+    assert "Its newest report failed." not in sign_in(rex).get("/home/").content.decode()
+
+
+def test_a_study_is_found_among_many(study: Study, rex: User, mallory: User, sign_in: SignIn) -> None:
+    Study.objects.bulk_create(Study(title=f"Number {n}", owner=rex, languages=["en"]) for n in range(120))
+    client = sign_in(rex)
+
+    first, last = client.get("/studies/").content.decode(), client.get("/studies/?page=3").content.decode()
+    found = client.get("/studies/?find=number+11").content.decode()
+
+    assert "Page 1 of 3" in first
+    assert study.title in last
+    assert study.title not in first
+    assert [f"Number {n}<" in found for n in (1, 11, 110, 119)] == [False, True, True, True]
+    assert study.title in client.get(f"/studies/?find={study.code}").content.decode()
+    assert "No study is called “&lt;b&gt;”." in client.get("/studies/?find=<b>").content.decode()
+    assert (
+        "Number" not in sign_in(mallory).get("/studies/?find=number").content.decode().partition("<table")[2]
+    )
+    assert queries(client, "/studies/") <= 15

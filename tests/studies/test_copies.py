@@ -1,0 +1,122 @@
+"""A study once more, and a study out of sight."""
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError
+
+from accounts.models import User
+from bots.models import Bot
+from judging.models import Item, JudgingPlan, Slot
+from studies.asks import About, Asked, Moment
+from studies.models import Study
+from studies.services import archive, clone, save_study, set_state
+from tasks.writing.models import WritingPlan
+from tests.conftest import MakeQueue, MakeStudy, MakeVersion
+from tests.planted import SignIn, talked
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_copy_is_run_alike_and_nobody_has_taken_part_in_it(make_study: MakeStudy, ada: User) -> None:
+    asks = [
+        Asked("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
+        Asked("likert", About.DIALOGUE, Moment.AT_END, required=False),
+    ]
+    study = make_study(
+        {"ann": 3, "bob": 7, "off": 2}, asks=asks, min_turns=2, max_turns=6, pay_amount=2, blind=False,
+        primary_analysis="without_excluded", exclusion_rules="Too fast", instructions="Talk.",
+    )  # fmt: skip
+    Bot.objects.filter(name="off").update(active=False)
+    talked(study, [(True, True)])
+    before = Study.objects.filter(pk=study.pk).values().get()
+
+    copy = clone(study, owner=ada)
+
+    assert (copy.title, copy.owner, copy.state, copy.rehearsal_of) == (
+        "Copy of Small talk",
+        ada,
+        "draft",
+        None,
+    )
+    assert copy.code != study.code
+    own = {"id", "code", "owner_id", "state", "created_at", "results_version", "title"}
+    after = Study.objects.filter(pk=copy.pk).values().get()
+    assert {name for name in before if before[name] != after[name]} <= own
+    assert copy.consent_versions.get().text == "You talk to a machine."
+    assert {each.bot.name: each.target for each in copy.study_bots.all()} == {"ann": 3, "bob": 7}
+    assert [ask.declared for ask in copy.asks.all()] == asks
+    assert not copy.participations.exists()
+    assert not copy.dialogues.exists()
+    assert Study.objects.filter(pk=study.pk).values().get() == before
+
+
+def test_of_the_bots_a_copy_has_those_that_its_owner_may_see(study: Study, mallory: User) -> None:
+    Bot.objects.update(owner=study.owner, open_to_all=False)
+
+    assert not clone(study, owner=mallory).study_bots.exists()
+
+
+def test_a_copied_queue_asks_for_the_same_judgments(make_queue: MakeQueue, rex: User) -> None:
+    queue = make_queue(3)
+    JudgingPlan.objects.filter(study=queue).update(raters_per_item=2, batch_size=9)
+    queue = Study.objects.get(pk=queue.pk)
+
+    copy = clone(queue, owner=rex)
+
+    def judged(study: Study) -> list[object]:
+        return sorted(
+            Item.objects.filter(study=study).values_list("response", "turn", "dialogue", "language")
+        )
+
+    assert judged(copy) == judged(queue) != []
+    assert (copy.judging.raters_per_item, copy.judging.batch_size) == (2, 9)
+    assert Slot.objects.filter(study=copy).count() == 2 * len(judged(queue))
+    set_state(copy.pk, Study.State.OPEN)
+
+
+def test_a_copy_writes_to_the_same_contexts(rex: User, make_version: MakeVersion, sign_in: SignIn) -> None:
+    version = make_version(2)
+    plan = WritingPlan(context_version=version, responses_per_context=3, batch_size=4)
+    drafted = Study(title="Write", task="writing", languages=["en"])
+    study = save_study(drafted, owner=rex, consent_text="x", targets={}, plan=plan)
+
+    assert sign_in(rex).post(f"/studies/{study.pk}/clone/").status_code == 302
+
+    copied = Study.objects.exclude(pk=study.pk).get().writing
+    assert (copied.context_version, copied.responses_per_context, copied.batch_size) == (version, 3, 4)
+
+
+def test_an_archived_study_is_out_of_lists_until_that_is_taken_back(
+    study: Study, rex: User, sign_in: SignIn
+) -> None:
+    client, address = sign_in(rex), f"/studies/{study.pk}/"
+    page = client.post(f"{address}archive/", follow=True).content.decode()
+    assert "is open. Close it first, then archive it." in page
+    set_state(study.pk, Study.State.CLOSED)
+
+    page = client.post(f"{address}archive/", follow=True).content.decode()
+
+    assert "lists leave this study out" in page
+    assert study.title not in client.get("/studies/").content.decode()
+    assert study.title in client.get("/studies/?show=archived").content.decode()
+    client.post(f"{address}archive/", {"undo": "yes"})
+    assert study.title in client.get("/studies/").content.decode()
+
+
+def test_opening_takes_a_study_out_of_the_archive(study: Study) -> None:
+    set_state(study.pk, Study.State.CLOSED)
+    archive(study.pk)
+
+    set_state(study.pk, Study.State.OPEN)
+
+    assert Study.objects.get(pk=study.pk).archived_at is None
+    with pytest.raises(ValidationError, match="is open"):
+        archive(study.pk)
+    with pytest.raises(IntegrityError, match="study_archived_is_not_open"):
+        Study.objects.filter(pk=study.pk).update(archived_at=study.created_at)
+
+
+@pytest.mark.parametrize("action", ["clone", "archive"])
+def test_others_can_do_neither(study: Study, mallory: User, sign_in: SignIn, action: str) -> None:
+    assert sign_in(mallory).post(f"/studies/{study.pk}/{action}/").status_code == 404
+    assert Study.objects.get() == study

@@ -1,0 +1,122 @@
+"""Opening: bots are greeted, and where none answers nobody is admitted and everybody is told."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from accounts.models import User
+from bots import host
+from bots.models import Bot
+from bots.services import register_bot
+from crowd.models import Participation
+from studies.models import Study
+from studies.opening import checks
+from studies.services import save_study, set_state
+from tests.conftest import MakeQueue, MakeStudy
+from tests.planted import SignIn
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DOWN = {"replies": ["Hm."], "fail_on": [1]}
+
+
+@pytest.fixture(autouse=True)
+def _no_bot_outlives_its_test() -> Iterator[None]:
+    yield
+    host.close()
+
+
+@pytest.fixture
+def draft(make_study: MakeStudy) -> Study:
+    """With a bot that answers and one that fails."""
+    study = make_study({"well": 3})
+    down = register_bot(name="down", title="Down", adapter="scripted", configuration=DOWN)
+    save_study(
+        study,
+        owner=study.owner,
+        consent_text="You talk to a machine.",
+        targets={down: 3, Bot.objects.get(name="well"): 3},
+    )
+    Study.objects.filter(pk=study.pk).update(state="draft")
+    return Study.objects.get(pk=study.pk)
+
+
+def test_the_page_tells_which_bots_answer_and_how_quickly(draft: Study, rex: User, sign_in: SignIn) -> None:
+    client, address = sign_in(rex), f"/studies/{draft.pk}/opening/"
+
+    before, after = (
+        client.get(address).content.decode(),
+        client.post(address, {"greet": "yes"}).content.decode(),
+    )
+
+    assert "Answered in" not in before
+    assert "Each bot is sent one short greeting" in before
+    assert after.count("Answered in 0.") == 1
+    assert after.count("No answer after 0.") == 1
+    assert "“Go on.”" in after
+    assert "PlannedFailureError" in after
+
+
+def test_opening_names_the_bots_that_do_not_answer(draft: Study, rex: User, sign_in: SignIn) -> None:
+    page = sign_in(rex).post(f"/studies/{draft.pk}/state/", {"state": "open"}, follow=True).content.decode()
+
+    assert Study.objects.get().state == "open"
+    assert "Down does not answer, so no worker gets it:" in page
+    assert "Well does not answer" not in page
+
+
+def test_a_study_whose_bots_are_all_down_is_not_opened(draft: Study, rex: User, sign_in: SignIn) -> None:
+    draft.study_bots.filter(bot__name="well").delete()
+
+    page = sign_in(rex).post(f"/studies/{draft.pk}/state/", {"state": "open"}, follow=True).content.decode()
+
+    assert Study.objects.get().state == "draft"
+    assert "None of its bots answers, so nobody could be admitted" in page
+
+
+def test_where_all_bots_went_down_worker_and_researcher_are_told(
+    make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn, settings: Settings
+) -> None:
+    study, queue = make_study(), make_queue(1)
+    assert "I have read this" in Client().get(f"/s/{study.code}/").content.decode()
+    settings.BOTS_HERE = frozenset()  # and no other process hosts any
+
+    worker = Client().get(f"/s/{study.code}/")
+
+    assert worker.status_code == 503
+    assert "None of the chatbots is running at the moment" in worker.content.decode()
+    assert "I have read this" not in worker.content.decode()
+    consent = {"agree": "yes", "consent": "1"}
+    assert Client().post(f"/s/{study.code}/consent/", consent).status_code == 503
+    assert not Participation.objects.exists()
+    assert Client().get(f"/s/{queue.code}/").status_code == 200  # judging needs no bot
+    home = sign_in(rex).get("/home/").content.decode()
+    assert "No bot answers, so nobody new is admitted: Scripty." in home
+    assert (
+        "No bot answers, so nobody new is admitted"
+        in sign_in(rex).get(f"/studies/{study.pk}/").content.decode()
+    )
+
+
+def test_what_is_missing_is_said_before_anything_is_tried(rex: User, sign_in: SignIn) -> None:
+    study = save_study(Study(title="New", languages=["en"]), owner=rex, consent_text="", targets={})
+
+    told = {check.title: check for check in checks(study)}
+
+    assert not told["What is done in it"].holds
+    assert "Choose at least one active bot" in told["What is done in it"].says
+    assert not told["Consent"].holds
+    page = sign_in(rex).post(f"/studies/{study.pk}/state/", {"state": "open"}, follow=True).content.decode()
+    assert "Choose at least one active bot" in page
+    assert Study.objects.get().state == "draft"
+
+
+def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None:
+    set_state(study.pk, Study.State.OPEN)
+
+    sign_in(rex).post(f"/studies/{study.pk}/state/", {"state": "closed"})
+
+    assert Study.objects.get().state == "closed"
+    assert host.everything() == []
