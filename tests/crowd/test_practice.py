@@ -1,14 +1,16 @@
 """Practice before the work: due once for each worker and question set, and never a label."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from crowd.models import Assignment, Participation, Practice
+from crowd.models import Assignment, Participation, Practice, StudyPanel
 from crowd.practice import shown
+from crowd.taking import take_panels
 from labels.models import Label
 from questions import resolving
 from questions.services import create_set
@@ -18,6 +20,7 @@ from tests.conftest import MakePairs, MakeStudy
 from tests.questions.conftest import TONE
 
 # The two examples of human-likeness: the author says yes to the first and no to the second.
+PANELS: dict[str, dict[str, str]] = {"open": {}, "prolific": {"complete": "D0NE"}}
 TRIED = {"0-0": {"human_like": True}, "0-1": {"human_like": True}}
 
 
@@ -28,9 +31,15 @@ def _sets_are_forgotten() -> Iterator[None]:
     resolving.forget()
 
 
-def entered(study: Study, client: Client | None = None, panel: str = "") -> Client:
+def entered(study: Study, client: Client | None = None, prolific: str = "") -> Client:
+    """Somebody who agreed, by the plain link or that of Prolific with this id."""
     client = client or Client()
-    consent = {"agree": "yes", "consent": "1", "panel": panel}
+    consent = {"agree": "yes", "consent": "1"}
+    if prolific:
+        rows = [StudyPanel(panel=panel, codes=codes) for panel, codes in PANELS.items()]
+        take_panels(study, rows, closed_to=())
+        page = client.get(f"/s/{study.code}/?PROLIFIC_PID={prolific}").content.decode()
+        consent["arrival"] = re.findall(r'name="arrival" value="([^"]+)"', page)[0]
     assert client.post(f"/s/{study.code}/consent/", consent).status_code == 302
     return client
 
@@ -90,19 +99,19 @@ def test_who_has_practised_the_same_questions_before_may_skip(
     make_study: MakeStudy, practising: Study
 ) -> None:
     again = make_study({"other": 5}, question_set="human-likeness", practice=True)
-    client = entered(practising, panel="PROLIFIC_PID=wanda")
+    client = entered(practising, prolific="wanda")
     practise(client, practising)
 
-    entered(again, client, panel="PROLIFIC_PID=wanda")
+    entered(again, client, prolific="wanda")
     assert b"Start the conversation" in client.get(f"/s/{again.code}/instructions/").content
     assert b">Skip<" in client.get(f"/s/{again.code}/practice/").content
     assert client.post(f"/s/{again.code}/start/").url == f"/s/{again.code}/chat/"  # type: ignore[attr-defined]
 
     # Elsewhere, too, for whom the panel names; not for another person at the same browser.
     third = make_study({"third": 5}, question_set="human-likeness", practice=True)
-    elsewhere = entered(third, panel="PROLIFIC_PID=wanda")
+    elsewhere = entered(third, prolific="wanda")
     assert elsewhere.post(f"/s/{third.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
-    entered(third, client, panel="PROLIFIC_PID=rita")
+    entered(third, client, prolific="rita")
     assert b">Skip<" not in client.get(f"/s/{third.code}/practice/").content
     assert client.post(f"/s/{third.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
 
