@@ -47,7 +47,7 @@ def entered(study: Study, client: Client | None = None, panel_id: str = "") -> C
 
 def practise(client: Client, study: Study, answers: Any = TRIED) -> Any:
     sent = answers if isinstance(answers, str) else json.dumps(answers)
-    return client.post(f"/s/{study.code}/try/", {"answers": sent}, follow=True)
+    return client.post(f"/s/{study.code}/practice/", {"answers": sent}, follow=True)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_nobody_begins_before_they_have_tried_every_example(practising: Study) -
     assert "Start the conversation" not in instructions
 
     early = client.post(f"/s/{practising.code}/start/")
-    assert early.url == f"/s/{practising.code}/try/"  # type: ignore[attr-defined]  # a redirect
+    assert early.url == f"/s/{practising.code}/practice/"  # type: ignore[attr-defined]  # a redirect
     assert not Assignment.objects.exists()
 
     done = practise(client, practising)
@@ -105,7 +105,7 @@ def test_who_has_practised_the_same_questions_before_may_skip(
 
     entered(again, client, panel_id="wanda")
     assert b"Start the conversation" in client.get(f"/s/{again.code}/instructions/").content
-    assert b">Skip<" in client.get(f"/s/{again.code}/try/").content
+    assert b">Skip<" in client.get(f"/s/{again.code}/practice/").content
     assert client.post(f"/s/{again.code}/start/").url == f"/s/{again.code}/chat/"  # type: ignore[attr-defined]
 
     # Elsewhere, too, for whom the panel names; not for another person at the same browser.
@@ -113,8 +113,8 @@ def test_who_has_practised_the_same_questions_before_may_skip(
     elsewhere = entered(third, panel_id="wanda")
     assert elsewhere.post(f"/s/{third.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
     entered(third, client, panel_id="rita")
-    assert b">Skip<" not in client.get(f"/s/{third.code}/try/").content
-    assert client.post(f"/s/{third.code}/start/").url.endswith("/try/")  # type: ignore[attr-defined]
+    assert b">Skip<" not in client.get(f"/s/{third.code}/practice/").content
+    assert client.post(f"/s/{third.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
 
 
 def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: Study) -> None:
@@ -124,7 +124,7 @@ def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: S
 
     entered(other, client)
 
-    assert client.post(f"/s/{other.code}/start/").url.endswith("/try/")  # type: ignore[attr-defined]
+    assert client.post(f"/s/{other.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
 
 
 def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeStudy) -> None:
@@ -134,7 +134,7 @@ def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeSt
         make_study({"other": 5}, asks=[optional], practice=True),
     ):
         client = entered(study)
-        assert client.get(f"/s/{study.code}/try/").url.endswith("/instructions/")  # type: ignore[attr-defined]
+        assert client.get(f"/s/{study.code}/practice/").url.endswith("/instructions/")  # type: ignore[attr-defined]
         assert client.post(f"/s/{study.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
 
 
@@ -144,7 +144,7 @@ def test_who_has_begun_is_not_sent_back(practising: Study) -> None:
     Practice.objects.all().delete()  # as if the set had got examples meanwhile
 
     assert client.post(f"/s/{practising.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
-    assert client.get(f"/s/{practising.code}/try/").url.endswith("/chat/")  # type: ignore[attr-defined]
+    assert client.get(f"/s/{practising.code}/practice/").url.endswith("/chat/")  # type: ignore[attr-defined]
 
 
 def test_examples_are_in_the_language_of_the_study(make_study: MakeStudy) -> None:
@@ -170,7 +170,7 @@ def test_examples_are_in_the_language_of_the_study(make_study: MakeStudy) -> Non
 def test_pairs_are_tried_with_both_sides(make_pairs: MakePairs) -> None:
     study = make_pairs(2, practice=True)
     client = entered(study)
-    assert client.post(f"/s/{study.code}/compare/start/").url.endswith("/try/")  # type: ignore[attr-defined]
+    assert client.post(f"/s/{study.code}/compare/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
 
     response = practise(client, study, {"0-0": {"better": "second"}, "0-1": {"better": "first"}})
 
