@@ -15,7 +15,6 @@ The loop's gradients are compared with ours.
 import argparse
 import json
 import os
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -151,7 +150,7 @@ def main() -> None:
             times[name].append(seconds(each))
             found.append(gradients(model))
         times["products"].append(seconds(bare))
-    medians = {name: statistics.median(each) for name, each in times.items()}
+    medians = {name: float(np.median(each)) for name, each in times.items()}
     report = {
         "words": batch.words,
         "load": os.getloadavg()[0],

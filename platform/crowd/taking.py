@@ -130,6 +130,8 @@ def invite(study: Study, names: Sequence[str]) -> tuple[int, int]:
     Returns:
         How many were invited, and how many had been before.
     """
+    if not study.panels.exists():  # whoever has the link, who still may
+        StudyPanel.objects.create(study=study, panel="open")
     StudyPanel.objects.get_or_create(study=study, panel="invited")
     before = set(Invitation.objects.filter(study=study, name__in=names).values_list("name", flat=True))
     new = [Invitation(study=study, name=name) for name in names if name not in before]

@@ -84,7 +84,7 @@ def results(user: User | AnonymousUser) -> list[Report]:
         real_studies_of(user).filter(archived_at=None).annotate(newest=Subquery(newest.values("pk")[:1]))
     )
     keys = studies.filter(newest__isnull=False).order_by("-newest").values_list("newest", flat=True)
-    found = Report.objects.filter(pk__in=list(keys[: 3 * MOST_RESULTS])).select_related("study")
+    found = Report.objects.filter(pk__in=keys[: 3 * MOST_RESULTS]).select_related("study")
     return [each for each in found.order_by("-pk") if (each.result or {}).get("answer")][:MOST_RESULTS]
 
 

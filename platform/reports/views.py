@@ -43,8 +43,10 @@ DRAFTS_SHOWN = 5
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
     studies = real_studies_of(request.user)
-    drafts = studies.filter(state=Study.State.DRAFT, archived_at=None)[:DRAFTS_SHOWN]
-    shown = {"drafts": drafts, "is_new": not studies.exists(), **first_page.shown(request.user)}
+    drafts = list(studies.filter(state=Study.State.DRAFT, archived_at=None)[:DRAFTS_SHOWN])
+    shown = first_page.shown(request.user)
+    is_new = not drafts and not shown["running"] and not studies.exists()
+    shown |= {"drafts": drafts, "is_new": is_new}
     return render(request, "reports/home.html", shown)
 
 

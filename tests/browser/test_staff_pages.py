@@ -142,7 +142,7 @@ async def test_a_worker_is_excluded_from_a_transcript(visit: Visit, short_study:
     await worker.exchange("One", "Yes", "No")
     await worker.finish()
     await sign_in(rex, f"/studies/{short_study.pk}/dialogues/")
-    await rex.page.get_by_role("row", name="Complete").get_by_role("link").click()
+    await rex.page.get_by_role("row", name="Complete").get_by_role("link").first.click()
 
     await rex.page.get_by_label("Reason for excluding this worker").fill("Answered in no time")
     await rex.page.get_by_role("button", name="Exclude").click()
@@ -162,7 +162,7 @@ async def test_a_transcript_has_its_labels_in_place(visit: Visit, short_study: S
 
     await sign_in(rex, f"/studies/{short_study.pk}/dialogues/")
     assert await rex.flaws() == []
-    await rex.page.get_by_role("row", name="Complete").get_by_role("link").click()
+    await rex.page.get_by_role("row", name="Complete").get_by_role("link").first.click()
 
     reply = rex.page.locator(".turn--bot").nth(1)
     await expect(reply.get_by_role("listitem")).to_have_text(

@@ -69,6 +69,7 @@ async def test_the_way_of_a_study_by_mouse(visit: Visit, walked: Study) -> None:
     await expect(stages).to_have_text(["5", "5", "3", "3"])
 
     await page.get_by_role("link", name="Conversations", exact=True).click()
+    await expect(page.get_by_role("heading", level=1, name="Conversations")).to_be_visible()
     await fits(rex)
     await page.get_by_label("Said in it").fill("tea")
     await page.get_by_role("button", name="Show", exact=True).click()
@@ -83,7 +84,8 @@ async def test_the_way_of_a_study_by_mouse(visit: Visit, walked: Study) -> None:
     await page.get_by_role("button", name="Exclude").click()
     await expect(page.get_by_role("button", name="Take that back")).to_be_visible()
     await page.get_by_role("button", name="Take that back").click()
-    await page.get_by_role("heading", level=1).click()
+    await expect(page.get_by_label("Reason for excluding this worker")).to_be_visible()
+    await page.wait_for_load_state()  # else the script that hears the key may not be there yet
     await page.keyboard.press("ArrowLeft")
     await expect(page.get_by_text("More tea?").first).to_be_visible()
     assert await Dialogue.objects.acount() == 5

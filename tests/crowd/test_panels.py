@@ -587,6 +587,15 @@ def test_a_list_that_is_none_is_refused(study: Study, staff: Client, sent: dict[
     assert not Invitation.objects.exists()
 
 
+def test_inviting_people_closes_the_open_link_to_nobody(make_study: MakeStudy, staff: Client) -> None:
+    study = make_study()
+
+    staff.post(f"/studies/{study.pk}/panels/invite/", {"people": "ann@example.org"})
+
+    assert {each.panel for each in study.panels.all()} == {"open", "invited"}
+    assert visit(Client(), study, "").status_code == 200
+
+
 def test_an_invitation_opens_no_other_study(study: Study, make_study: MakeStudy) -> None:
     other = taking(make_study(title="Other"), "invited")
 

@@ -61,7 +61,7 @@ def test_it_tells_what_needs_somebody_what_runs_and_what_came_out(
     other = sign_in(mallory).get("/home/").content.decode()
     assert "No study yet." in other
     assert "Hobbies" not in other
-    assert queries(client, "/home/") <= 16
+    assert queries(client, "/home/") <= 15
 
 
 def test_signing_in_leads_home(rex: User, sign_in: SignIn) -> None:

@@ -1,5 +1,7 @@
 """The way of a study: which step is next, and what stands in its way."""
 
+from datetime import timedelta
+
 import pytest
 from django.db.models.functions import Now
 
@@ -21,8 +23,9 @@ def next_of(study: Study) -> str:
 
 
 def hosted(bot: Bot, state: str = "ready") -> None:
+    later = Now() + timedelta(hours=1)  # so that it answers for as long as the test takes
     BotCopy.objects.update_or_create(
-        bot=bot, channel="x", defaults={"host": "here", "state": state, "seen_at": Now(), "health": {}}
+        bot=bot, channel="x", defaults={"host": "here", "state": state, "seen_at": later, "health": {}}
     )
 
 

@@ -321,7 +321,7 @@ def test_its_page_shows_how_far_it_is_and_what_it_is_like(
     dialogue = Dialogue.objects.get(self_played__number=1)
     transcript = client.get(f"/dialogues/{dialogue.public_id}/").content.decode()
     assert "1</a> · Ann" in transcript
-    assert "2 · Bob" in transcript
+    assert "2</a> · Bob" in transcript
     assert "Not labelled" not in transcript
 
 
