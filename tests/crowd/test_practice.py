@@ -20,6 +20,7 @@ from tests.conftest import MakePairs, MakeStudy
 from tests.questions.conftest import TONE
 
 # The two examples of human-likeness: the author says yes to the first and no to the second.
+PANELS: dict[str, dict[str, str]] = {"open": {}, "prolific": {"complete": "D0NE"}}
 TRIED = {"0-0": {"human_like": True}, "0-1": {"human_like": True}}
 
 
@@ -30,18 +31,16 @@ def _sets_are_forgotten() -> Iterator[None]:
     resolving.forget()
 
 
-def entered(study: Study, client: Client | None = None, panel_id: str = "") -> Client:
-    """Somebody agrees to take part, sent by Prolific if an id is given."""
+def entered(study: Study, client: Client | None = None, prolific: str = "") -> Client:
+    """Somebody who agreed, by the plain link or that of Prolific with this id."""
     client = client or Client()
-    sent = {"agree": "yes", "consent": "1"}
-    if panel_id:
-        rows = [StudyPanel(panel="open"), StudyPanel(panel="prolific", codes={"complete": "C0MPLETE"})]
+    consent = {"agree": "yes", "consent": "1"}
+    if prolific:
+        rows = [StudyPanel(panel=panel, codes=codes) for panel, codes in PANELS.items()]
         take_panels(study, rows, closed_to=())
-        page = client.get(f"/s/{study.code}/?PROLIFIC_PID={panel_id}").content.decode()
-        found = re.search(r'name="arrival" value="([^"]+)"', page)
-        assert found
-        sent["arrival"] = found[1]
-    assert client.post(f"/s/{study.code}/consent/", sent).status_code == 302
+        page = client.get(f"/s/{study.code}/?PROLIFIC_PID={prolific}").content.decode()
+        consent["arrival"] = re.findall(r'name="arrival" value="([^"]+)"', page)[0]
+    assert client.post(f"/s/{study.code}/consent/", consent).status_code == 302
     return client
 
 
@@ -100,19 +99,19 @@ def test_who_has_practised_the_same_questions_before_may_skip(
     make_study: MakeStudy, practising: Study
 ) -> None:
     again = make_study({"other": 5}, question_set="human-likeness", practice=True)
-    client = entered(practising, panel_id="wanda")
+    client = entered(practising, prolific="wanda")
     practise(client, practising)
 
-    entered(again, client, panel_id="wanda")
+    entered(again, client, prolific="wanda")
     assert b"Start the conversation" in client.get(f"/s/{again.code}/instructions/").content
     assert b">Skip<" in client.get(f"/s/{again.code}/practice/").content
     assert client.post(f"/s/{again.code}/start/").url == f"/s/{again.code}/chat/"  # type: ignore[attr-defined]
 
     # Elsewhere, too, for whom the panel names; not for another person at the same browser.
     third = make_study({"third": 5}, question_set="human-likeness", practice=True)
-    elsewhere = entered(third, panel_id="wanda")
+    elsewhere = entered(third, prolific="wanda")
     assert elsewhere.post(f"/s/{third.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
-    entered(third, client, panel_id="rita")
+    entered(third, client, prolific="rita")
     assert b">Skip<" not in client.get(f"/s/{third.code}/practice/").content
     assert client.post(f"/s/{third.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
 
