@@ -21,7 +21,7 @@ from reports.models import Report
 from reports.monitor import AT_IT
 from studies.models import Study, StudyBot
 from studies.queries import real_studies_of
-from studies.tasks import tasks
+from studies.tasks import task_of
 
 DAY = timedelta(days=1)
 MOST_SHOWN = 12
@@ -61,9 +61,8 @@ def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
     """Of each, by its key: how much is done, and how much is wanted."""
     keys = [study.pk for study in studies]
     found: dict[int, tuple[int, int]] = {}
-    for task in tasks():
-        if any(study.task == task.key for study in studies):
-            found |= task.finished_and_wanted(Study.objects.filter(pk__in=keys, task=task.key))
+    for task in {task_of(study) for study in studies}:
+        found |= task.finished_and_wanted(Study.objects.filter(pk__in=keys, task=task.key))
     return found
 
 

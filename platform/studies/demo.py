@@ -10,6 +10,7 @@ from studies.asks import Asked
 from studies.models import Study
 from studies.presets import preset_named
 from studies.services import save_study, set_state
+from studies.tasks import tasks
 
 TITLE = "Demo: talk with a chatbot"
 RATED_TITLE = "Demo: talk, then rate the conversation"
@@ -49,6 +50,8 @@ def create_demo_studies(owner: User) -> Study | None:
     bots = demo_bots()
     rated = preset_named("neural-chat-interactive")
     assert rated
+    for task in tasks():
+        task.make_demo(owner)
     _opened(rated.study(), RATED_TITLE, owner, bots, rated.asks)
     return _opened(Study(), TITLE, owner, bots, None)
 

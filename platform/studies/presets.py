@@ -89,11 +89,5 @@ def preset_named(key: str) -> Preset | None:
 
 def preset_of(study: Study) -> Preset | None:
     """The preset with the task and the questions of a study; None if there is none."""
-    return next(
-        (
-            preset
-            for preset in PRESETS
-            if preset.task == study.task and preset.asks[0].question_set == study.question_set
-        ),
-        None,
-    )
+    of = (study.task, study.question_set)
+    return next((each for each in PRESETS if (each.task, each.asks[0].question_set) == of), None)

@@ -16,6 +16,7 @@ from django.db.models import Model, QuerySet
 from studies.asks import About, Asked, By
 
 if TYPE_CHECKING:
+    from accounts.models import User
     from bots.models import Bot
     from studies.forms import StudyPage
     from studies.models import Study
@@ -65,6 +66,10 @@ class StudyTask(ABC):
 
     def opened(self, study: "Study") -> None:
         """Such a study was opened, in this transaction: begin what has to be begun."""
+        return
+
+    def make_demo(self, owner: "User") -> None:
+        """Make the study of this task that a fresh installation starts with, if it has one."""
         return
 
     def plan_of_copy(self, study: "Study") -> "Plan | None":

@@ -180,7 +180,7 @@ def test_a_demo_study_that_was_renamed_is_not_made_again(ada: User) -> None:
     Bot.objects.update(active=False)
 
     assert create_demo_studies(ada) is None
-    assert Study.objects.count() == 2
+    assert Study.objects.count() == 3
 
 
 def test_the_demo_study_is_open_and_made_once(ada: User) -> None:

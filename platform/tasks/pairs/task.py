@@ -4,6 +4,7 @@ from functools import partial
 from django.db.models import QuerySet
 from typing_extensions import override
 
+from accounts.models import User
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.pairs import pair_figures
@@ -21,6 +22,7 @@ from studies.asks import About, Asked, By
 from studies.models import Study
 from studies.tasks import register
 from tasks.pairs import rehearsal
+from tasks.pairs.demo import create_demo_pairs
 from tasks.pairs.forms import PairsPage
 
 
@@ -51,6 +53,10 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     labels_exported = PAIR_JUDGMENTS
     read_at = "judging:items"
     read = "pairs"
+
+    @override
+    def make_demo(self, owner: User) -> None:
+        create_demo_pairs(owner)
 
     @override
     def copied_into(self, study: Study, copy: Study) -> None:

@@ -56,7 +56,7 @@ def test_who_answers_all_rightly_begins_and_mistakes_are_explained(study: Study)
     client, at = entered(study), f"/s/{study.code}/"
 
     sent_on = client.post(f"{at}compare/start/")
-    assert sent_on.url == f"{at}practice/"
+    assert sent_on.url == f"{at}training/"
     assert "You have 2 tries left." in client.get(sent_on.url).content.decode()
     wrong = client.post(sent_on.url, rightly("preferences", but="1-empathy"))
     page = wrong.content.decode()
@@ -78,11 +78,11 @@ def test_who_answers_all_rightly_begins_and_mistakes_are_explained(study: Study)
 def test_who_has_no_try_left_is_turned_away_kindly_everywhere(study: Study) -> None:
     client, at = entered(study), f"/s/{study.code}/"
     for _ in range(2):
-        last = client.post(f"{at}practice/", {"0-quality": "99", "1-fluency": "x" * 5000, "2-empathy": "²"})
+        last = client.post(f"{at}training/", {"0-quality": "99", "1-fluency": "x" * 5000, "2-empathy": "²"})
 
     assert last.status_code == 403
     assert "Thank you for trying" in last.content.decode()
-    assert client.post(f"{at}practice/", rightly("preferences")).status_code == 403
+    assert client.post(f"{at}training/", rightly("preferences")).status_code == 403
     assert client.post(f"{at}compare/start/").status_code == 403
     assert not Batch.objects.exists()
 

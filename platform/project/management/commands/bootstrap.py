@@ -12,8 +12,6 @@ from accounts.services import create_first_admin
 from contexts.services import load_open_mtb
 from project import place
 from studies.demo import create_demo_studies
-from studies.models import Study
-from tasks.pairs.demo import create_demo_pairs
 
 
 class Command(BaseCommand):
@@ -31,10 +29,7 @@ class Command(BaseCommand):
         with transaction.atomic():  # an admin is made only if the password gets as far as being shown
             admin = create_first_admin()
             owner = User.objects.filter(is_superuser=True).earliest("pk")
-            is_fresh = not Study.objects.exists()
             demo = create_demo_studies(owner)
-            if is_fresh:
-                create_demo_pairs(owner)
             load_open_mtb()
         worker_path = demo.get_entry_url() if demo else ""
         if options["json"]:
