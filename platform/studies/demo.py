@@ -1,6 +1,6 @@
 """The studies that a fresh installation starts with, so that there is something to try at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
 from accounts.models import User
@@ -12,6 +12,7 @@ from studies.presets import preset_named
 from studies.services import save_study, set_state
 from studies.tasks import tasks
 
+CLASSIC = {"generic": "GenericBot", "eliza": "ELIZA"}
 TITLE = "Demo: talk with a chatbot"
 RATED_TITLE = "Demo: talk, then rate the conversation"
 
@@ -47,13 +48,12 @@ def create_demo_studies(owner: User) -> Study | None:
     """
     if Study.objects.exists():
         return Study.objects.filter(title=TITLE).first()
-    bots = demo_bots()
     rated = preset_named("neural-chat-interactive")
     assert rated
     for task in tasks():
         task.make_demo(owner)
-    _opened(rated.study(), RATED_TITLE, owner, bots, rated.asks)
-    return _opened(Study(), TITLE, owner, bots, None)
+    _opened(rated.study(), RATED_TITLE, owner, _registered(_paper_bots() or CLASSIC), rated.asks)
+    return _opened(Study(), TITLE, owner, _registered(CLASSIC | _meenas()), None)
 
 
 def _opened(
@@ -66,9 +66,17 @@ def _opened(
     return set_state(study.pk, Study.State.OPEN)
 
 
-def demo_bots() -> list[Bot]:
-    """GenericBot and ELIZA, and the small Meena that ships, twice, where its libraries are installed."""
-    titles = {"generic": "GenericBot", "eliza": "ELIZA"}
-    if all(find_spec(library) for library in ("torch", "sentencepiece", "profanity_check")):
-        titles |= {"meena-base": "Small Meena (base)", "meena-full": "Small Meena (full)"}
+def _registered(titles: Mapping[str, str]) -> list[Bot]:
     return [register_bot(name=name, title=title, adapter=name) for name, title in titles.items()]
+
+
+def _meenas() -> dict[str, str]:
+    """The small Meena that ships, twice, where its libraries are installed."""
+    if not all(find_spec(library) for library in ("torch", "sentencepiece", "profanity_check")):
+        return {}
+    return {"meena-base": "Small Meena (base)", "meena-full": "Small Meena (full)"}
+
+
+def _paper_bots() -> dict[str, str]:
+    """Two of the chatbots of the neural.chat paper, where their libraries are installed."""
+    return {"vhred": "Small VHRED", "vhred-ei": "Small VHRED (EI)"} if find_spec("torch") else {}
