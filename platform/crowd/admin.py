@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from accounts.view_only import ViewOnly
 from crowd import services
-from crowd.models import Assignment, Participation, PayEntry, Worker
+from crowd.models import Assignment, Invitation, Participation, PayEntry, Practice, StudyPanel, Worker
 
 
 @admin.register(Worker)
@@ -58,3 +58,20 @@ class PayEntryAdmin(ViewOnly, admin.ModelAdmin[PayEntry]):
     list_display = ("study", "worker", "reason", "amount", "currency", "by", "at")
     list_filter = ("reason",)
     search_fields = ("worker",)
+
+
+@admin.register(StudyPanel)
+class StudyPanelAdmin(ViewOnly, admin.ModelAdmin[StudyPanel]):
+    list_display = ("study", "panel")
+    list_filter = ("panel",)
+    exclude = ("secret",)  # shared with the panel, and with nobody else
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ViewOnly, admin.ModelAdmin[Invitation]):
+    list_display = ("study", "name", "created_at")
+
+
+@admin.register(Practice)
+class PracticeAdmin(ViewOnly, admin.ModelAdmin[Practice]):
+    list_display = ("worker", "question_set", "passed_at")

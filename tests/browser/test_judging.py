@@ -260,7 +260,7 @@ async def test_the_researchers_pages_have_no_flaws(visit: Visit, queue: Study, r
     await visitor.page.get_by_label("Username").fill("rex")
     await visitor.page.get_by_label("Password").fill(PASSWORD)
     await visitor.page.get_by_role("button", name="Sign in").click()
-    await visitor.page.wait_for_url("**/studies/")
+    await visitor.page.wait_for_url("**/home/")
     item = await queue.items.afirst()
     assert item
     for path in ("", "queue/", "items/", f"items/{item.key}/", "report/", "edit/"):

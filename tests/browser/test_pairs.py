@@ -182,7 +182,7 @@ async def sign_in(visitor: Visitor, user: User) -> None:
     await visitor.page.get_by_label("Username").fill(user.username)
     await visitor.page.get_by_label("Password").fill(PASSWORD)
     await visitor.page.get_by_role("button", name="Sign in").click()
-    await visitor.page.wait_for_url("**/studies/")
+    await visitor.page.wait_for_url("**/home/")
 
 
 @sync_to_async
