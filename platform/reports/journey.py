@@ -113,7 +113,7 @@ def _recruit(study: Study) -> _Found:
 
 def _monitor(study: Study) -> _Found:
     """It is never the next step: it is there to look at for as long as people work."""
-    says = _("Who is where now, and where people are lost.")
+    says = _("Where people are now, and where they drop out.")
     address = reverse("reports:monitor", args=[study.pk])
     if study.state == Study.State.DRAFT:
         return _("Monitor"), says, address, False, False

@@ -42,7 +42,7 @@ async def sign_in(visitor: Visitor, path: str = "/") -> None:
     await visitor.page.get_by_label("Username").fill("rex")
     await visitor.page.get_by_label("Password").fill(PASSWORD)
     await visitor.page.get_by_role("button", name="Sign in").click()
-    await expect(visitor.page.get_by_text("Signed in as rex")).to_be_visible()
+    await expect(visitor.page.get_by_label("Signed in as rex")).to_be_visible()
 
 
 async def test_signing_in_and_out(visit: Visit, rex: User) -> None:
@@ -54,6 +54,7 @@ async def test_signing_in_and_out(visit: Visit, rex: User) -> None:
     await expect(visitor.page.get_by_role("alert")).to_contain_text("correct username and password")
 
     await sign_in(visitor)
+    await visitor.page.get_by_label("Signed in as rex").click()
     await visitor.page.get_by_role("button", name="Sign out").click()
 
     await expect(visitor.page.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -224,8 +225,11 @@ async def test_signing_out_stays_beside_the_brand_on_a_phone(visit: Visit, rex: 
     await phone.page.get_by_role("button", name="Sign in").click()
 
     brand = await phone.page.get_by_role("link", name="Turnwise").bounding_box()
-    out = await phone.page.get_by_role("button", name="Sign out").bounding_box()
+    account = await phone.page.get_by_label(f"Signed in as {rex.username}").bounding_box()
 
     assert brand
-    assert out
-    assert brand["y"] < out["y"] + out["height"] / 2 < brand["y"] + brand["height"]
+    assert account
+    assert brand["y"] < account["y"] + account["height"] / 2 < brand["y"] + brand["height"]
+    await phone.page.get_by_label(f"Signed in as {rex.username}").click()
+    await phone.page.get_by_role("button", name="Sign out").click()
+    await expect(phone.page.get_by_role("heading", name="Sign in")).to_be_visible()
