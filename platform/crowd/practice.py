@@ -10,11 +10,13 @@ from typing import Any
 from django.utils import timezone
 
 from crowd.models import Participation, Practice, Worker
+from crowd.work import WorkerTask
 from evaluation.questions import AnswersError, Example, QuestionSet
 from questions.resolving import question_set
 from questions.shown import asked
 from studies.asks import By
 from studies.models import Ask, Study
+from studies.tasks import task_of
 
 _TALKERS, _READERS = ("You", "Chatbot"), ("Speaker A", "Speaker B")
 
@@ -36,8 +38,12 @@ class Practised:
 
 
 def practised(study: Study) -> list[Practised]:
-    """What workers of the study try, in the order in which it is asked; nothing if the study wants none."""
-    if not study.practice:
+    """What workers of the study try, in the order in which it is asked.
+
+    Nothing if it wants no practice, or has training questions, which teach the same.
+    """
+    task = task_of(study)
+    if not study.practice or (isinstance(task, WorkerTask) and task.trains(study)):
         return []
     first = {ask.question_set: ask for ask in reversed(study.asked)}
     asks = sorted(first.values(), key=lambda ask: ask.number)

@@ -38,6 +38,10 @@ class WorkerTask(StudyTask):
     def is_full(self, study: Study, now: datetime) -> bool:
         """Whether nothing is left for somebody who comes at that time: said before they consent in vain."""
 
+    def trains(self, study: Study) -> bool:
+        """Whether its workers have to pass training questions, so that they need not practise before."""
+        return False
+
 
 def work_of(study: Study) -> WorkerTask:
     """The task of a study as its workers do it.

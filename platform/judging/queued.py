@@ -9,6 +9,7 @@ from crowd.work import WorkerTask
 from judging.batteries import battery_of, why_unfit
 from judging.queries import judged_and_wanted
 from judging.services import is_judged
+from judging.training import tries_of
 from studies.models import Study
 from studies.services import Plan
 from studies.tasks import copied_row
@@ -28,6 +29,10 @@ class QueuedTask(WorkerTask):
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
         return is_judged(study, now)
+
+    @override
+    def trains(self, study: Study) -> bool:
+        return tries_of(study) > 0
 
     @override
     def why_not_open(self, study: Study) -> str:

@@ -47,7 +47,6 @@ def needs(tmp_path_factory):
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setenv("TURNWISE_ALLOWED_NETWORKS", "127.0.0.0/8")
         patch.setenv("TURNWISE_BOT_PATH", str(folder))
-        patch.setenv("TURNWISE_MODEL_FOLDERS", str(SHIPPED))
         gpt2, small = save_gpt2(folder / "gpt2"), {"most_tokens": 8}
         yield {
             "meena-base": {"samples": 2},

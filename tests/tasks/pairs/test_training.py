@@ -39,7 +39,8 @@ def rightly(key: str, *, but: str = "") -> dict[str, str]:
 
 @pytest.fixture
 def study(make_pairs: MakePairs) -> Study:
-    made: Study = make_pairs(2, question_set="preferences")
+    # Practice would come first; the training takes its place.
+    made: Study = make_pairs(2, question_set="preferences", practice=True)
     JudgingPlan.objects.filter(study=made).update(training_tries=2)
     return made
 
