@@ -166,7 +166,7 @@ def open_study(researcher: Visitor, *, turns: int, target: int) -> tuple[str, st
         raise SystemExit(f"{BOT} is not registered at {researcher.server}. An admin can add it under Bots.")
     row = chosen[0].removeprefix("id_").removesuffix("-target")
     filled = {
-        "title": f"Replay of {target} conversations", "min_turns": turns, "max_turns": turns,
+        "practice": "", "title": f"Replay of {target} conversations", "min_turns": turns, "max_turns": turns,
         "consent_text": "A replay: no person takes part.", f"{row}-chosen": "on", f"{row}-target": target,
     }  # fmt: skip
     study = researcher.submit(page, form, **filled)

@@ -53,7 +53,8 @@ def create_demo_studies(owner: User) -> Study | None:
     for task in tasks():
         task.make_demo(owner)
     _opened(rated.study(), RATED_TITLE, owner, _registered(_paper_bots() or CLASSIC), rated.asks)
-    return _opened(Study(), TITLE, owner, _registered(CLASSIC | _meenas()), None)
+    # Without practice: a newcomer is to be in the first chat soon.
+    return _opened(Study(practice=False), TITLE, owner, _registered(CLASSIC | _meenas()), None)
 
 
 def _opened(

@@ -65,7 +65,7 @@ def test_a_shell_beside_it_finds_the_same_database(running: Any, manage: Manage)
     program = "from studies.models import Study; print(Study.objects.count())"
     running.wait_until_said(r"Chat as a worker +(\S+)")
     found = manage("shell", "--no-imports", "-c", program, TURNWISE_VAR=str(running.var))
-    assert (found.stdout, found.stderr) == ("2\n", "")
+    assert (found.stdout, found.stderr) == ("3\n", "")
 
 
 def test_a_second_one_may_not_share_the_folder(running: Any, manage: Manage) -> None:
