@@ -1,6 +1,6 @@
 """How fast the numbers come: alpha, bootstrap, and everything that a report of a million labels computes.
 
-Run: python benchmarks/statistics.py [--quick]
+Run: python benchmarks/resampling.py [--quick]
 
 Prints JSON. The peer is the `krippendorff` package (GPL-3, no dependency of ours): measured in the same run
 if it is installed, else null. The floor of alpha is counting the ratings of each unit, which no
