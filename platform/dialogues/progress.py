@@ -49,7 +49,7 @@ class Progress:
     @property
     def is_blocked(self) -> bool:
         """Whether something has to be answered before the next message."""
-        return any(code >= 0 for code in self.due)
+        return max(self.due, default=-1) >= 0
 
     @property
     def with_bot(self) -> bool:
