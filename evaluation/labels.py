@@ -203,11 +203,8 @@ class Labels:
 
     def _refuse_duplicates(self) -> None:
         code = self.items[1] * max(len(self.raters[0]), 1) + self.raters[1]
-        order = np.argsort(code, kind="stable")
-        again = np.flatnonzero(np.diff(code[order]) == 0)
-        if again.size:
-            at = again[np.argmin(order[again + 1])]
-            first, row = int(order[at]), int(order[at + 1])
+        if found := first_repeat(code):
+            first, row = found
             raise LabelsError(
                 f"rater '{self.rater[row]}' already labelled turn {self.turn[row]} of dialogue "
                 f"'{self.dialogue[row]}' of bot '{self.bot[row]}'; keep one of the two.",
@@ -215,6 +212,20 @@ class Labels:
                 row,
                 first,
             )
+
+
+def first_repeat(code: IntArray) -> tuple[int, int] | None:
+    """The first row whose code stood before, after the row where that was; None if all differ.
+
+    Args:
+        code: (n,) what must not come twice, as numbers.
+    """
+    order = np.argsort(code, kind="stable")
+    again = np.flatnonzero(np.diff(code[order]) == 0)
+    if not again.size:
+        return None
+    at = again[np.argmin(order[again + 1])]
+    return int(order[at]), int(order[at + 1])
 
 
 def _column(values: tuple[Any, ...]) -> AnyArray:

@@ -17,7 +17,7 @@ from torch import Tensor
 from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.model import Hierarchical
 from chatbots.hierarchical.vocabulary import Vocabulary
-from chatbots.meena.checkpoint import CheckpointError, read_weights, write_folder
+from chatbots.meena.checkpoint import CheckpointError, load_weights, write_folder
 
 
 def save_checkpoint(
@@ -65,11 +65,7 @@ def load_checkpoint(folder: Path, *, device: torch.device | None = None) -> tupl
     vocabulary = read_vocabulary(folder, config)
     with torch.device("meta"):
         model = Hierarchical(config)
-    weights = {name: weight.float() for name, weight in read_weights(folder).items()}
-    try:
-        model.load_state_dict(weights, assign=True)
-    except RuntimeError as error:
-        raise CheckpointError(f"{folder}: the weights do not fit config.json. {error}") from error
+    load_weights(model, folder)
     return model.to(device or torch.device("cpu")).eval().requires_grad_(False), vocabulary
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import shutil
 import time
@@ -23,8 +22,8 @@ from chatbots.hierarchical.perplexity import perplexity
 from chatbots.hierarchical.vocabulary import Vocabulary
 from chatbots.meena.checkpoint import CheckpointError, latest_checkpoint, read_training, read_weights
 from chatbots.meena.config import check_range
+from chatbots.meena.training.logs import append_row, forget_later
 from chatbots.meena.training.optimizing import cosine
-from chatbots.meena.writing import write_atomically
 
 LOGS = ("train.csv", "validation.csv")
 LEAST = {"steps": 1, "annealing": 0, "warmup": 0, "validate_every": 1, "checkpoint_every": 1}
@@ -211,20 +210,10 @@ class Trainer:
     def _forget_later_steps(self) -> None:
         """Take from the logs what an earlier process did after the checkpoint: it is done again."""
         for path in (self.run / name for name in LOGS):
-            if path.exists():
-                header, *rows = path.read_text().splitlines(keepends=True) or [""]
-                kept = [row for row in rows if row.endswith("\n") and int(row.partition(",")[0]) <= self.step]
-                write_atomically(path, "".join([header, *kept]).encode())
+            forget_later(path, self.step)
 
     def _log(self, name: str, **values: float) -> None:
-        self.run.mkdir(parents=True, exist_ok=True)
-        path = self.run / name
-        is_new = not path.exists()
-        with path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, values.keys())
-            if is_new:
-                writer.writeheader()
-            writer.writerow(values)
+        append_row(self.run / name, values)
 
     def save(self) -> None:
         """Write a checkpoint from which training goes on as if it had not stopped."""

@@ -106,13 +106,22 @@ def load_checkpoint(
     tokenizer = read_tokenizer(folder, config)
     with torch.device("meta"):
         model = Meena(config)
+    load_weights(model, folder, dtype)
+    model.reset_positions()
+    return model.to(device or torch.device("cpu")).eval().requires_grad_(False), tokenizer
+
+
+def load_weights(model: torch.nn.Module, folder: Path, dtype: torch.dtype = torch.float32) -> None:
+    """Give a model, made without any, the weights in that folder, in this type.
+
+    Raises:
+        CheckpointError: they are missing, cannot be read, or do not fit the model.
+    """
     weights = {name: weight.to(dtype) for name, weight in read_weights(folder).items()}
     try:
         model.load_state_dict(weights, assign=True)
     except RuntimeError as error:
         raise CheckpointError(f"{folder}: the weights do not fit config.json. {error}") from error
-    model.reset_positions()
-    return model.to(device or torch.device("cpu")).eval().requires_grad_(False), tokenizer
 
 
 def read_config(folder: Path) -> MeenaConfig:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from evaluation.labels import BoolArray, IntArray, LabelsError
+from evaluation.labels import BoolArray, IntArray, LabelsError, first_repeat
 from evaluation.questions import Question, QuestionSet, coded_answer, has_choice
 from evaluation.report.figures import coded_questions
 from evaluation.report.judged import Judged
@@ -60,11 +60,8 @@ def _refuse_repeats(judged: Judged, occasion: IntArray | None) -> None:
     code = judged.reply_code * max(len(judged.raters), 1) + judged.rater_code
     if occasion is not None:
         code = code * (int(occasion.max(initial=1)) + 1) + occasion
-    order = np.argsort(code, kind="stable")
-    again = np.flatnonzero(np.diff(code[order]) == 0)
-    if again.size:
-        at = again[np.argmin(order[again + 1])]
-        first, row = int(order[at]), int(order[at + 1])
+    if found := first_repeat(code):
+        first, row = found
         raise LabelsError(
             f"rater '{judged.rater[row]}' already labelled reply {judged.reply[row]} of conversation "
             f"{judged.dialogue[row]} of '{judged.bot[row]}'; keep one of the two.",

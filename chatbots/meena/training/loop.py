@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import shutil
 import time
@@ -29,6 +28,7 @@ from chatbots.meena.perplexity import negative_log_likelihood, perplexity
 from chatbots.meena.precision import Precision
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batch, Batches
+from chatbots.meena.training.logs import append_row, forget_later
 from chatbots.meena.training.optimizing import OptimizerName, make_optimizer
 from chatbots.meena.training.parallel import (
     clip_gradients,
@@ -38,7 +38,6 @@ from chatbots.meena.training.parallel import (
     sum_over_processes,
     whole,
 )
-from chatbots.meena.writing import write_atomically
 
 MUST_STAY = ("optimizer", "learning_rate", "warmup", "positions", "accumulation", "seed")
 LEAST = {"steps": 1, "warmup": 0, "positions": 1, "accumulation": 1, "clip": 0, "seed": 0}
@@ -242,22 +241,12 @@ class Trainer:
     def _forget_later_steps(self) -> None:
         """Take from the logs what an earlier process did after the checkpoint: it is done again."""
         for path in (self.run / "train.csv", self.run / "heldout.csv"):
-            if path.exists():
-                header, *rows = path.read_text().splitlines(keepends=True) or [""]
-                kept = [row for row in rows if row.endswith("\n") and int(row.partition(",")[0]) <= self.step]
-                write_atomically(path, "".join([header, *kept]).encode())
+            forget_later(path, self.step)
 
     def _log(self, name: str, **values: float) -> None:
         if self.train_batches.rank:
             return
-        self.run.mkdir(parents=True, exist_ok=True)
-        path = self.run / name
-        is_new = not path.exists()
-        with path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, values.keys())
-            if is_new:
-                writer.writeheader()
-            writer.writerow(values)
+        append_row(self.run / name, values)
 
     def save(self) -> None:
         """Write a checkpoint from which training goes on as if it had not stopped."""
