@@ -33,7 +33,12 @@ class JudgingPlan(models.Model):
         verbose_name="seconds for an item",
         help_text="A worker who is silent for so long loses the item that they have before them to another.",
     )
-
+    third_rater = models.BooleanField(
+        default=False,
+        verbose_name="one more where they differ",
+        help_text="An item of which its workers have judged one question or another differently goes to one "
+        "more. Free text is not compared.",
+    )
     training_tries = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(20)],

@@ -18,6 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts import tokens
 from accounts.models import ApiToken, User
+from audits.services import start
 from bots import host
 from bots.models import Bot
 from crowd.models import Participation
@@ -54,6 +55,7 @@ RULES = {
     "bots:set_active": OWNER,
     "bots:watch": OWNER,
     "bots": SIGNED_IN,
+    "audits": OWNER,  # or who may use the bot, who may read them
     "contexts": SIGNED_IN,
     "contexts:import": OWNER,
     "questions": SIGNED_IN,
@@ -179,13 +181,15 @@ def things(
         "public_id": dialogue.public_id,
     }
     run = make_run(version, "Alpha")
+    audit = start(bot, by=rex)
     asked = create_set(TONE, owner=rex)
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "bots:new": {"adapter": "scripted"},
         "questions": {"key": asked.key, "name": asked.own_set.name},
-        "api-1": {"key": asked.key, "name": bot.name},
+        "api-1": {"key": asked.key, "name": bot.name, "pk": audit.pk},
+        "audits": {"pk": audit.pk, "name": bot.name},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
         "responses": {"pk": run.pk, "token": "none", "ending": "csv"},
         "transcripts:import": {"pk": draft.pk},

@@ -167,6 +167,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "third_rater",
+                    models.BooleanField(
+                        default=False,
+                        help_text="An item of which its workers have judged one question or another differently goes to one more. Free text is not compared.",
+                        verbose_name="one more where they differ",
+                    ),
+                ),
+                (
                     "training_tries",
                     models.PositiveSmallIntegerField(
                         default=0,
@@ -534,6 +542,7 @@ class Migration(migrations.Migration):
             "deal",
             "lease",
             "save",
+            "third",
             "judge",
         ),
     ]

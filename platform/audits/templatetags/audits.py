@@ -1,0 +1,21 @@
+"""What a bot said when it was asked what it is, for pages of the apps below."""
+
+from django import template
+
+from audits import queries
+from audits.queries import Result
+from bots.models import Bot
+
+register = template.Library()
+
+
+@register.simple_tag
+def newest_audit(bot: Bot) -> Result | None:
+    """The result of the bot's newest complete audit."""
+    return next(iter(queries.newest_of(Bot.objects.filter(pk=bot.pk))), None)
+
+
+@register.filter
+def result_of(results: dict[int, Result], pk: int) -> Result | None:
+    """The result of an audit, by its key."""
+    return results.get(pk)
