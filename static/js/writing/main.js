@@ -216,7 +216,7 @@ class Writing {
     if (this.isUnderWay(current)) return this.connection?.state === "open" ? "Your response is being saved." : "Your response is kept and sent later.";
     if (this.composer.isTooLong) return "Shorten your response to send it.";
     if (current in saved) return "You can change what you wrote, and send it again.";
-    return "Enter sends, Shift + Enter starts a new line.";
+    return hasKeyboard() ? "Enter sends, Shift + Enter starts a new line." : "";
   }
 
   showProgress() {
@@ -228,7 +228,7 @@ class Writing {
 }
 
 const NOTHING_LEFT = "Nothing more is left to write, so you are done early and paid in full.";
-const ALL_WRITTEN = "You have written them all. You can still go back and change one, or finish now.";
+const ALL_WRITTEN = "You can still go back and change one, or finish now.";
 
 /**
  * A context from its first line. The worker answers its last turn: that one is the other's, the one before it their own.
