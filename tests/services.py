@@ -16,7 +16,7 @@ from project.embedded import PostgreSQL, Redis
 _stops: list[Callable[[], None]] = []
 
 
-# Names of those that this process started for itself: a worker of pytest-xdist inherits them, and needs its own.
+# What this process started for itself: a worker of pytest-xdist inherits the names, and needs its own.
 STARTED = "TURNWISE_TESTS_STARTED"
 
 

@@ -28,31 +28,12 @@ from responses.models import Response, ResponseRun, WritingPlace
 from studies.models import Study
 from studies.services import save_study, set_state
 from tasks.writing import services as writing
-from tasks.writing.models import WritingPlan
 from tasks.writing.queries import written_and_wanted
 from tasks.writing.services import Desk
 from tasks.writing.task import Writing
-from tests.conftest import MakeQueue, MakeVersion, enter
+from tests.conftest import MakeQueue, MakeVersion, MakeWriting, enter
 
 SignIn = Callable[[User], Client]
-MakeWriting = Callable[..., Study]
-
-
-@pytest.fixture
-def make_writing(rex: User, make_version: MakeVersion) -> MakeWriting:
-    """Make an open study of Rex in which people write."""
-
-    def make(contexts: int = 3, *, responses: int = 1, batch: int = 2, **version: Any) -> Study:
-        plan = WritingPlan(
-            context_version=make_version(contexts, **version),
-            responses_per_context=responses,
-            batch_size=batch,
-        )
-        study = Study(title="Answers", languages=["en"], task=Writing.key)
-        save_study(study, owner=rex, consent_text="You write.", targets={}, plan=plan)
-        return set_state(study.pk, Study.State.OPEN)
-
-    return make
 
 
 def begin(study: Study) -> Assignment:
