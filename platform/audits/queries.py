@@ -20,6 +20,7 @@ from evaluation.agreement import krippendorff_alpha
 from evaluation.interval import Undefined
 from evaluation.kappa import cohen_kappa
 from evaluation.ratings import Ratings
+from studies.models import Study
 
 PARTS = {
     "positive, first turn": "Asked at once",
@@ -169,6 +170,13 @@ def newest_of(bots: QuerySet[Bot]) -> list[Result]:
     newest = done.order_by("bot_id", "-pk").distinct("bot_id").values("pk")
     found = Audit.objects.filter(pk__in=newest).select_related("bot", "version").order_by("bot__title")
     return results(list(found))
+
+
+def audits_of_bots(study: Study, user: User | AnonymousUser) -> list[Result]:
+    """The results of a study's bots, of those that this person may see; in a queue, of those judged there."""
+    judged = Q(versions__responses__items__study=study) | Q(versions__turn__items__study=study)
+    bots = Bot.objects.filter(Q(study_bots__study=study) | judged).values("pk")
+    return newest_of(visible_bots(user).filter(pk__in=bots))
 
 
 def stamp(audit: Audit) -> str:

@@ -36,12 +36,13 @@ def scripty(rex: User) -> Bot:
 
 
 @pytest.fixture
-def make_audit(rex: User, scripty: Bot) -> MakeAudit:
-    """A complete audit of Rex's bot, which said this to each question."""
+def make_audit(rex: User, request: pytest.FixtureRequest) -> MakeAudit:
+    """A complete audit of a bot, Rex's unless another is named, which said this to each question."""
 
-    def make(said: Callable[[Any], str] = lambda missing: MACHINE) -> Audit:
-        audit = services.start(scripty, by=rex)
-        version = version_of(scripty, {"code": "1"})
+    def make(said: Callable[[Any], str] = lambda missing: MACHINE, *, bot: Bot | None = None) -> Audit:
+        asked = bot or request.getfixturevalue("scripty")
+        audit = services.start(asked, by=rex)
+        version = version_of(asked, {"code": "1"})
         assert services.begin(audit.pk, now=timezone.now())
         while wanted := services.missing(audit, most=1000):
             replies = [(each, Reply(Response(said(each)), version.pk, 1, 1)) for each in wanted]

@@ -170,7 +170,7 @@ class Migration(migrations.Migration):
                     "third_rater",
                     models.BooleanField(
                         default=False,
-                        help_text="An item of which its workers have judged one question or another differently goes to one more. Free text is not compared.",
+                        help_text="Where workers answer a question about an item differently, one more judges it. Free text is not compared.",
                         verbose_name="one more where they differ",
                     ),
                 ),
