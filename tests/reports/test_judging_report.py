@@ -222,7 +222,7 @@ def test_a_report_without_judgments_says_so(
 def test_judgments_are_exported_with_their_item(
     judged: Study, rex: User, sign_in: Callable[[User], Client]
 ) -> None:
-    lines = sign_in(rex).get(f"/studies/{judged.pk}/turns.jsonl").getvalue().decode().splitlines()  # type: ignore[attr-defined]
+    lines = sign_in(rex).get(f"/studies/{judged.pk}/turns.jsonl").getvalue().decode().splitlines()
 
     rows = [json.loads(line) for line in lines]
     assert len(rows) == 12
