@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -177,20 +176,35 @@ async def test_a_host_that_says_goodbye_is_asked_no_more(start_host: StartHost) 
         await client.reply(bot.pk, HELLO)
 
 
-async def test_a_killed_host_is_late_first_and_forgotten_soon(
-    start_host: StartHost, settings: Settings, monkeypatch: pytest.MonkeyPatch
+async def test_who_waits_for_a_killed_host_hears_the_one_started_in_its_place(start_host: StartHost) -> None:
+    bot = await sync_to_async(scripted)(seconds=1)
+    process = await sync_to_async(start_host)("far")
+    heard: list[str] = []
+
+    async def on_loading() -> None:
+        heard.append("it is starting")
+
+    waiting = asyncio.create_task(client.reply(bot.pk, HELLO, on_loading=on_loading))
+    await asyncio.sleep(0.3)  # by now it computes
+    await sync_to_async(process.end)(signal.SIGKILL)
+    while not heard:
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+    assert not await BotCopy.objects.aexists()  # whoever assigns bots knows, too
+    await sync_to_async(start_host)("far")
+
+    assert (await waiting).response.text == "Hello!"
+
+
+async def test_a_killed_host_that_nobody_replaces_is_said_within_its_deadline(
+    start_host: StartHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.BOT_DEADLINE_SECONDS = 0.3
+    monkeypatch.setattr(presence, "BACK_WITHIN_SECONDS", 0.2)
     bot = await sync_to_async(scripted)()
     process = await sync_to_async(start_host)("far")
     await sync_to_async(process.end)(signal.SIGKILL)
 
-    with pytest.raises(BotLateError):
-        await client.reply(bot.pk, HELLO)
-    monkeypatch.setattr(presence, "SILENT_AFTER", timedelta(seconds=1))
-    await asyncio.sleep(1.1)
-    await sync_to_async(presence.DIRECTORY.read)()
-    with pytest.raises(BotNotHostedError):
+    with pytest.raises(BotNotHostedError, match=r"manage\.py hostbots far"):
         await client.reply(bot.pk, HELLO)
 
 
