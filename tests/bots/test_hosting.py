@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import psutil
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
@@ -218,6 +219,23 @@ async def test_who_gives_it_longer_hears_a_slow_bot_of_another_process(
     with pytest.raises(BotLateError):
         await client.reply(bot.pk, HELLO)
     assert (await client.reply(bot.pk, HELLO, deadline=30)).response.text == "Hello!"
+
+
+def test_a_host_that_dies_is_started_again_and_ends_with_who_started_it(start_host: StartHost) -> None:
+    scripted()
+    keeper = start_host("far", once=False)
+    (first,) = psutil.Process(keeper.process.pid).children()
+    first.kill()
+    copies = BotCopy.objects.filter(state="ready", host__endswith=str(first.pid))
+    deadline = time.monotonic() + 60
+    while not BotCopy.objects.filter(state="ready").exclude(pk__in=copies).exists():
+        assert time.monotonic() < deadline, keeper.said()
+        time.sleep(0.05)
+    (second,) = psutil.Process(keeper.process.pid).children()
+
+    assert keeper.end() == 0
+    assert not second.is_running()
+    assert "The host of bots ended (signal SIGKILL). Starting it again now." in keeper.said()
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
