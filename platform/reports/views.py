@@ -25,7 +25,7 @@ from questions.resolving import question_set
 from reports import home as first_page
 from reports import pdf, queries, services
 from reports import tasks as jobs
-from reports.charts import kind_and_ask
+from reports.charts.names import kind_and_ask
 from reports.charts.palettes import PALETTES, standalone
 from reports.journey import journey
 from reports.method import method
