@@ -17,8 +17,8 @@ from torch import Tensor
 
 from chatbots.hierarchical.batching import Batch, collate
 from chatbots.hierarchical.model import Hierarchical
-from chatbots.hierarchical.vocabulary import END, NEVER_WRITTEN, START
-from chatbots.meena.config import check_range
+from chatbots.training.settings import check_range
+from chatbots.training.vocabulary import END, NEVER_WRITTEN, START
 
 Choice = Literal["best", "drawn", "sampled"]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from chatbots.hierarchical.decoding import DecodingSettings, Found, replies
 from chatbots.hierarchical.model import Hierarchical
-from chatbots.hierarchical.vocabulary import Vocabulary
-from chatbots.meena.config import check_range
+from chatbots.training.settings import check_range
+from chatbots.training.vocabulary import Vocabulary
 
 HISTORY = 5
 """Newest utterances that are read, as in the authors' self-play."""

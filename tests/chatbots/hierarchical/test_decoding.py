@@ -17,7 +17,7 @@ from chatbots.hierarchical.decoding import (
     replies,
     sample,
 )
-from chatbots.hierarchical.vocabulary import END, NEVER_WRITTEN, START
+from chatbots.training.vocabulary import END, NEVER_WRITTEN, START
 from tests.chatbots.hierarchical.tiny import CONVERSATIONS, model_of
 
 torch.set_num_threads(1)
