@@ -126,6 +126,15 @@ def read_conversations(path: Path, reading_sets: Mapping[str, ReadingSet]) -> li
     return found
 
 
+def read_documents(path: Path) -> dict[str, Any]:
+    """The conversations of a file of Topical-Chat as they stand there, by their ids.
+
+    Raises:
+        ConversationsError: it cannot be read.
+    """
+    return dict(_documents(path))
+
+
 def _of_topical_chat(key: str, document: Mapping[str, Any]) -> Conversation:
     configuration = document["config"]
     if configuration not in CONFIGURATIONS:

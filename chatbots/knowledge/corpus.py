@@ -1,13 +1,14 @@
 """From conversations and reading sets to what models learn from.
 
-A corpus is a folder: `train.npz`, `validation.npz`, `test.npz`, the sentences that were read in
-`knowledge.npz`, `vocabulary.json` and `report.json`. Each turn has the oracle's sentence of what its speaker
-had read; the vocabulary is that of the training turns and of the sentences that they draw on.
+A corpus is a folder: `train.npz`, `validation.npz`, `test.npz` and their texts (`.jsonl`), the sentences that
+were read in `knowledge.npz`, `vocabulary.json` and `report.json`. Each turn has the oracle's sentence of what
+its speaker had read; the vocabulary is that of the training turns and of the sentences that they draw on.
 """
 
 from __future__ import annotations
 
 import io
+import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -191,6 +192,7 @@ def build(
             conversations=np.cumsum([0, *sizes]),
             sentences=sentences,
         )
+        _save_texts(output / f"{name}.jsonl", splits[name])
         known = familiarity(splits[name], trained)
         report[name] = {
             "table": {each: of.to_dict() for each, of in table[name].items()},
@@ -210,6 +212,28 @@ def _save(path: Path, **arrays: Any) -> None:
     content = io.BytesIO()
     np.savez(content, **arrays)
     write_atomically(path, content.getvalue())
+
+
+def _save_texts(path: Path, conversations: Sequence[Conversation]) -> None:
+    lines = (
+        json.dumps({"id": each.key, "turns": [text for _, text in each.turns]}, ensure_ascii=False)
+        for each in conversations
+    )
+    write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def load_texts(corpus: Path, name: str) -> list[tuple[str, str]]:
+    """Of every turn of a part, in its order, the conversation and the text as it was written.
+
+    Raises:
+        CorpusError: they are not there.
+    """
+    path = corpus / f"{name}.jsonl"
+    try:
+        documents = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return [(document["id"], text) for document in documents for text in document["turns"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CorpusError(_not_there(path, error)) from None
 
 
 def load_part(corpus: Path, name: str) -> Part:
