@@ -79,6 +79,11 @@ class Ranker:
             start = stop
         return found
 
+    def ranked(self, text: str) -> list[int]:
+        """All sentences that share a word with a text, the nearest first; of equal ones the first."""
+        cosines = np.asarray((self._sentences @ self._vectors([text]).T).todense()).ravel().round(_DECIMALS)
+        return [place for place in np.argsort(-cosines, kind="stable").tolist() if cosines[place] > 0]
+
     def _fill(
         self,
         found: Nearest,
