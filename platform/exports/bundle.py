@@ -20,9 +20,9 @@ from exports.described import described
 from exports.files import FORMATS, schema_of
 from exports.rows import rows, sets_answered
 from reports import latex
+from reports.charts import pdf, svgs
+from reports.charts.palettes import LIGHT, standalone
 from reports.method import method
-from reports.palettes import LIGHT, standalone
-from reports.plots import pdf, svgs
 from reports.queries import snapshot
 from reports.reported import ReportedTask, with_report
 from studies.models import Study

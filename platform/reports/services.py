@@ -11,8 +11,8 @@ from crowd.services import note_proposals, note_signs
 from judging.queries import judgments_given
 from live.locks import REPORTS, is_worked_on, only_here
 from reports import queries
+from reports.charts import Drawing, drawings
 from reports.models import Chart, Report
-from reports.plots import Drawing, drawings
 from reports.reported import TaskWithReport, with_report
 from studies.models import Study
 from studies.tasks import keys_of

@@ -76,7 +76,7 @@ def talk(tmp_path_factory):
         {"id": str(i), "turns": ["Hi there!", f"I love my cat, do you {word}?", "No, it is awful."]}
         for i, word in enumerate(("run", "swim", "read", "sing") * 10)
     ]
-    said += [{"turns": ["Hi there!", "See www.example.com", "Oh", "Yes it is"]}, {"turns": [{"text": 3}]}]
+    said += [{"turns": ["Hi there!", "See www.example.com", "Oh", "Yes it is"]}, {"turns": [{"text": 3}]}]  # type: ignore[list-item]
     path.write_text("\n".join(map(json.dumps, said)) + "\nnonsense\n")
     return path
 
