@@ -251,7 +251,7 @@ class Tab(ApplicationCommunicator):
     async def told(self) -> dict[str, Any]:
         message = await self.receive_output(timeout=10)
         assert message["type"] == "websocket.send", message
-        return json.loads(message["text"])  # type: ignore[no-any-return]
+        return json.loads(message["text"])
 
     async def opened(self) -> dict[str, Any]:
         await self.send_input({"type": "websocket.connect"})
