@@ -16,6 +16,7 @@ urlpatterns = [
     path("", include("accounts.urls")),
     path("", include("bots.urls")),
     path("", include("contexts.urls")),
+    path("", include("knowledge.urls")),
     path("", include("questions.urls")),
     path("", include("studies.urls")),
     path("", include("crowd.urls")),

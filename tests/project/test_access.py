@@ -31,6 +31,7 @@ from project.routing import websocket_urlpatterns
 from questions.services import create_set
 from studies.models import Study
 from tests.conftest import MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion, enter, start_dialogue
+from tests.knowledge.bases import make_base
 from tests.questions.conftest import TONE
 from transcripts import importing, relaying
 
@@ -56,6 +57,14 @@ RULES = {
     "bots": SIGNED_IN,
     "contexts": SIGNED_IN,
     "contexts:import": OWNER,
+    "knowledge": SIGNED_IN,
+    "knowledge:base": OWNER,  # or for whom it is shared
+    "knowledge:version": OWNER,
+    "knowledge:entity": OWNER,
+    "knowledge:article": OWNER,
+    "knowledge:export": OWNER,
+    "knowledge:import": OWNER,
+    "knowledge:share": OWNER,
     "questions": SIGNED_IN,
     "questions:set": OWNER,  # or everybody, once it is shared
     "questions:questions": OWNER,
@@ -179,6 +188,7 @@ def things(
         "public_id": dialogue.public_id,
     }
     run = make_run(version, "Alpha")
+    known = make_base(owner=rex)
     asked = create_set(TONE, owner=rex)
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
@@ -186,6 +196,7 @@ def things(
         "bots:new": {"adapter": "scripted"},
         "questions": {"key": asked.key, "name": asked.own_set.name},
         "api-1": {"key": asked.key, "name": bot.name},
+        "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
         "responses": {"pk": run.pk, "token": "none", "ending": "csv"},
         "transcripts:import": {"pk": draft.pk},
