@@ -8,6 +8,7 @@ happened. Steps that wait at the same moment share a commit. See docs/decisions/
 and turns-in-batches.md.
 """
 
+import random
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -20,7 +21,7 @@ from bots.models import Bot
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
-from dialogues import material
+from dialogues import material, reading
 from dialogues.asks import SeatAsk, due_at_the_end
 from dialogues.models import Dialogue, Fault, Seat, Turn
 from dialogues.progress import Progress
@@ -97,10 +98,13 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
         )
         for number, taken in enumerate((first, second))
     )
-    if study.material:
-        for seat in seats:
-            if seat.assignment_id:
-                material.give(seat, pasted(study.material))
+    own = pasted(study.material) if study.material else []
+    if study.knowledge_id:
+        sets = reading.given(dialogue, study.knowledge_id, seed=random.getrandbits(31))
+    else:
+        sets = [], []
+    for seat in seats:
+        material.give(seat, [*sets[seat.number], *(own if seat.assignment_id else [])])
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue
