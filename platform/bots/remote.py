@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from channels.layers import get_channel_layer
 
 from bots.presence import Copy
-from chatbots.base import Candidate, Context, Response, Speaker, Turn
+from chatbots.base import Candidate, Context, Passage, Response, Speaker, Turn
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -185,12 +185,14 @@ def packed(context: Context) -> Item:
         "turns": [[turn.speaker.value, turn.text] for turn in context.turns],
         "seed": context.seed,
         "dialogue": context.dialogue,
+        "material": [[passage.text, passage.title] for passage in context.material],
     }
 
 
 def unpacked_context(item: Item) -> Context:
     turns = tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"])
-    return Context(turns, item["seed"], item["dialogue"])
+    material = tuple(Passage(text, title) for text, title in item["material"])
+    return Context(turns, item["seed"], item["dialogue"], material)
 
 
 def packed_response(response: Response) -> Item:

@@ -10,6 +10,7 @@ from django.dispatch import receiver
 
 from bots.models import Bot, BotVersion
 from crowd.models import Assignment, Participation, Worker
+from knowledge.sections import LONGEST_TITLE
 from live.text import MAX_TEXT
 from studies.models import Study
 
@@ -204,6 +205,37 @@ class Seat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.bot or self.worker or self.name} in {self.dialogue_id}"
+
+
+class Material(models.Model):
+    """A text that one of the two has beside the conversation. Never changed: the database refuses it."""
+
+    # No index of its own: that of material_once_per_number begins with the seat.
+    seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="materials", db_index=False)
+    number = models.PositiveSmallIntegerField(help_text="Its place among what the seat reads, from 1.")
+    key = models.CharField(max_length=20, help_text="Short name in files: FS1")
+    title = models.CharField(max_length=LONGEST_TITLE, help_text="What the reader knows it by.")
+    heading = models.CharField(max_length=300, blank=True, help_text="What it is about.")
+    text = models.TextField(blank=True)
+    points = ArrayField(
+        models.TextField(), default=list, blank=True, help_text="Single facts after the text."
+    )
+    variant = models.CharField(
+        max_length=20,
+        blank=True,
+        help_text="Which version of a text that has several: shortened, summarized.",
+    )
+
+    class Meta:
+        ordering = ("seat", "number")
+        constraints = (
+            models.UniqueConstraint(fields=("seat", "number"), name="material_once_per_number"),
+            models.UniqueConstraint(fields=("seat", "key"), name="material_once_per_key"),
+            models.CheckConstraint(name="material_says_something", condition=~Q(text="", points=[])),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.heading}" if self.heading else self.title
 
 
 class Turn(models.Model):

@@ -20,11 +20,13 @@ from bots.models import Bot
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
+from dialogues import material
 from dialogues.asks import SeatAsk, due_at_the_end
 from dialogues.models import Dialogue, Fault, Seat, Turn
 from dialogues.progress import Progress
 from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
 from dialogues.seated import SavedTurn, Seated
+from knowledge.sections import pasted
 from live.batches import BatchedStep, Values
 from live.database import in_database
 from live.refusals import RefusedError
@@ -84,7 +86,7 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
         due_0=due_at_the_end(asks[0]),
         due_1=due_at_the_end(asks[1]),
     )
-    Seat.objects.bulk_create(
+    seats = Seat.objects.bulk_create(
         Seat(
             dialogue=dialogue,
             number=number,
@@ -95,6 +97,10 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
         )
         for number, taken in enumerate((first, second))
     )
+    if study.material:
+        for seat in seats:
+            if seat.assignment_id:
+                material.give(seat, pasted(study.material))
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue

@@ -76,6 +76,7 @@ INSTALLED_APPS = [
     "accounts",
     "bots",
     "contexts",
+    "knowledge",
     "questions",
     "studies",
     "crowd",

@@ -17,7 +17,7 @@ from studies.models import Study
 from studies.tasks import keys_of
 
 if TYPE_CHECKING:
-    from reports.plots import Drawing
+    from reports.charts.drawn import Drawing
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,9 @@ class _Computed:
 
 def _computed(report_id: int) -> _Computed:
     """Everything that a ready report stores, from one snapshot of the database."""
-    from reports.plots import drawings  # Matplotlib, which the process that serves workers does not wait for
+    from reports.charts.drawn import (
+        drawings,  # Matplotlib, which the process that serves workers does not wait for
+    )
 
     before = Report.objects.select_related("study").get(pk=report_id).study
     with_report(before).prepare(before)

@@ -33,7 +33,10 @@ class StudyForm(forms.ModelForm[Study]):
         model = Study
         fields: tuple[str, ...] = FIELDS
         labels = PAY_PER_WORKER
-        widgets: ClassVar[Mapping[str, forms.Widget]] = {"exclusion_rules": forms.Textarea(attrs={"rows": 3})}
+        widgets: ClassVar[Mapping[str, forms.Widget]] = {
+            "exclusion_rules": forms.Textarea(attrs={"rows": 3}),
+            "material": forms.Textarea(attrs={"rows": 8}),
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -32,7 +32,7 @@ class Everything(base.Bot):
         extra: dict[str, object] = Field(default={}, examples=[{"a": 1}])
         polite: bool = True
 
-    def respond(self, contexts):  # type: ignore[no-untyped-def]
+    def respond(self, contexts):
         return [
             base.Response("yes", (base.Candidate("yes", -1.5), base.Candidate("no", -2.0)), 1)
             for _ in contexts

@@ -33,7 +33,7 @@ def fields_of(page: str) -> dict[str, list[str]]:
         if tag == "select":
             chosen = re.search(r'value="([^"]*)" selected', options)
             first = re.search(r'value="([^"]*)"', options)
-            value = (chosen or first)[1] if first else ""  # type: ignore[index]  # one of the two
+            value = (chosen or first)[1] if first else ""  # one of the two
         elif tag == "textarea":
             value = text.removeprefix("\n")
         elif 'type="checkbox"' in attributes and "checked" not in attributes:
@@ -50,7 +50,7 @@ def client(rex: User, sign_in: SignIn) -> Client:
     return sign_in(rex)
 
 
-def taken(client: Client, page: str, step: str, address: str = "/questions/new/", **changes: Any) -> str:
+def taken(client: Client, page: str, step: str, address: str = "/questions/new/", /, **changes: Any) -> str:
     """The page after a step of somebody who changed some fields."""
     sent = fields_of(page) | changes | {"do": step}
     answer = client.post(address, sent, follow=True)

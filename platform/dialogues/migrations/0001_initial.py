@@ -497,5 +497,72 @@ class Migration(migrations.Migration):
                 condition=models.Q(("text", ""), _negated=True), name="turn_says_something"
             ),
         ),
-        LoadSQL("dialogues", "codes", "say", "reply", "say_and_reply", "turn_only_in_open_dialogue"),
+        migrations.CreateModel(
+            name="Material",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "number",
+                    models.PositiveSmallIntegerField(
+                        help_text="Its place among what the seat reads, from 1."
+                    ),
+                ),
+                ("key", models.CharField(help_text="Short name in files: FS1", max_length=20)),
+                ("title", models.CharField(help_text="What the reader knows it by.", max_length=120)),
+                ("heading", models.CharField(blank=True, help_text="What it is about.", max_length=300)),
+                ("text", models.TextField(blank=True)),
+                (
+                    "points",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.TextField(),
+                        blank=True,
+                        default=list,
+                        help_text="Single facts after the text.",
+                        size=None,
+                    ),
+                ),
+                (
+                    "variant",
+                    models.CharField(
+                        blank=True,
+                        help_text="Which version of a text that has several: shortened, summarized.",
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "seat",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="materials",
+                        to="dialogues.seat",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("seat", "number"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("seat", "number"), name="material_once_per_number"),
+                    models.UniqueConstraint(fields=("seat", "key"), name="material_once_per_key"),
+                    models.CheckConstraint(
+                        condition=models.Q(("points", []), ("text", ""), _negated=True),
+                        name="material_says_something",
+                    ),
+                ],
+            },
+        ),
+        LoadSQL(
+            "dialogues",
+            "codes",
+            "say",
+            "reply",
+            "say_and_reply",
+            "turn_only_in_open_dialogue",
+            "material_never_changes",
+        ),
     ]

@@ -7,6 +7,7 @@ import django.db.models.expressions
 from django.conf import settings
 from django.db import migrations, models
 
+import knowledge.sections
 import questions.resolving
 import studies.models
 import studies.tasks
@@ -455,5 +456,15 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
+        ),
+        migrations.AddField(
+            model_name="study",
+            name="material",
+            field=models.TextField(
+                blank=True,
+                help_text="Texts that workers have beside the conversation. A line that begins with # names one; what follows is its text.",
+                max_length=100000,
+                validators=[knowledge.sections.refuse_unreadable],
+            ),
         ),
     ]

@@ -8,7 +8,7 @@ from crowd.services import assign
 from crowd.views import current_participation, page_of, worker_page
 from dialogues import services
 from dialogues.asks import SeatAsk
-from dialogues.models import Dialogue
+from dialogues.models import Dialogue, Seat
 from dialogues.seated import asks_of
 from live.text import MAX_TEXT
 from questions.shown import all_asked
@@ -36,18 +36,19 @@ def chat(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect(page_of(participation), code=study.code)
     dialogue = services.begin(participation.assignment)
     bot = services.bot_of(participation.assignment)
+    seat = dialogue.seats.get(assignment=participation.assignment)
     context = {
         "study": study,
         "dialogue": dialogue,
         "bot_name": "" if study.blind else bot.title,
         "resume_code": participation.resume_code,
-        "settings": _page_settings(dialogue),
+        "materials": seat.materials.all(),
+        "settings": _page_settings(dialogue, seat),
     }
     return render(request, "tasks/conversation/chat.html", context)
 
 
-def _page_settings(dialogue: Dialogue) -> dict[str, object]:
-    seat = dialogue.seats.get(assignment__isnull=False)
+def _page_settings(dialogue: Dialogue, seat: Seat) -> dict[str, object]:
     return {
         "socket": f"/ws/dialogues/{dialogue.public_id}/",
         "dialogue": str(dialogue.public_id),

@@ -420,7 +420,7 @@ def test_its_file_is_imported_as_the_same_conversations(
     play(plan)
 
     sent = client.get(f"/studies/{plan.study_id}/self-play/conversations.jsonl")
-    lines = b"".join(sent.streaming_content)  # type: ignore[arg-type]  # chunks of a synchronous response
+    lines = sent.getvalue()
 
     rows = [json.loads(line) for line in lines.splitlines()]
     assert [row["number"] for row in rows] == [1, 2, 3]
