@@ -55,6 +55,7 @@ RULES = {
     "accounts:sign_in": PUBLIC,
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,
+    "api_elsewhere": PUBLIC,  # says that there is nothing
     "api-1:openapi-json": PUBLIC,
     "api-1:api-root": PUBLIC,
     "api-1": TOKEN,  # whose bot may be changed: tests/bots/test_api.py
