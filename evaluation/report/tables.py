@@ -162,6 +162,13 @@ ITEMS = Table(
         Column("turn", Kind.INTEGER, "position of a turn in its conversation; empty for anything else"),
         Column("repetition", Kind.INTEGER, "which of the system's repeated runs it is from, from 1"),
         Column("language", Kind.TEXT, "code of the language"),
+        Column("category", Kind.TEXT, "of a response, the category of its context; empty without one"),
+        Column("context_turns", Kind.INTEGER, "of a response, how many turns its context has; else empty"),
+        Column(
+            "consistency",
+            Kind.BOOLEAN,
+            "of a response, `true` if it must agree with something said earlier in the context; else empty",
+        ),
         Column("said_before", Kind.TEXT, "what was said before, oldest first, as a JSON list of texts"),
         Column(
             "text", Kind.TEXT, "what is judged; empty for a whole conversation, which is in `said_before`"

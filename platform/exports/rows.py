@@ -62,7 +62,7 @@ SELECT d.public_id::text, t.position, w.pseudonym, l.question_set, l.changed_at,
     # Contexts are counted in the order in which the report's resampling has them.
     ITEMS.name: f"""
 SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c.key, d.public_id::text),
-       i.position, i.repetition, item.language,
+       i.position, i.repetition, item.language, nullif(c.category, ''), cardinality(c.turns), c.consistency,
        coalesce(to_json(c.turns),
                 (SELECT json_agg(b.text ORDER BY b.position) FROM dialogues_turn AS b
                   WHERE b.dialogue_id = d.id AND (t.id IS NULL OR b.position < t.position)), '[]')::text,

@@ -30,7 +30,17 @@ from labels.models import Label
 from project.routing import websocket_urlpatterns
 from questions.services import create_set
 from studies.models import Study
-from tests.conftest import MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion, enter, start_dialogue
+from tasks.writing import services as writing
+from tests.conftest import (
+    MakePairs,
+    MakeQueue,
+    MakeRun,
+    MakeStudy,
+    MakeVersion,
+    MakeWriting,
+    enter,
+    start_dialogue,
+)
 from tests.questions.conftest import TONE
 from transcripts import importing, relaying
 
@@ -315,16 +325,22 @@ def _sockets() -> list[Any]:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("who", ["nobody", "another worker"])
 async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
-    who: str, study: Study, make_queue: MakeQueue
+    who: str, study: Study, make_queue: MakeQueue, make_writing: MakeWriting
 ) -> None:
     make = sync_to_async
+    writer = await make(lambda: writing.begin(enter(make_writing()).pk))()
     dialogue = await make(start_dialogue)(study)
     queue = await make(make_queue)(2)
     rater = await make(enter)(queue)
     await make(lambda: admit(rater.pk))()
     batch = await make(lambda: judging.begin(rater, language="en"))()
     other = await make(lambda: signed(assign(enter(study).pk).participation))()
-    ids = {"dialogues": dialogue.public_id, "batches": batch.public_id}
+    ids = {
+        "dialogues": dialogue.public_id,
+        "batches": batch.public_id,
+        "writing": await make(lambda: writer.participation.study.code)(),
+    }
+    not_yours = {"dialogues": "not_yours", "batches": "not_yours", "writing": "unknown_dialogue"}
 
     before = await Turn.objects.acount(), await Label.objects.acount()
     assert len(_sockets()) == len(ids)
@@ -341,7 +357,7 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         await tab.send_input({"type": "websocket.connect"})
         assert (await tab.receive_output(10))["type"] == "websocket.accept"
         refused = json.loads((await tab.receive_output(10))["text"])
-        assert refused["reason"] == ("no_session" if who == "nobody" else "not_yours")
+        assert refused["reason"] == ("no_session" if who == "nobody" else not_yours[kind])
         assert (await tab.receive_output(10))["type"] == "websocket.close"
         for name in socket.callback.consumer_class().frame_handlers():
             await tab.send_input({"type": "websocket.receive", "text": json.dumps({"type": name})})
