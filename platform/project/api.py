@@ -91,8 +91,8 @@ def _chatbot_error(request: HttpRequest, error: ChatbotError) -> HttpResponse:
 
 @api.exception_handler(DeclarationError)
 def _cannot_be_declared(request: HttpRequest, error: DeclarationError) -> HttpResponse:
-    problem = {"field": error.field, "problem": error.problem, "cure": error.cure}
-    return api.create_response(request, {"error": str(error), "problems": [problem]}, status=422)
+    problems = [{"field": each.field, "problem": each.problem, "cure": each.cure} for each in error.all]
+    return api.create_response(request, {"error": str(error), "problems": problems}, status=422)
 
 
 @api.exception_handler(ValidationError)
