@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from accounts import tokens
 from accounts.models import User
+from audits.api import router as audits
 from bots.api import router as bots
 from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
 from evaluation.questions import DeclarationError
@@ -74,6 +75,7 @@ api = NinjaAPI(
     parser=StorableJson(),
 )
 api.add_router("", bots)
+api.add_router("", audits)
 api.add_router("", question_sets)
 api.add_router("", studies)
 

@@ -25,6 +25,7 @@ urlpatterns = [
     path("", include("labels.urls")),
     path("", include("transcripts.urls")),
     path("", include("judging.urls")),
+    path("", include("audits.urls")),
     path("", include("reports.urls")),
     path("", include("exports.urls")),
     path("", include("comparisons.urls")),

@@ -18,6 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts import tokens
 from accounts.models import ApiToken, User
+from audits.services import start
 from bots import host
 from bots.models import Bot
 from crowd.models import Participation
@@ -66,6 +67,7 @@ RULES = {
     "bots:set_active": OWNER,
     "bots:watch": OWNER,
     "bots": SIGNED_IN,
+    "audits": OWNER,  # or who may use the bot, who may read them
     "contexts": SIGNED_IN,
     "contexts:import": OWNER,
     "knowledge": SIGNED_IN,
@@ -200,13 +202,15 @@ def things(
     }
     run = make_run(version, "Alpha")
     known = make_base(owner=rex)
+    audit = start(bot, by=rex)
     asked = create_set(TONE, owner=rex)
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "bots:new": {"adapter": "scripted"},
         "questions": {"key": asked.key, "name": asked.own_set.name},
-        "api-1": {"key": asked.key, "name": bot.name},
+        "api-1": {"key": asked.key, "name": bot.name, "pk": audit.pk},
+        "audits": {"pk": audit.pk, "name": bot.name},
         "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
         "responses": {"pk": run.pk, "token": "none", "ending": "csv"},
