@@ -4,7 +4,7 @@ from contextlib import contextmanager, suppress
 from django.db import DatabaseError, connections
 
 # What is locked: PostgreSQL keeps locks apart by these numbers.
-REPORTS, RUNS, REHEARSALS = 7301, 7302, 7303
+REPORTS, RUNS, REHEARSALS, WAITING = 7301, 7302, 7303, 7304
 
 
 @contextmanager

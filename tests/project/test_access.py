@@ -20,7 +20,7 @@ from accounts import tokens
 from accounts.models import ApiToken, User
 from bots import host
 from bots.models import Bot
-from crowd.models import Participation
+from crowd.models import Participation, Waiting
 from crowd.services import admit, assign
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Turn
@@ -30,6 +30,7 @@ from labels.models import Label
 from project.routing import websocket_urlpatterns
 from questions.services import create_set
 from studies.models import Study
+from tasks.two_people.models import TwoPeoplePlan
 from tests.conftest import MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion, enter, start_dialogue
 from tests.questions.conftest import TONE
 from transcripts import importing, relaying
@@ -84,6 +85,7 @@ RULES = {
     "judging_task": PUBLIC,
     "pairs": PUBLIC,
     "pairs:add": OWNER,
+    "two_people": PUBLIC,
     "writing": PUBLIC,
     "responses": SIGNED_IN,
     "responses:cancel": OWNER,
@@ -315,7 +317,7 @@ def _sockets() -> list[Any]:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("who", ["nobody", "another worker"])
 async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
-    who: str, study: Study, make_queue: MakeQueue
+    who: str, study: Study, make_queue: MakeQueue, make_study: MakeStudy
 ) -> None:
     make = sync_to_async
     dialogue = await make(start_dialogue)(study)
@@ -324,7 +326,10 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
     await make(lambda: admit(rater.pk))()
     batch = await make(lambda: judging.begin(rater, language="en"))()
     other = await make(lambda: signed(assign(enter(study).pk).participation))()
-    ids = {"dialogues": dialogue.public_id, "batches": batch.public_id}
+    lobby = await make(make_study)({"beside": 1})
+    await Study.objects.filter(pk=lobby.pk).aupdate(task="two_people")
+    await TwoPeoplePlan.objects.acreate(study=lobby)
+    ids = {"dialogues": dialogue.public_id, "batches": batch.public_id, "lobby": lobby.code}
 
     before = await Turn.objects.acount(), await Label.objects.acount()
     assert len(_sockets()) == len(ids)
@@ -350,3 +355,4 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         await tab.wait(10)
 
     assert (await Turn.objects.acount(), await Label.objects.acount()) == before
+    assert not await Waiting.objects.aexists()
