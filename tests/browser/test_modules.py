@@ -31,7 +31,7 @@ async def run(browser: Browser, site: str) -> AsyncIterator[Run]:
     async def run(body: str, argument: object = None) -> Any:
         script = """async argument => {
             const modules = await Promise.all(
-                ["chat/store", "chat/composer", "kit/outbox", "kit/answers", "kit/subjects", "kit/keys",
+                ["chat/store", "kit/composer", "kit/outbox", "kit/answers", "kit/subjects", "kit/keys",
                  "kit/question", "practice/verdict"].map(
                     name => import(`/static/js/${name}.js`)));
             const m = Object.assign({}, ...modules);
@@ -304,7 +304,24 @@ async def test_a_refused_message_goes_back_into_the_draft(run: Run) -> None:
         return box.held"""
     )
 
-    assert await run(body) == {"draft": "Refused\nBegun since", "turn": None, "labels": {}, "timings": {}}
+    assert await run(body) == {
+        "drafts": {"": "Refused\nBegun since"}, "turn": None, "labels": {}, "timings": {},
+    }  # fmt: skip
+
+
+async def test_a_newer_text_stays_until_it_is_saved_itself(run: Run) -> None:
+    body = (
+        OUTBOX
+        + """
+        box.keepDraft("Half", "c1"); box.keepDraft("Other", "c2"); box.keepDraft("", "c1");
+        box.holdLabel("c1", {text: "Second"});
+        box.settle({type: "written", item: "c1", text: "First", items: [], progress: {}});
+        const held = box.isEmpty;
+        box.settle({type: "state", written: [{key: "c1", text: "Second"}], items: [], finished: null});
+        return [held, box.isEmpty, box.draftOf("c1"), box.draftOf("c2")]"""
+    )
+
+    assert await run(body) == [False, True, "", "Other"]
 
 
 async def test_characters_are_counted_as_the_server_counts_them(run: Run) -> None:

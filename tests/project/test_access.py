@@ -31,7 +31,17 @@ from project.routing import websocket_urlpatterns
 from questions.services import create_set
 from studies.models import Study
 from tasks.two_people.models import TwoPeoplePlan
-from tests.conftest import MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion, enter, start_dialogue
+from tasks.writing import services as writing
+from tests.conftest import (
+    MakePairs,
+    MakeQueue,
+    MakeRun,
+    MakeStudy,
+    MakeVersion,
+    MakeWriting,
+    enter,
+    start_dialogue,
+)
 from tests.questions.conftest import TONE
 from transcripts import importing, relaying
 
@@ -317,9 +327,10 @@ def _sockets() -> list[Any]:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("who", ["nobody", "another worker"])
 async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
-    who: str, study: Study, make_queue: MakeQueue, make_study: MakeStudy
+    who: str, study: Study, make_queue: MakeQueue, make_study: MakeStudy, make_writing: MakeWriting
 ) -> None:
     make = sync_to_async
+    writer = await make(lambda: writing.begin(enter(make_writing()).pk))()
     dialogue = await make(start_dialogue)(study)
     queue = await make(make_queue)(2)
     rater = await make(enter)(queue)
@@ -329,7 +340,13 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
     lobby = await make(make_study)({"beside": 1})
     await Study.objects.filter(pk=lobby.pk).aupdate(task="two_people")
     await TwoPeoplePlan.objects.acreate(study=lobby)
-    ids = {"dialogues": dialogue.public_id, "batches": batch.public_id, "lobby": lobby.code}
+    ids = {
+        "dialogues": dialogue.public_id,
+        "batches": batch.public_id,
+        "lobby": lobby.code,
+        "writing": await make(lambda: writer.participation.study.code)(),
+    }
+    not_yours = dict.fromkeys(ids, "not_yours") | {"writing": "unknown_dialogue"}
 
     before = await Turn.objects.acount(), await Label.objects.acount()
     assert len(_sockets()) == len(ids)
@@ -346,7 +363,7 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         await tab.send_input({"type": "websocket.connect"})
         assert (await tab.receive_output(10))["type"] == "websocket.accept"
         refused = json.loads((await tab.receive_output(10))["text"])
-        assert refused["reason"] == ("no_session" if who == "nobody" else "not_yours")
+        assert refused["reason"] == ("no_session" if who == "nobody" else not_yours[kind])
         assert (await tab.receive_output(10))["type"] == "websocket.close"
         for name in socket.callback.consumer_class().frame_handlers():
             await tab.send_input({"type": "websocket.receive", "text": json.dumps({"type": name})})

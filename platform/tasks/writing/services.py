@@ -1,38 +1,61 @@
 """People's responses: which context a worker gets, and what becomes of what they write.
 
 A worker holds one context at a time. Who is silent for an hour loses it to the next who comes; what they
-wrote before stays. So each context gets as many responses as are wanted, each by another worker.
+wrote before stays. So each context gets as many responses as are wanted, each by another worker. Until they
+finish, workers may change what they wrote, unless somebody judges it already.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count
 from django.utils import timezone
 
+from contexts.models import Context
 from crowd import refusals
 from crowd.models import Assignment, Participation
 from crowd.services import HOLD, admit, complete, keep_place
+from judging.models import Item
+from live.refusals import RefusedError
 from responses.checks import problem_of
 from responses.models import Response, ResponseRun, Source, WritingPlace
 from studies.models import Study
 from studies.services import results_changed
 
 SYSTEM = "People"
-GONE = (
-    "You were away for a while, so that conversation went to somebody else. Here is another one. "
-    "All that you sent is saved."
-)
-SENT_ALREADY = "That response was saved already. Here is the next conversation."
+# Responses that a page which is opened anew can go back to.
+LOOKING_BACK = 200
+
+NO_SUCH_TASK = "There is no such task. Open your study link again."
+
+REFUSALS = {
+    "given_away": "You were away for a while, so that conversation went to somebody else. All that you sent "
+    "is saved. Please go on with the next one.",
+    "finished": "You have finished. Everything is saved.",
+    "judged_already": "Somebody is judging that response already, so it stays as you first sent it. "
+    "Please go on with the next one.",
+    "unwritten": "There is still a conversation to answer. Your responses so far are saved.",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a text: nothing to say if it was stored."""
+class Desk:
+    """A worker's place in a writing study: what does not change while they write."""
 
-    say: str = ""
-    is_stored: bool = False
+    assignment_id: int
+    participation_id: int
+    study_code: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a saved response leads to: the next context, if there is one, and how far the worker is."""
+
+    items: list[dict[str, Any]]
+    progress: dict[str, object]
 
 
 @transaction.atomic
@@ -83,8 +106,7 @@ def _written(assignment: Assignment) -> int:
 def hold_place(assignment: Assignment, *, now: datetime | None = None) -> WritingPlace | None:
     """The context that the worker has before them; the next one if they have none.
 
-    None if they have written their share, or nothing is left for them. Then they are done: their
-    completion code is valid.
+    None if they have written their share, or nothing is left for them.
     """
     now = now or timezone.now()
     keep_place(assignment.pk, now=now)
@@ -94,10 +116,7 @@ def hold_place(assignment: Assignment, *, now: datetime | None = None) -> Writin
         return held
     study = participation.study
     has_share = _written(assignment) >= study.writing.batch_size
-    place = None if has_share else _next_place(run_of(study), participation, now)
-    if place is None and _written(assignment):
-        complete(assignment.pk, Assignment.Outcome.COMPLETE, now=now)
-    return place
+    return None if has_share else _next_place(run_of(study), participation, now)
 
 
 # Contexts with the fewest responses first; among those, each worker has an order of their own.
@@ -142,27 +161,127 @@ def _next_place(run: ResponseRun, participation: Participation, now: datetime) -
     return places.filter(participation=participation).first()
 
 
+def desk_of(code: str, worker_id: int) -> Desk:
+    """The worker's place in the study with this code.
+
+    Raises:
+        RefusedError: they do not write in a study of this code.
+    """
+    begun = Assignment.objects.filter(
+        participation__study__code=code,
+        participation__study__writing__isnull=False,
+        participation__worker=worker_id,
+    )
+    assignment = begun.select_related("participation__study__writing").first()
+    if assignment is None:
+        raise RefusedError("unknown_dialogue", NO_SUCH_TASK)
+    study = assignment.participation.study
+    return Desk(assignment.pk, assignment.participation_id, study.code, study.writing.batch_size)
+
+
 @transaction.atomic
-def submit(assignment: Assignment, key: str, text: str, *, now: datetime | None = None) -> Outcome:
-    """Store what a worker wrote to the context `key`, or say what to change. Safe to repeat."""
+def state(desk: Desk, *, now: datetime | None = None) -> dict[str, Any]:
+    """All that a page shows: the context before the worker, what they wrote, and how far they are.
+
+    Who comes back too late for the only one, with nothing left, has run out of time, and is told so.
+    """
     now = now or timezone.now()
-    keep_place(assignment.pk, now=now)
-    Participation.objects.select_for_update(of=("self",)).get(pk=assignment.participation_id)
+    assignment = Assignment.objects.get(pk=desk.assignment_id)
+    place = None if assignment.outcome else hold_place(assignment, now=now)
+    mine = Response.objects.filter(author=desk.participation_id).select_related("context")
+    written = [_shown(each.context) | {"text": each.text} for each in mine.order_by("created_at", "pk")]
+    is_over = bool(assignment.outcome)
+    if not (place or written or is_over):
+        complete(assignment.pk, Assignment.Outcome.TIMED_OUT, now=now)
+        is_over = True
+    return {
+        "items": [_shown(place.context)] if place else [],
+        "written": written[-LOOKING_BACK:],
+        "progress": _progress(desk, len(written), place),
+        "is_over": is_over,
+    }
+
+
+def _shown(context: Context) -> dict[str, Any]:
+    return {"key": context.key, "turns": context.turns, "language": context.language}
+
+
+def _progress(desk: Desk, written: int, place: WritingPlace | None) -> dict[str, object]:
+    return {"done": written, "size": desk.size, "may_finish": place is None}
+
+
+@transaction.atomic
+def write(desk: Desk, *, key: str, text: str, now: datetime | None = None) -> Written:
+    """Store what a worker wrote to the context `key`, or change it. Safe to repeat.
+
+    Raises:
+        RefusedError: the text is no response, with what to change; the worker has finished; the context went
+            to somebody else; or what they wrote is judged already. Nothing was stored.
+    """
+    now = now or timezone.now()
+    text = text.strip()
+    Participation.objects.select_for_update(of=("self",)).get(pk=desk.participation_id)
+    assignment = Assignment.objects.get(pk=desk.assignment_id)
+    if assignment.outcome:
+        raise RefusedError("finished", REFUSALS["finished"])
+    written = list(Response.objects.filter(author=desk.participation_id).select_related("context"))
+    before = next((each for each in written if each.context.key == key), None)
+    others = [each.text for each in written if each.context.key != key]
+    if before:
+        _revise(before, text, others)
+    else:
+        _store(_place_of(desk, key), text, others, now)
+    place = hold_place(assignment, now=now)
+    done = len(others) + 1
+    return Written([_shown(place.context)] if place else [], _progress(desk, done, place))
+
+
+@transaction.atomic
+def finish(desk: Desk, *, now: datetime | None = None) -> None:
+    """End the work; the worker's completion code becomes valid. Safe to repeat.
+
+    Where no context is left for them, they finish with fewer responses and are paid in full.
+
+    Raises:
+        RefusedError: a context waits to be answered.
+    """
+    now = now or timezone.now()
+    assignment = Assignment.objects.get(pk=desk.assignment_id)
+    if assignment.outcome:
+        return
+    if hold_place(assignment, now=now) or not _written(assignment):
+        raise RefusedError("unwritten", REFUSALS["unwritten"])
+    complete(assignment.pk, Assignment.Outcome.COMPLETE, now=now)
+
+
+def _place_of(desk: Desk, key: str) -> WritingPlace:
     places = WritingPlace.objects.select_related("context", "run__context_version")
-    mine = places.select_for_update(of=("self",)).filter(participation=assignment.participation_id)
+    mine = places.select_for_update(of=("self",)).filter(participation=desk.participation_id)
     place = mine.first()
-    written = Response.objects.filter(author=assignment.participation_id)
-    earlier = dict(written.values_list("context__key", "text"))
     if place is None or place.context.key != key:
-        return Outcome(SENT_ALREADY if key in earlier else GONE)
-    problem = problem_of(text, place.context.turns, earlier.values())
+        raise RefusedError("given_away", REFUSALS["given_away"])
+    return place
+
+
+def _refuse_unfit(text: str, context: Context, others: list[str]) -> None:
+    problem = problem_of(text, context.turns, others)
     if problem:
-        return Outcome(problem)
-    _store(place, text.strip(), now)
-    return Outcome(is_stored=True)
+        raise RefusedError("unfit", problem)
 
 
-def _store(place: WritingPlace, text: str, now: datetime) -> None:
+def _revise(response: Response, text: str, others: list[str]) -> None:
+    if response.text == text:
+        return  # sent again
+    if Item.objects.filter(response=response).exists():
+        raise RefusedError("judged_already", REFUSALS["judged_already"])
+    _refuse_unfit(text, response.context, others)
+    Response.objects.filter(pk=response.pk).update(text=text)
+    assert response.run.study_id is not None
+    results_changed(response.run.study_id)
+
+
+def _store(place: WritingPlace, text: str, others: list[str], now: datetime) -> None:
+    _refuse_unfit(text, place.context, others)
     run = place.run
     Response.objects.create(
         run=run,

@@ -2,6 +2,7 @@
 
 import { inShort } from "../kit/answers.js";
 import { Asking } from "../kit/asking.js";
+import { Composer, hasKeyboard } from "../kit/composer.js";
 import { Connection } from "../kit/connection.js";
 import { byId, setText } from "../kit/dom.js";
 import { Finish } from "../kit/finish.js";
@@ -14,7 +15,6 @@ import { partsOf, subjectOf } from "../kit/subjects.js";
 import { Alerts } from "./alerts.js";
 import { Asks } from "./asks.js";
 import { Company } from "./company.js";
-import { Composer } from "./composer.js";
 import { Follower } from "./scroll.js";
 import { isLastTurn, receive, UNKNOWN, whyNotFinish } from "./store.js";
 import { TurnList } from "./turns.js";
@@ -82,7 +82,7 @@ class Chat {
     byId("unready").remove();
     this.page.hidden = false;
     if (this.company && document.hidden) this.alerts.markUnread();
-    this.composer.text = this.outbox.held.draft;
+    this.composer.text = this.outbox.draftOf();
     this.connection = new Connection(settings.socket, {
       onFrame: (frame) => this.heard(frame),
       onState: () => this.render(),
@@ -160,7 +160,7 @@ class Chat {
     this.known = receive(this.known, frame);
     if (ANSWERS_TO_A_REQUEST.has(frame.type)) this.isFinishing = this.isRetrying = false;
     if (frame.type === "state") this.outbox.frames().forEach((held) => this.connection.send(held));
-    if (frame.type === "refused" && frame.key) this.composer.text = this.outbox.held.draft;
+    if (frame.type === "refused" && frame.key) this.composer.text = this.outbox.draftOf();
     if (this.known.finished) return this.leave(this.known.finished);
     if (REPLIES.has(frame.type)) this.company?.hasWritten();
     if (REPLIES.has(frame.type)) this.isWriting = this.composer.hasFocus && this.composer.text !== "";
@@ -469,11 +469,6 @@ class Chat {
     const text = inShort(this.asking.questionsOf(subject), answers);
     return { state: isHeld ? (isOpen ? "saving" : "unsaved") : "saved", text, answers };
   }
-}
-
-/** On a touch screen, focus in the message box would push the keyboard up. */
-function hasKeyboard() {
-  return !matchMedia("(pointer: coarse)").matches;
 }
 
 /** @param {Event} event */

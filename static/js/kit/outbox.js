@@ -1,5 +1,5 @@
 /**
- * What the server has not acknowledged yet, and the draft: kept in the browser until it has.
+ * What the server has not acknowledged yet, and the drafts: kept in the browser until it has.
  *
  * Every call reads and writes the storage itself, so that two tabs of one conversation share one outbox.
  *
@@ -7,15 +7,18 @@
  * @typedef {import("./attention.js").Timing} Timing
  * @typedef {{type: string, [field: string]: any}} Frame  one JSON message of the socket
  * @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem">} Store
- * @typedef {{draft: string, turn: {key: string, text: string} | null, labels: Record<string, Answers>,
- *            timings: Record<string, Timing>}} Held  labels and timings by subject
+ * @typedef {{drafts: Record<string, string>, turn: {key: string, text: string} | null, labels: Record<string, Answers>,
+ *            timings: Record<string, Timing>}} Held  labels and timings by subject, drafts by what they answer
  */
 
 import { isSame } from "./answers.js";
 import { subjectOf } from "./subjects.js";
 
+/** Of the draft of the next message. */
+const MESSAGE = "";
+
 /** @type {Readonly<Held>} */
-const EMPTY = Object.freeze({ draft: "", turn: null, labels: {}, timings: {} });
+const EMPTY = Object.freeze({ drafts: {}, turn: null, labels: {}, timings: {} });
 
 /**
  * The server may store more than was asked ("not specific" for what makes no sense).
@@ -36,10 +39,12 @@ function isSaved(sent, saved) {
 function storedIn(frame) {
   if (frame.type === "label_saved") return { [subjectOf(frame.position, frame.ask)]: frame.answers };
   if (frame.type === "judged") return { [frame.item]: frame.answers };
+  if (frame.type === "written") return { [frame.item]: { text: frame.text } };
   if (frame.type !== "state") return {};
   const judged = (frame.judged ?? []).map((/** @type {any} */ { key, answers }) => [key, answers]);
   const annotated = (frame.annotations ?? []).map((/** @type {any} */ { position, ask, answers }) => [subjectOf(position, ask), answers]);
-  return Object.fromEntries([...annotated, ...judged]);
+  const written = (frame.written ?? []).map((/** @type {any} */ { key, text }) => [key, { text }]);
+  return Object.fromEntries([...annotated, ...judged, ...written]);
 }
 
 export class Outbox {
@@ -76,9 +81,15 @@ export class Outbox {
     return turn === null && Object.keys(labels).length === 0;
   }
 
-  /** @param {string} text */
-  keepDraft(text) {
-    this.keep({ draft: text });
+  /** @param {string} text @param {string} [of] what it answers, where there are several */
+  keepDraft(text, of = MESSAGE) {
+    const { [of]: _, ...others } = this.held.drafts;
+    this.keep({ drafts: text ? { ...others, [of]: text } : others });
+  }
+
+  /** @param {string} [of] */
+  draftOf(of = MESSAGE) {
+    return this.held.drafts[of] ?? "";
   }
 
   /**
@@ -88,7 +99,8 @@ export class Outbox {
    * @param {string} text
    */
   holdTurn(key, text) {
-    this.keep({ turn: { key, text }, draft: "" });
+    this.keep({ turn: { key, text } });
+    this.keepDraft("");
   }
 
   /**
@@ -144,9 +156,11 @@ export class Outbox {
 
   /** @param {Frame} refusal */
   settleRefusal(refusal) {
-    const { turn, draft } = this.held;
+    const { turn } = this.held;
     if (turn && refusal.key === turn.key) {
-      this.keep({ turn: null, draft: draft ? `${turn.text}\n${draft}` : turn.text });
+      const draft = this.draftOf();
+      this.keep({ turn: null });
+      this.keepDraft(draft ? `${turn.text}\n${draft}` : turn.text);
     }
     if (refusal.ask !== undefined) this.dropLabel(subjectOf(refusal.position, refusal.ask));
     else if (refusal.item !== undefined) this.dropLabel(String(refusal.item));

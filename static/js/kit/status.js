@@ -3,15 +3,16 @@
 import { byId, make, setText } from "./dom.js";
 
 /**
- * @param {{unit: string, done: number, of: number, isAll: boolean, areJudged?: boolean}} progress
- *   unit: "Reply"; isAll: nothing more has to be done; areJudged: whether they are judged one by one
+ * @param {{unit: string, done: number, of: number, isAll: boolean, areJudged?: boolean, past?: string}} progress
+ *   unit: "Reply"; isAll: nothing more has to be done; areJudged: whether they are judged one by one; past: what was
+ *   done with each
  */
-export function showProgress({ unit, done, of, isAll, areJudged = true }) {
+export function showProgress({ unit, done, of, isAll, areJudged = true, past = "judged" }) {
   const bar = byId("bar");
   bar.setAttribute("max", String(of));
   bar.setAttribute("value", String(Math.min(done, of)));
   if (isAll && !areJudged) setText(byId("done-text"), "Long enough");
-  else if (isAll) setText(byId("done-text"), done > of ? `${done} judged` : `All ${of} judged`);
+  else if (isAll) setText(byId("done-text"), done > of ? `${done} ${past}` : `All ${of} ${past}`);
   else setText(byId("done-text"), `${unit} ${done + 1} of ${of}`);
 }
 

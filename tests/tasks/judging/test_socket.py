@@ -117,14 +117,17 @@ async def test_the_next_item_comes_with_the_answer_to_the_last(sit: OpenSeat, ma
     assert judged["leased"][0]["key"] not in [item["key"] for item in state["items"]]
 
 
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+
+
 @pytest.mark.parametrize(
     ("frame", "reason"),
     [
         ('{"type":"judge","item":7,"answers":{}}', "malformed"),
         ('{"type":"judge","item":"no uuid","answers":{}}', "malformed"),
-        (f'{{"type":"judge","item":"{uuid4()}","answers":[]}}', "malformed"),
-        (f'{{"type":"judge","item":"{uuid4()}","answers":{{"sensible":1}}}}', "wrong_value"),
-        (f'{{"type":"judge","item":"{uuid4()}","answers":{{}}}}', "missing_answer"),
+        (f'{{"type":"judge","item":"{NOWHERE}","answers":[]}}', "malformed"),
+        (f'{{"type":"judge","item":"{NOWHERE}","answers":{{"sensible":1}}}}', "wrong_value"),
+        (f'{{"type":"judge","item":"{NOWHERE}","answers":{{}}}}', "missing_answer"),
         ('{"type":"steal"}', "unknown_type"),
         ("[", "not_json"),
         ('{"type":"finish"}', "unjudged"),

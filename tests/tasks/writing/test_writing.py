@@ -1,11 +1,15 @@
 """People write responses: each context as often as wanted, each by another worker, and nothing is lost."""
 
+import json
 import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from channels.routing import URLRouter
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test import Client
@@ -16,49 +20,40 @@ from crowd.models import Assignment, Participation
 from crowd.refusals import EntryRefusedError
 from crowd.services import HOLD
 from crowd.sessions import COOKIE, signed
+from judging import subjects
+from live.refusals import RefusedError
+from project.routing import websocket_urlpatterns
 from reports.services import stale_studies
 from responses.models import Response, ResponseRun, WritingPlace
 from studies.models import Study
 from studies.services import save_study, set_state
 from tasks.writing import services as writing
-from tasks.writing.models import WritingPlan
 from tasks.writing.queries import written_and_wanted
+from tasks.writing.services import Desk
 from tasks.writing.task import Writing
-from tests.conftest import MakeVersion, enter
+from tests.conftest import MakeQueue, MakeVersion, MakeWriting, enter
 
 SignIn = Callable[[User], Client]
-MakeWriting = Callable[..., Study]
-
-
-@pytest.fixture
-def make_writing(rex: User, make_version: MakeVersion) -> MakeWriting:
-    """Make an open study of Rex in which people write."""
-
-    def make(contexts: int = 3, *, responses: int = 1, batch: int = 2, **version: Any) -> Study:
-        plan = WritingPlan(
-            context_version=make_version(contexts, **version),
-            responses_per_context=responses,
-            batch_size=batch,
-        )
-        study = Study(title="Answers", languages=["en"], task=Writing.key)
-        save_study(study, owner=rex, consent_text="You write.", targets={}, plan=plan)
-        return set_state(study.pk, Study.State.OPEN)
-
-    return make
 
 
 def begin(study: Study) -> Assignment:
     return writing.begin(enter(study).pk)
 
 
+def desk_of(assignment: Assignment) -> Desk:
+    participation = assignment.participation
+    return writing.desk_of(participation.study.code, participation.worker_id)
+
+
 def write(assignment: Assignment, text: str = "") -> str:
-    """Answer the context at hand with something of one's own; returns its key."""
+    """Answer the context at hand with something of one's own, and finish after the last; returns its key."""
     place = writing.hold_place(assignment)
     assert place
     key = place.context.key
-    outcome = writing.submit(assignment, key, text or f"My own answer to {key}, {assignment.pk}")
-    assert outcome.is_stored, outcome.say
-    writing.hold_place(assignment)
+    desk = desk_of(assignment)
+    written = writing.write(desk, key=key, text=text or f"My own answer to {key}, {assignment.pk}")
+    if written.progress["may_finish"]:
+        writing.finish(desk)
     return key
 
 
@@ -139,9 +134,11 @@ def test_the_context_of_a_silent_worker_goes_to_the_next(make_writing: MakeWriti
 
     write(begin(study))
 
-    outcome = writing.submit(silent, "c1", "Late but mine")
-    assert (outcome.is_stored, outcome.say) == (False, writing.GONE)
+    with pytest.raises(RefusedError, match="given_away"):
+        writing.write(desk_of(silent), key="c1", text="Late but mine")
     assert Response.objects.count() == 1
+    assert writing.state(desk_of(silent))["is_over"]
+    assert outcome_of(silent) == Assignment.Outcome.TIMED_OUT
 
 
 @pytest.mark.django_db
@@ -149,10 +146,38 @@ def test_the_same_text_sent_twice_is_stored_once(make_writing: MakeWriting) -> N
     wanda = begin(make_writing(3))
     key = write(wanda, "Only once, please")
 
-    again = writing.submit(wanda, key, "Only once, please")
+    again = writing.write(desk_of(wanda), key=key, text=" Only once, please\n")
 
-    assert again.say == writing.SENT_ALREADY
-    assert Response.objects.count() == 1
+    assert again.progress == {"done": 1, "size": 2, "may_finish": False}
+    assert Response.objects.get().text == "Only once, please"
+
+
+@pytest.mark.django_db
+def test_what_was_written_can_be_changed_until_it_is_judged_or_the_work_is_finished(
+    make_writing: MakeWriting, make_queue: MakeQueue
+) -> None:
+    wanda = begin(make_writing(3))
+    key = write(wanda, "A first thought")
+    version = Study.objects.get().results_version
+
+    writing.write(desk_of(wanda), key=key, text="A better thought")
+
+    assert Response.objects.get().text == "A better thought"
+    assert Study.objects.get().results_version > version
+    shown = writing.state(desk_of(wanda))
+    assert [(each["key"], each["text"]) for each in shown["written"]] == [(key, "A better thought")]
+    with pytest.raises(RefusedError, match="like an assistant"):
+        writing.write(desk_of(wanda), key=key, text="As an AI I have no thoughts")
+    with pytest.raises(RefusedError, match="unwritten"):
+        writing.finish(desk_of(wanda))
+
+    subjects.add_responses(make_queue(), ResponseRun.objects.get())
+    with pytest.raises(RefusedError, match="judged_already"):
+        writing.write(desk_of(wanda), key=key, text="A third thought")
+    write(wanda)
+    with pytest.raises(RefusedError, match="finished"):
+        writing.write(desk_of(wanda), key=key, text="A fourth thought")
+    assert Response.objects.filter(text="A better thought").exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -198,44 +223,98 @@ def test_a_worker_goes_through_the_pages_to_the_completion_code(make_writing: Ma
     client.post(f"{start}consent/", {"agree": "yes", "consent": "1"})
     assert "Start writing" in client.get(f"{start}instructions/").content.decode()
     assert client.post(f"{start}start-writing/").url == f"{start}write/"
-    for n in (1, 2):
-        page = client.get(f"{start}write/")
-        key = page.context["place"].context.key
-        client.post(f"{start}write/", {"context": key, "text": f"Something number {n}\r\nof mine"})
+    page = client.get(f"{start}write/")
+    assert page.context["settings"]["socket"] == f"/ws/writing/{study.code}/"
+    wanda = Assignment.objects.get()
+    write(wanda, "Something\nof mine")
+    write(wanda)
 
     done = client.get(f"{start}write/", follow=True).content.decode()
     assert "All your responses are saved." in done
     assert Participation.objects.get().completion_code in done
-    assert Response.objects.filter(text="Something number 1\nof mine").exists()
+    assert Response.objects.filter(text="Something\nof mine").exists()
     assert client.get(start).url == f"{start}thanks/"
 
 
-@pytest.mark.django_db
-def test_a_text_to_be_changed_stays_in_the_box(make_writing: MakeWriting) -> None:
-    study = make_writing(3)
-    wanda = begin(study)
-    client, address = browser(wanda), f"{study.get_entry_url()}write/"
-    key = client.get(address).context["place"].context.key
+class Tab(ApplicationCommunicator):
+    """A browser tab of a worker who writes: speaks frames through the real consumer."""
 
-    page = client.post(address, {"context": key, "text": "As an AI I <b>have</b> no kitchen"})
+    def __init__(self, study: Study, cookie: str) -> None:
+        scope = {
+            "type": "websocket",
+            "path": f"/ws/writing/{study.code}/",
+            "headers": [(b"cookie", f"{COOKIE}={cookie}".encode())],
+            "subprotocols": [],
+        }
+        super().__init__(URLRouter(websocket_urlpatterns), scope)
 
-    assert page.status_code == 422
-    assert "As an AI I &lt;b&gt;have&lt;/b&gt; no kitchen</textarea>" in page.content.decode()
-    assert "like an assistant program" in page.content.decode()
-    assert page.context["place"].context.key == key
-    assert Response.objects.count() == 0
+    async def told(self) -> dict[str, Any]:
+        message = await self.receive_output(timeout=10)
+        assert message["type"] == "websocket.send", message
+        return json.loads(message["text"])  # type: ignore[no-any-return]
+
+    async def opened(self) -> dict[str, Any]:
+        await self.send_input({"type": "websocket.connect"})
+        assert (await self.receive_output(timeout=10))["type"] == "websocket.accept"
+        return await self.told()
+
+    async def say(self, **frame: Any) -> dict[str, Any]:
+        await self.send_input({"type": "websocket.receive", "text": json.dumps(frame), "bytes": None})
+        return await self.told()
+
+    async def closed(self) -> None:
+        await self.send_input({"type": "websocket.disconnect", "code": 1005})
+        await self.wait(timeout=10)
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize("posted", [{}, {"context": "c99", "text": "Hi"}, {"context": "\x01", "text": "Hi"}])
-def test_a_text_for_another_context_is_not_stored(make_writing: MakeWriting, posted: dict[str, str]) -> None:
-    study = make_writing(3)
-    wanda = begin(study)
+@pytest.mark.django_db(transaction=True)
+async def test_a_worker_writes_goes_back_and_finishes_over_the_socket(make_writing: MakeWriting) -> None:
+    study = await sync_to_async(make_writing)(3, batch=2)
+    wanda = await sync_to_async(begin)(study)
+    tab = Tab(study, await sync_to_async(lambda: signed(wanda.participation))())
 
-    page = browser(wanda).post(f"{study.get_entry_url()}write/", posted)
+    first = await tab.opened()
+    (item,) = first["items"]
+    assert (first["written"], first["progress"]) == ([], {"done": 0, "size": 2, "may_finish": False})
+    for wrong, reason in (
+        ({"item": item["key"], "text": "As an AI I have no kitchen"}, "unfit"),
+        ({"item": item["key"], "text": " \n "}, "unfit"),
+        ({"item": item["key"], "text": "NUL\x00"}, "unfit"),
+        ({"item": item["key"]}, "malformed"),
+        ({"item": 7, "text": "Hello"}, "malformed"),
+    ):
+        assert (await tab.say(type="write", **wrong))["reason"] == reason
+    refused = await tab.say(type="write", item="c99", text="Hello")
+    assert (refused["reason"], (await tab.told())["items"]) == ("given_away", [item])
+    assert await Response.objects.acount() == 0
 
-    assert page.status_code == 422
-    assert Response.objects.count() == 0
+    saved = await tab.say(type="write", item=item["key"], text="I would say hello")
+    (second,) = saved["items"]
+    assert (saved["type"], saved["item"], saved["progress"]["done"]) == ("written", item["key"], 1)
+    changed = await tab.say(type="write", item=item["key"], text="I would say good day")
+    assert (changed["items"], changed["progress"]["done"]) == ([second], 1)
+    assert (await tab.say(type="finish"))["reason"] == "unwritten"
+    await tab.told()  # the state after it
+    last = await tab.say(type="write", item=second["key"], text="And then good night")
+    assert (last["items"], last["progress"]["may_finish"]) == ([], True)
+    over = await tab.say(type="finish")
+
+    assert over["finished"] == f"/s/{study.code}/thanks/"
+    assert await sync_to_async(outcome_of)(wanda) == Assignment.Outcome.COMPLETE
+    assert [each["text"] for each in over["written"]] == ["I would say good day", "And then good night"]
+    await tab.closed()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_another_workers_place_is_not_entered(make_writing: MakeWriting) -> None:
+    study = await sync_to_async(make_writing)(3)
+    await sync_to_async(begin)(study)
+    late = await sync_to_async(enter)(study)  # consented, and has not begun
+
+    for cookie in ("", await sync_to_async(signed)(late)):
+        tab = Tab(study, cookie)
+        assert (await tab.opened())["type"] == "refused"
+        await tab.closed()
 
 
 @pytest.mark.django_db
@@ -243,6 +322,7 @@ def test_nobody_writes_without_having_entered(make_writing: MakeWriting) -> None
     study = make_writing(3)
 
     assert Client().get(f"{study.get_entry_url()}write/").status_code == 401
+    assert Client().post(f"{study.get_entry_url()}write/").status_code == 405
     assert Client().post(f"{study.get_entry_url()}start-writing/").status_code == 401
 
 

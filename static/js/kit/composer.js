@@ -1,10 +1,15 @@
 /** The message box: grows with its text, counts characters, and sends on Enter. */
 
-import { setText } from "../kit/dom.js";
+import { setText } from "./dom.js";
 
 /** Characters as the server counts them: an emoji is not two. @param {string} text */
 export function lengthOf(text) {
   return [...text].length;
+}
+
+/** On a touch screen, focus in the message box would push the keyboard up. */
+export function hasKeyboard() {
+  return !matchMedia("(pointer: coarse)").matches;
 }
 
 export class Composer {

@@ -1,0 +1,250 @@
+/** The page on which people answer contexts: one after the other, and back to what they wrote. */
+
+import { Composer, hasKeyboard } from "../kit/composer.js";
+import { Connection } from "../kit/connection.js";
+import { byId, make, setText } from "../kit/dom.js";
+import { Finish } from "../kit/finish.js";
+import { explain } from "../kit/help.js";
+import { lastingStorage, Outbox } from "../kit/outbox.js";
+import { showConnection, showProgress, showSaved } from "../kit/status.js";
+import { turn } from "../judge/item.js";
+import { receive, UNKNOWN } from "./store.js";
+
+/**
+ * @typedef {import("./store.js").Work} Work
+ * @typedef {import("./store.js").Item} Item
+ * @typedef {import("../kit/outbox.js").Frame} Frame
+ * @typedef {{socket: string, name: string, max_chars: number}} Settings
+ */
+
+class Writing {
+  /** @param {Settings} settings */
+  constructor(settings) {
+    this.outbox = new Outbox(lastingStorage(), settings.name, (item, { text }) => ({ type: "write", item, text }));
+    /** @type {Work} */
+    this.known = UNKNOWN;
+    /** What the worker went back to. @type {string | null} */
+    this.chosen = null;
+    /** @type {string | null | undefined} */
+    this.shown = undefined;
+    this.isFinishing = false;
+
+    this.dock = byId("dock");
+    this.finish = new Finish({ onFinish: () => this.end(), onRefused: () => this.refuse() });
+    this.composer = new Composer(
+      { form: byId("composer"), box: byId("message"), send: byId("send"), count: byId("count") },
+      { maxChars: settings.max_chars, onDraft: (text) => this.keepDraft(text), onSend: (text) => this.send(text) },
+    );
+    byId("back").addEventListener("click", () => this.go(-1));
+    byId("next").addEventListener("click", () => this.go(1));
+    explain([]);
+    byId("unready").remove();
+    byId("writing").hidden = false;
+    this.connection = new Connection(settings.socket, {
+      onFrame: (frame) => this.heard(frame),
+      onState: () => this.render(),
+    });
+  }
+
+  // --- what the server says ---
+
+  /** @param {Frame} frame */
+  heard(frame) {
+    if (frame.type === "refused") this.returned(frame);
+    this.outbox.settle(frame);
+    this.known = receive(this.known, frame);
+    if (frame.type !== "written") this.isFinishing = false;
+    if (frame.type === "state") this.outbox.frames().forEach((held) => this.connection.send(held));
+    if (this.known.finished) return this.leave(this.known.finished);
+    this.render();
+  }
+
+  /** A text that is to be changed is in the box again. @param {Frame} refusal */
+  returned({ reason, item }) {
+    const sent = this.outbox.held.labels[item]?.text;
+    if (reason !== "unfit" || typeof sent !== "string") return;
+    this.outbox.keepDraft(sent, item);
+    if (item in this.known.saved) this.chosen = item;
+    this.shown = undefined;
+  }
+
+  /** @param {string} url */
+  leave(url) {
+    this.connection.leave("ended");
+    this.outbox.forget();
+    const link = make("a", { href: url }, "Go to your completion code");
+    byId("writing").replaceChildren(make("p", { class: "note", role: "status" }, "Finished; everything is saved. ", link));
+    location.replace(url);
+  }
+
+  // --- what the worker does ---
+
+  /** @param {string} text */
+  keepDraft(text) {
+    if (this.current !== null) this.outbox.keepDraft(text === this.known.saved[this.current] ? "" : text, this.current);
+    this.render();
+  }
+
+  /** @param {string} text */
+  send(text) {
+    const { current } = this;
+    if (current === null || this.isUnderWay(current) || !text.trim() || this.composer.isTooLong) return this.render();
+    if (text.trim() !== this.known.saved[current]) {
+      this.outbox.keepDraft("", current);
+      this.outbox.holdLabel(current, { text: text.trim() });
+      const frame = this.outbox.frameOf(current);
+      if (frame) this.connection.send(frame);
+    }
+    this.known = { ...this.known, refusal: null };
+    this.chosen = current in this.known.saved ? this.neighbour(current, 1) : null;
+    this.render();
+    this.focus();
+  }
+
+  /** @param {1 | -1} step */
+  go(step) {
+    const to = this.neighbour(this.current, step);
+    if (step === -1 && to === null) return;
+    this.chosen = to;
+    this.known = { ...this.known, refusal: null };
+    this.render();
+    this.focus();
+  }
+
+  end() {
+    this.isFinishing = this.connection.send({ type: "finish" });
+    this.render();
+  }
+
+  refuse() {
+    setText(byId("hint"), this.obstacle);
+    this.composer.focus();
+  }
+
+  // --- what follows from both ---
+
+  /** Sent, and not acknowledged. @param {string} item */
+  isUnderWay(item) {
+    return item in this.outbox.held.labels;
+  }
+
+  /** The context before the worker; null: all that they were given are answered. @returns {string | null} */
+  get current() {
+    const { order, saved } = this.known;
+    if (this.chosen !== null && order.includes(this.chosen)) return this.chosen;
+    return order.find((item) => !(item in saved) && !this.isUnderWay(item)) ?? order.find((item) => !(item in saved)) ?? null;
+  }
+
+  /**
+   * @param {string | null} item
+   * @param {1 | -1} step
+   * @returns {string | null}
+   */
+  neighbour(item, step) {
+    const { order } = this.known;
+    return order[(item === null ? order.length : order.indexOf(item)) + step] ?? null;
+  }
+
+  /** Why the work cannot be finished now; "" if it can. */
+  get obstacle() {
+    const { progress } = this.known;
+    if (!progress) return "Connecting …";
+    if (!progress.may_finish) return "Answer what is left, then finish.";
+    if (this.connection?.state !== "open") return "Not connected: finish when the connection is back.";
+    if (!this.outbox.isEmpty) return "Your last response is being saved.";
+    return this.isFinishing ? "Finishing …" : "";
+  }
+
+  focus() {
+    if (this.current === null) byId("over").focus({ preventScroll: true });
+    else if (hasKeyboard()) this.composer.focus();
+  }
+
+  render() {
+    if (this.known.finished) return;
+    const state = this.connection?.state ?? "connecting";
+    const { current, obstacle } = this;
+    const isOver = current === null && this.known.progress !== null;
+    if (current !== this.shown && this.known.progress) this.show(current);
+    this.dock.dataset.mode = isOver ? "over" : "write";
+    byId("composer").inert = isOver;
+    byId("over").hidden = !isOver;
+    this.finish.show(obstacle, isOver);
+    setText(byId("why-not"), obstacle);
+    this.showSent(current);
+    this.composer.unlock(current !== null && !this.isUnderWay(current));
+    byId("back").toggleAttribute("disabled", this.neighbour(current, -1) === null);
+    byId("next").toggleAttribute("disabled", current === null || !(current in this.known.saved));
+    setText(byId("hint"), this.hint(current));
+    byId("notice").hidden = !this.known.refusal;
+    setText(byId("notice"), this.known.refusal ?? "");
+    showConnection(state, "what you write is");
+    showSaved(state, this.outbox.isEmpty);
+    this.showProgress();
+  }
+
+  /** @param {string | null} item */
+  show(item) {
+    const isFirst = this.shown === undefined;
+    this.shown = item;
+    byId("item").hidden = item === null;
+    if (item === null) return;
+    showContext(byId("turns"), this.known.items[item]);
+    this.composer.text = this.outbox.draftOf(item) || (this.known.saved[item] ?? "");
+    const isFree = document.activeElement === document.body || document.activeElement?.id === "over";
+    if (isFirst && isFree) this.focus();
+  }
+
+  /** What was sent stands under the context until it is saved and the next one is here. @param {string | null} item */
+  showSent(item) {
+    const text = item === null ? undefined : this.outbox.held.labels[item]?.text;
+    const isHere = typeof text === "string";
+    byId("sent").hidden = !isHere;
+    if (!isHere) return;
+    const isOpen = this.connection?.state === "open";
+    setText(byId("sent-text"), text);
+    setText(byId("sent-mark"), isOpen ? "Sending …" : "Not sent yet");
+    byId("sent-mark").classList.toggle("mark--bad", !isOpen);
+    if (!this.composer.text || this.composer.text.trim() === text) this.composer.text = "";
+  }
+
+  /** @param {string | null} current */
+  hint(current) {
+    const { progress, saved } = this.known;
+    if (!progress) return "";
+    if (current === null) return progress.done < progress.size ? NOTHING_LEFT : ALL_WRITTEN;
+    if (this.isUnderWay(current)) return this.connection?.state === "open" ? "Your response is being saved." : "Your response is kept and sent later.";
+    if (this.composer.isTooLong) return "Shorten your response to send it.";
+    if (current in saved) return "You can change what you wrote, and send it again.";
+    return hasKeyboard() ? "Enter sends, Shift + Enter starts a new line." : "";
+  }
+
+  showProgress() {
+    const { progress } = this.known;
+    if (!progress) return;
+    const { done, size } = progress;
+    showProgress({ unit: "Response", done, of: size, isAll: progress.may_finish, past: "written" });
+  }
+}
+
+const NOTHING_LEFT = "Nothing more is left to write, so you are done early and paid in full.";
+const ALL_WRITTEN = "You can still go back and change one, or finish now.";
+
+/**
+ * A context from its first line. The worker answers its last turn: that one is the other's, the one before it their own.
+ *
+ * @param {HTMLElement} list
+ * @param {Item} item
+ */
+function showContext(list, { turns, language }) {
+  const names = turns.length % 2 ? ["Other person", "You"] : ["You", "Other person"];
+  const shown = turns.map((said, position) => {
+    const isLast = position === turns.length - 1;
+    return turn(said, position, { isOwn: (turns.length - position) % 2 === 1, id: isLast ? "before" : "", names });
+  });
+  list.lang = language;
+  list.replaceChildren(...shown);
+  scrollTo({ top: 0 });
+}
+
+new Writing(JSON.parse(byId("writing-settings").textContent ?? "{}"));
