@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from evaluation.questions.coding import coded_answer, coded_answers, has_choice
 from evaluation.questions.declarations import QuestionSet
-from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError
+from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError, refuse_with
 from evaluation.questions.human_likeness import HUMAN_LIKENESS
 from evaluation.questions.identity import IDENTITY_REPLY
 from evaluation.questions.impression import REPLY_IMPRESSION
@@ -75,6 +75,7 @@ __all__ = [
     "has_choice",
     "is_same",
     "question_set",
+    "refuse_with",
     "score_values",
     "term_values",
 ]

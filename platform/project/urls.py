@@ -1,9 +1,9 @@
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from accounts.views import admin_sign_in
 from project import health
-from project.api import api
+from project.api import api, nothing_there
 
 admin.site.site_header = admin.site.site_title = "Turnwise"
 
@@ -13,9 +13,11 @@ urlpatterns = [
     path("admin/login/", admin_sign_in),
     path("admin/", admin.site.urls),
     path("api/", api.urls),
+    re_path(r"^api/[\s\S]*", nothing_there, name="api_elsewhere"),
     path("", include("accounts.urls")),
     path("", include("bots.urls")),
     path("", include("contexts.urls")),
+    path("", include("knowledge.urls")),
     path("", include("questions.urls")),
     path("", include("studies.urls")),
     path("", include("crowd.urls")),

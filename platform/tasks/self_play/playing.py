@@ -96,7 +96,9 @@ class _Slice:
         if is_alone and waiting and waiting[0].trouble.kind == "late":
             counted = waiting  # asked for last from now on, so that it does not hold up the others
         await _record(self.plan, said, counted)
-        self.failures = 0 if said else self.failures + len(counted)
+        # Silence ends a conversation, and is counted there.
+        failing = [each for each in counted if each.trouble.kind != "silent"]
+        self.failures = 0 if said else self.failures + len(failing)
         self._look_whether_broken(failed)
         _, began, at_once = asks[0]
         self.pace.adapt(at_once, time.monotonic() - began, overloaded=bool(waiting))

@@ -195,18 +195,16 @@ def test_a_bot_that_always_fails_stops_the_study_early(make_self_play: MakeSelfP
     assert "Turn 1 was configured to fail" in reread(plan).reason
 
 
-def test_a_bot_that_falls_silent_ends_the_conversation_which_is_counted(
-    make_self_play: MakeSelfPlay, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(breaker, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
-    plan = make_self_play(conversations=2, alone=True, script={"replies": ["Well.", " "]})
+def test_a_bot_that_falls_silent_ends_the_conversation_which_is_counted(make_self_play: MakeSelfPlay) -> None:
+    wanted = 8  # three attempts each: more silences in a row than broken bots are allowed failures
+    plan = make_self_play(conversations=wanted, alone=True, script={"replies": ["Well.", " "]})
 
     play(plan)
 
     found = progress(plan)
     # Each side answers once; the third turn is the second of the side that began, and says nothing.
-    assert said(plan) == {1: ["Hi!", "Well.", "Well."], 2: ["Hi!", "Well.", "Well."]}
-    assert (found.silent, found.ended, found.wanted, found.turns) == (2, 2, 2, 4)
+    assert said(plan) == {number: ["Hi!", "Well.", "Well."] for number in range(1, wanted + 1)}
+    assert (found.silent, found.ended, found.wanted, found.turns) == (wanted, wanted, wanted, 2 * wanted)
     assert set(Dialogue.objects.values_list("ending", flat=True)) == {Dialogue.Ending.BOT_FAILED}
     assert (reread(plan).study.state, reread(plan).reason) == (Study.State.CLOSED, "")
 
