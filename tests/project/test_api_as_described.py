@@ -12,6 +12,7 @@ from schemathesis.specs.openapi import checks as openapi
 
 from accounts import tokens
 from accounts.models import User
+from audits.services import start
 from bots import host
 from bots.models import Bot
 from project.wsgi import application
@@ -34,10 +35,12 @@ def named(make_study: MakeStudy, rex: User) -> Iterator[dict[str, str]]:
     """By operation's parameter, what there is of Rex."""
     study = make_study()
     Bot.objects.update(owner=rex)
+    audit = start(study.study_bots.get().bot, by=rex)
     asked = create_set(TONE, owner=rex)
     yield {
         "code": study.code,
         "key": asked.key,
+        "pk": str(audit.pk),
         "bots": study.study_bots.get().bot.name,
         "question-sets": asked.own_set.name,
     }
