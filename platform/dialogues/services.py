@@ -99,7 +99,7 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
     )
     if study.material:
         for seat in seats:
-            if seat.assignment_id:
+            if seat.assignment_id or (seat.bot_id and study.bots_read):
                 material.give(seat, pasted(study.material))
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)

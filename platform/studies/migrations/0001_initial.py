@@ -467,4 +467,12 @@ class Migration(migrations.Migration):
                 validators=[knowledge.sections.refuse_unreadable],
             ),
         ),
+        migrations.AddField(
+            model_name="study",
+            name="bots_read",
+            field=models.BooleanField(
+                default=False,
+                help_text="Bots that can use knowledge get the same texts, as in their prompt; others ignore them.",
+            ),
+        ),
     ]

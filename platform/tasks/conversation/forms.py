@@ -20,7 +20,7 @@ class ConversationForm(StudyForm):
     class Meta(StudyForm.Meta):
         fields = (
             *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "material",
-            *ASKING,
+            "bots_read", *ASKING,
         )  # fmt: skip
         labels = {"pay_amount": "Pay per conversation"}
 
