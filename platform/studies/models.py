@@ -13,6 +13,7 @@ from django.utils.functional import cached_property
 
 from bots.models import Bot
 from evaluation.report.analysis import Analysis
+from knowledge.models import BaseVersion
 from knowledge.sections import LONGEST_PASTED, refuse_unreadable
 from questions.resolving import question_set, refuse_unknown_set, titled
 from studies.asks import MOST_ASKS, About, Asked, By, Moment
@@ -105,6 +106,14 @@ class Study(models.Model):
     bots_read = models.BooleanField(
         default=False,
         help_text="Bots that can use knowledge get the same texts, as in their prompt; others ignore them.",
+    )
+    knowledge = models.ForeignKey(
+        BaseVersion,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="studies",
+        help_text="Each conversation is about one of its articles: those who talk get reading sets from it.",
     )
     practice = models.BooleanField(
         default=True,

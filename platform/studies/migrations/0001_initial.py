@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("knowledge", "0001_initial"),
         ("bots", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -473,6 +474,18 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 default=False,
                 help_text="Bots that can use knowledge get the same texts, as in their prompt; others ignore them.",
+            ),
+        ),
+        migrations.AddField(
+            model_name="study",
+            name="knowledge",
+            field=models.ForeignKey(
+                blank=True,
+                help_text="Each conversation is about one of its articles: those who talk get reading sets from it.",
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="studies",
+                to="knowledge.baseversion",
             ),
         ),
     ]
