@@ -35,6 +35,11 @@ from evaluation.questions.parts import (
 from evaluation.questions.preference import PREFERENCE, PREFERENCES
 from evaluation.questions.scores import bounds, default_scores, score_values, term_values
 from evaluation.questions.ssa import SSA
+from evaluation.questions.topical_chat import (
+    TOPICAL_CHAT_CONVERSATION,
+    TOPICAL_CHAT_OWN,
+    TOPICAL_CHAT_PARTNER,
+)
 from evaluation.questions.votes import VOTES
 
 __all__ = [
@@ -48,6 +53,9 @@ __all__ = [
     "SECOND",
     "SSA",
     "TIED",
+    "TOPICAL_CHAT_CONVERSATION",
+    "TOPICAL_CHAT_OWN",
+    "TOPICAL_CHAT_PARTNER",
     "VOTES",
     "Answer",
     "AnswersError",
@@ -78,7 +86,19 @@ __all__ = [
 ]
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {
-    s.key: s for s in (SSA, HUMAN_LIKENESS, LIKERT, VOTES, PREFERENCE, PREFERENCES, REPLY_IMPRESSION)
+    s.key: s
+    for s in (
+        SSA,
+        HUMAN_LIKENESS,
+        LIKERT,
+        VOTES,
+        PREFERENCE,
+        PREFERENCES,
+        REPLY_IMPRESSION,
+        TOPICAL_CHAT_OWN,
+        TOPICAL_CHAT_PARTNER,
+        TOPICAL_CHAT_CONVERSATION,
+    )
 }
 """The sets that come with Turnwise."""
 

@@ -3,12 +3,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
+from crowd.models import Assignment
 from crowd.practice_views import practice_first
 from crowd.services import assign
 from crowd.views import current_participation, page_of, worker_page
 from dialogues import services
 from dialogues.asks import SeatAsk
 from dialogues.models import Dialogue, Seat
+from dialogues.reading import ArticlesUsedUpError
 from dialogues.seated import asks_of
 from live.text import MAX_TEXT
 from questions.shown import all_asked
@@ -24,7 +26,7 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)
     if first := practice_first(participation):
         return first
-    services.begin(assign(participation.pk))
+    _begun(assign(participation.pk))
     return redirect("conversation:chat", code=study.code)
 
 
@@ -34,7 +36,7 @@ def chat(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)
     if page_of(participation) != "conversation:chat":
         return redirect(page_of(participation), code=study.code)
-    dialogue = services.begin(participation.assignment)
+    dialogue = _begun(participation.assignment)
     bot = services.bot_of(participation.assignment)
     seat = dialogue.seats.get(assignment=participation.assignment)
     context = {
@@ -46,6 +48,13 @@ def chat(request: HttpRequest, study: Study) -> HttpResponse:
         "settings": _page_settings(dialogue, seat),
     }
     return render(request, "tasks/conversation/chat.html", context)
+
+
+def _begun(assignment: Assignment) -> Dialogue:
+    try:
+        return services.begin(assignment)
+    except ArticlesUsedUpError:
+        raise refusals.full(may_become_free=True) from None
 
 
 def _page_settings(dialogue: Dialogue, seat: Seat) -> dict[str, object]:
