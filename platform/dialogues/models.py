@@ -65,6 +65,7 @@ class Dialogue(models.Model):
     class Ending(models.TextChoices):
         COMPLETE = "complete", "Complete"
         BOT_FAILED = "bot_failed", "Ended because the bot could not answer"
+        PARTNER_LEFT = "partner_left", "Ended because one of two people left"
 
     class Origin(models.TextChoices):
         LIVE = "live", "Held here"
@@ -183,6 +184,9 @@ class Seat(models.Model):
     )
     assignment = models.OneToOneField(
         Assignment, on_delete=models.CASCADE, null=True, blank=True, related_name="seat"
+    )
+    seen_at = models.DateTimeField(
+        null=True, blank=True, help_text="Of two people: when a tab of this one was last known to be open."
     )
     asks = models.JSONField(
         default=list, blank=True, help_text="What this person is asked, as when the conversation began."

@@ -40,6 +40,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("complete", "Complete"),
                             ("bot_failed", "Ended because the bot could not answer"),
+                            ("partner_left", "Ended because one of two people left"),
                         ],
                         max_length=20,
                     ),
@@ -304,6 +305,14 @@ class Migration(migrations.Migration):
                         default="",
                         help_text="Of a person elsewhere.",
                         max_length=120,
+                    ),
+                ),
+                (
+                    "seen_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="Of two people: when a tab of this one was last known to be open.",
+                        null=True,
                     ),
                 ),
                 (
