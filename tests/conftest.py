@@ -69,7 +69,7 @@ def _empty_tables(self: TransactionTestCase) -> None:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Close what long-lived threads still hold open, so that the test database can be dropped."""
-    TransactionTestCase._fixture_teardown = _empty_tables  # type: ignore[attr-defined]  # private
+    TransactionTestCase._fixture_teardown = _empty_tables  # private
     yield
     batches.close_connections()
     database.close_connections()

@@ -10,6 +10,7 @@ from django.dispatch import receiver
 
 from bots.models import Bot, BotVersion
 from crowd.models import Assignment, Participation, Worker
+from knowledge.models import Article
 from knowledge.sections import LONGEST_TITLE
 from live.text import MAX_TEXT
 from studies.models import Study
@@ -64,6 +65,7 @@ class Dialogue(models.Model):
     class Ending(models.TextChoices):
         COMPLETE = "complete", "Complete"
         BOT_FAILED = "bot_failed", "Ended because the bot could not answer"
+        PARTNER_LEFT = "partner_left", "Ended because one of two people left"
 
     class Origin(models.TextChoices):
         LIVE = "live", "Held here"
@@ -183,6 +185,9 @@ class Seat(models.Model):
     assignment = models.OneToOneField(
         Assignment, on_delete=models.CASCADE, null=True, blank=True, related_name="seat"
     )
+    seen_at = models.DateTimeField(
+        null=True, blank=True, help_text="Of two people: when a tab of this one was last known to be open."
+    )
     asks = models.JSONField(
         default=list, blank=True, help_text="What this person is asked, as when the conversation began."
     )
@@ -236,6 +241,40 @@ class Material(models.Model):
 
     def __str__(self) -> str:
         return f"{self.title}: {self.heading}" if self.heading else self.title
+
+
+MOST_USES = 4
+"""Conversations of a study about the same article, as in the paper."""
+
+
+class ArticleUse(models.Model):
+    """How many conversations of a study have an article, but for those that do not count."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="article_uses", db_index=False)
+    article = models.ForeignKey(Article, on_delete=models.PROTECT, related_name="+")
+    uses = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("study", "article"), name="article_use_once_per_study"),
+            models.CheckConstraint(name="article_is_not_overused", condition=Q(uses__lte=MOST_USES)),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.article}: {self.uses} of {MOST_USES}"
+
+
+class ReadingSet(models.Model):
+    """From which article, in which configuration, by which seed the two were given what they read."""
+
+    dialogue = models.OneToOneField(Dialogue, on_delete=models.CASCADE, related_name="reading_set")
+    article = models.ForeignKey(Article, on_delete=models.PROTECT, related_name="+")
+    configuration = models.CharField(max_length=1)
+    seed = models.BigIntegerField()
+    counts = models.BooleanField(default=True, help_text="Whether it is one of those of its article.")
+
+    def __str__(self) -> str:
+        return f"{self.configuration}: {self.article}"
 
 
 class Turn(models.Model):

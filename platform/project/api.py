@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from accounts import tokens
 from accounts.models import User
+from audits.api import router as audits
 from bots.api import router as bots
 from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
 from evaluation.questions import DeclarationError
@@ -74,6 +75,7 @@ api = NinjaAPI(
     parser=StorableJson(),
 )
 api.add_router("", bots)
+api.add_router("", audits)
 api.add_router("", question_sets)
 api.add_router("", studies)
 
@@ -91,8 +93,8 @@ def _chatbot_error(request: HttpRequest, error: ChatbotError) -> HttpResponse:
 
 @api.exception_handler(DeclarationError)
 def _cannot_be_declared(request: HttpRequest, error: DeclarationError) -> HttpResponse:
-    problem = {"field": error.field, "problem": error.problem, "cure": error.cure}
-    return api.create_response(request, {"error": str(error), "problems": [problem]}, status=422)
+    problems = [{"field": each.field, "problem": each.problem, "cure": each.cure} for each in error.all]
+    return api.create_response(request, {"error": str(error), "problems": problems}, status=422)
 
 
 @api.exception_handler(ValidationError)

@@ -48,7 +48,7 @@ class StudyForm(forms.ModelForm[Study]):
             latest = self.instance.consent_versions.last()
             self.initial["consent_text"] = latest.text if latest else ""
             self.initial["languages"] = ", ".join(self.instance.languages)
-            for name in self.fields.keys() & {*PROTOCOL_FIELDS, "pay_currency"}:
+            for name in self.fields.keys() & {*PROTOCOL_FIELDS, "knowledge", "pay_currency"}:
                 self.fields[name].disabled = self.instance.state != Study.State.DRAFT
 
     def clean_languages(self) -> list[str]:

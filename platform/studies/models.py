@@ -13,6 +13,7 @@ from django.utils.functional import cached_property
 
 from bots.models import Bot
 from evaluation.report.analysis import Analysis
+from knowledge.models import BaseVersion
 from knowledge.sections import LONGEST_PASTED, refuse_unreadable
 from questions.resolving import question_set, refuse_unknown_set, titled
 from studies.asks import MOST_ASKS, About, Asked, By, Moment
@@ -101,6 +102,14 @@ class Study(models.Model):
         validators=[refuse_unreadable],
         help_text="Texts that workers have beside the conversation. A line that begins with # names one; "
         "what follows is its text.",
+    )
+    knowledge = models.ForeignKey(
+        BaseVersion,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="studies",
+        help_text="Each conversation is about one of its articles: those who talk get reading sets from it.",
     )
     practice = models.BooleanField(
         default=True,

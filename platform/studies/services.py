@@ -101,7 +101,8 @@ def _refuse_changed_protocol(study: Study) -> None:
     stored = Study.objects.select_for_update().get(pk=study.pk)
     if stored.state == Study.State.DRAFT:
         return
-    fixed = (*PROTOCOL_FIELDS, "pay_currency")  # what was promised is in the ledger in that currency
+    # What was promised is in the ledger in that currency.
+    fixed = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
     changed = [name for name in fixed if getattr(stored, name) != getattr(study, name)]
     if changed:
         raise ValidationError(dict.fromkeys(changed, OPENED))

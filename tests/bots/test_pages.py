@@ -58,7 +58,7 @@ def test_a_bot_is_registered_in_its_form(rex: User, sign_in: SignIn) -> None:
     response = sign_in(rex).post("/bots/new/scripted/", FORM)
 
     bot = Bot.objects.get()
-    assert response.url == "/bots/parrot/"  # type: ignore[attr-defined]
+    assert response.url == "/bots/parrot/"
     assert (bot.owner, bot.adapter, bot.title) == (rex, "scripted", "Parrot")
     assert bot.configuration["replies"] == ["Hello!", "Bye."]
     assert bot.revisions.get().number == 1
@@ -246,7 +246,7 @@ def test_nobody_sees_bots_without_signing_in(rexs_bot: Bot) -> None:
     for page in ("/bots/", "/bots/new/", "/bots/every/", "/bots/every/try/"):
         response = Client().get(page)
         assert response.status_code == 302
-        assert response.url.startswith("/sign-in/")  # type: ignore[attr-defined]
+        assert response.url.startswith("/sign-in/")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,5 +1,7 @@
 import os
+import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,9 +9,10 @@ import psutil
 import psycopg2
 import pytest
 import redis
+import yaml
 
 from project import embedded, passable
-from project.embedded import PostgreSQL, Redis, postgresql_binaries
+from project.embedded import POSTGRESQL_VERSION, PostgreSQL, Redis, postgresql_binaries
 from project.processes import StartError
 
 
@@ -57,6 +60,17 @@ def test_postgresql_starts_although_its_pid_file_names_a_stranger(postgresql: Po
     postgresql.start()
 
     assert run_sql(postgresql.url, "SELECT 1") == [(1,)]
+
+
+def test_containers_run_the_same_major_version_of_postgresql() -> None:
+    """A backup of `make serve` goes into a server of the same major version, and back."""
+    binary = postgresql_binaries() / "postgres"
+    embedded = re.search(r"\(PostgreSQL\) (\d+)", subprocess.check_output([binary, "--version"], text=True))
+    services = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read_text())["services"]
+
+    assert embedded
+    assert services["postgresql"]["image"] == f"postgres:{embedded[1]}"
+    assert embedded[1] == POSTGRESQL_VERSION
 
 
 def test_an_interrupted_first_start_is_begun_anew(folder: Path) -> None:

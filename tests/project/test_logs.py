@@ -42,7 +42,7 @@ def test_after_the_interval_the_number_of_those_untold_is_told(
     said: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr(logs.time, "monotonic", lambda: now[0])  # type: ignore[attr-defined]
+    monkeypatch.setattr(logs.time, "monotonic", lambda: now[0])
     for step in (0.0, 1.0, 1.0, 20.0):
         now[0] += step
         logging.getLogger("outage").warning("No line to %s.", "Redis")

@@ -141,7 +141,7 @@ def test_a_worker_deleted_by_an_admin_takes_conversations_and_labels_along(
 @pytest.mark.parametrize("what", ["dialogues/turn", "dialogues/dialogue", "dialogues/seat"])
 def test_conversations_are_shown_and_not_written(reported: Study, admin: Client, what: str) -> None:
     app, model = what.split("/")
-    row = {"turn": Turn, "dialogue": Dialogue}.get(model, Dialogue).objects.first()  # type: ignore[attr-defined]
+    row = {"turn": Turn, "dialogue": Dialogue}.get(model, Dialogue).objects.first()
     assert row
     pk = row.pk if model != "seat" else row.seats.first().pk
 

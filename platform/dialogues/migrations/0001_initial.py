@@ -13,6 +13,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("knowledge", "0001_initial"),
         ("bots", "0001_initial"),
         ("crowd", "0001_initial"),
         ("studies", "0001_initial"),
@@ -39,6 +40,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("complete", "Complete"),
                             ("bot_failed", "Ended because the bot could not answer"),
+                            ("partner_left", "Ended because one of two people left"),
                         ],
                         max_length=20,
                     ),
@@ -306,6 +308,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "seen_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="Of two people: when a tab of this one was last known to be open.",
+                        null=True,
+                    ),
+                ),
+                (
                     "asks",
                     models.JSONField(
                         blank=True,
@@ -556,6 +566,72 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="ReadingSet",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("configuration", models.CharField(max_length=1)),
+                ("seed", models.BigIntegerField()),
+                (
+                    "counts",
+                    models.BooleanField(default=True, help_text="Whether it is one of those of its article."),
+                ),
+                (
+                    "article",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="knowledge.article"
+                    ),
+                ),
+                (
+                    "dialogue",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="reading_set",
+                        to="dialogues.dialogue",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ArticleUse",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uses", models.PositiveSmallIntegerField()),
+                (
+                    "article",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="knowledge.article"
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="article_uses",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "article"), name="article_use_once_per_study"),
+                    models.CheckConstraint(
+                        condition=models.Q(("uses__lte", 4)), name="article_is_not_overused"
+                    ),
+                ],
+            },
+        ),
         LoadSQL(
             "dialogues",
             "codes",
@@ -564,5 +640,6 @@ class Migration(migrations.Migration):
             "say_and_reply",
             "turn_only_in_open_dialogue",
             "material_never_changes",
+            "take_article",
         ),
     ]

@@ -1,5 +1,5 @@
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.db.models import Q
@@ -29,7 +29,7 @@ class ConversationPage(StudyPage):
     """The study, and which bots it has."""
 
     template = "tasks/conversation/form.html"
-    study_form = ConversationForm
+    study_form: ClassVar[type[StudyForm]] = ConversationForm
 
     @override
     def __init__(self, user: User, study: Study, data: Any = None) -> None:

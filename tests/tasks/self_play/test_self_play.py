@@ -22,11 +22,11 @@ from bots.models import Bot, BotVersion
 from chatbots import breaker
 from chatbots.base import Response
 from dialogues.models import Dialogue, Fault, Turn
-from live.locks import only_here
+from live.locks import SELF_PLAY, only_here
 from responses.answering import seed_of
 from studies.models import Study
 from studies.services import set_state
-from tasks.self_play import jobs, playing, services
+from tasks.self_play import jobs, services
 from tasks.self_play.models import SelfPlayed, SelfPlayPlan
 from tasks.self_play.playing import play_slice
 from tasks.self_play.queries import progress
@@ -138,7 +138,7 @@ def test_a_process_that_is_killed_loses_and_doubles_nothing(make_self_play: Make
 def test_nobody_works_on_what_another_has(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play()
 
-    with only_here(playing.LOCK, plan.pk):
+    with only_here(SELF_PLAY, plan.pk):
         assert play_slice(plan.pk) is False
 
     assert not SelfPlayed.objects.exists()
