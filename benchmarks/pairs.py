@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 import uvloop
-from load import FAILURES, TEXT, Browser, connected, kind_of, packed, turn_frame
-from turns import Server, dialogues_of, make_study, prepare_settings
 from typing_extensions import override
 
+from benchmarks.load import FAILURES, TEXT, Browser, connected, kind_of, packed, turn_frame
+from benchmarks.turns import Server, dialogues_of, make_study, prepare_settings
 from project.embedded import PostgreSQL, Redis
 
 Sockets = list[tuple[str, str]]

@@ -8,9 +8,6 @@ import numpy as np
 
 from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray, coded, narrowed
 
-HUMAN = "Human"
-"""What the people are called as a system who talked with each other: the ceiling of what a bot can reach."""
-
 _COLUMNS = ("bot", "dialogue", "reply", "rater", "latency_ms", "answer_ms")
 
 

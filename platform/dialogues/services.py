@@ -8,6 +8,7 @@ happened. Steps that wait at the same moment share a commit. See docs/decisions/
 and turns-in-batches.md.
 """
 
+import random
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -20,11 +21,13 @@ from bots.models import Bot
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
+from dialogues import material, reading
 from dialogues.asks import SeatAsk, due_at_the_end
 from dialogues.models import Dialogue, Fault, Seat, Turn
 from dialogues.progress import Progress
 from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
 from dialogues.seated import SavedTurn, Seated
+from knowledge.sections import pasted
 from live.batches import BatchedStep, Values
 from live.database import in_database
 from live.refusals import RefusedError
@@ -88,7 +91,7 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
         due_0=due_at_the_end(asks[0]),
         due_1=due_at_the_end(asks[1]),
     )
-    Seat.objects.bulk_create(
+    seats = Seat.objects.bulk_create(
         Seat(
             dialogue=dialogue,
             number=number,
@@ -99,6 +102,13 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
         )
         for number, taken in enumerate((first, second))
     )
+    own = pasted(study.material) if study.material else []
+    if study.knowledge_id:
+        sets = reading.given(dialogue, study.knowledge_id, seed=random.getrandbits(31))
+    else:
+        sets = [], []
+    for seat in seats:
+        material.give(seat, [*sets[seat.number], *(own if seat.assignment_id else [])])
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue

@@ -9,8 +9,8 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 
+from evaluation.protocols.facts import HUMAN
 from evaluation.questions import FIRST, SECOND, Question, QuestionSet
-from evaluation.report.judged import HUMAN
 from judging.models import Batch, Item, Slot
 from labels.models import Label
 from labels.votes import Vote

@@ -18,6 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts import tokens
 from accounts.models import ApiToken, User
+from audits.services import start
 from bots import host
 from bots.models import Bot
 from crowd.models import Participation, Waiting
@@ -42,6 +43,7 @@ from tests.conftest import (
     enter,
     start_dialogue,
 )
+from tests.knowledge.bases import make_base
 from tests.questions.conftest import TONE
 from transcripts import importing, relaying
 
@@ -55,6 +57,7 @@ RULES = {
     "accounts:sign_in": PUBLIC,
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,
+    "api_elsewhere": PUBLIC,  # says that there is nothing
     "api-1:openapi-json": PUBLIC,
     "api-1:api-root": PUBLIC,
     "api-1": TOKEN,  # whose bot may be changed: tests/bots/test_api.py
@@ -65,8 +68,17 @@ RULES = {
     "bots:set_active": OWNER,
     "bots:watch": OWNER,
     "bots": SIGNED_IN,
+    "audits": OWNER,  # or who may use the bot, who may read them
     "contexts": SIGNED_IN,
     "contexts:import": OWNER,
+    "knowledge": SIGNED_IN,
+    "knowledge:base": OWNER,  # or for whom it is shared
+    "knowledge:version": OWNER,
+    "knowledge:entity": OWNER,
+    "knowledge:article": OWNER,
+    "knowledge:export": OWNER,
+    "knowledge:import": OWNER,
+    "knowledge:share": OWNER,
     "questions": SIGNED_IN,
     "questions:set": OWNER,  # or everybody, once it is shared
     "questions:questions": OWNER,
@@ -191,13 +203,17 @@ def things(
         "public_id": dialogue.public_id,
     }
     run = make_run(version, "Alpha")
+    known = make_base(owner=rex)
+    audit = start(bot, by=rex)
     asked = create_set(TONE, owner=rex)
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "bots:new": {"adapter": "scripted"},
         "questions": {"key": asked.key, "name": asked.own_set.name},
-        "api-1": {"key": asked.key, "name": bot.name},
+        "api-1": {"key": asked.key, "name": bot.name, "pk": audit.pk},
+        "audits": {"pk": audit.pk, "name": bot.name},
+        "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
         "responses": {"pk": run.pk, "token": "none", "ending": "csv"},
         "transcripts:import": {"pk": draft.pk},

@@ -19,7 +19,8 @@ class ConversationForm(StudyForm):
 
     class Meta(StudyForm.Meta):
         fields = (
-            *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", *ASKING,
+            *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "material",
+            *ASKING,
         )  # fmt: skip
         labels = {"pay_amount": "Pay per conversation"}
 

@@ -42,6 +42,7 @@ def chat_page(
         "study": participation.study,
         "dialogue": dialogue,
         "opposite": opposite,
+        "materials": seat.materials.all(),
         "resume_code": participation.resume_code,
         "settings": {
             "socket": f"/ws/dialogues/{dialogue.public_id}/",

@@ -13,7 +13,7 @@ from evaluation.report.bundle import recompute
 from judging import services as judging
 from judging import subjects
 from judging.models import Item
-from reports.plots import svgs
+from reports.charts.drawn import svgs
 from studies.models import Study
 from tests.conftest import MakeMeeting, MakeQueue, MakeStudy
 from tests.judging.conftest import begin
