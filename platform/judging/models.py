@@ -36,8 +36,8 @@ class JudgingPlan(models.Model):
     third_rater = models.BooleanField(
         default=False,
         verbose_name="one more where they differ",
-        help_text="Where workers answer a question about an item differently, one more judges it. Free text is "
-        "not compared.",
+        help_text="Where workers answer a question about an item differently, one more judges it. Free text "
+        "is not compared.",
     )
     training_tries = models.PositiveSmallIntegerField(
         default=0,

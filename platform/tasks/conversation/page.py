@@ -44,6 +44,7 @@ def chat_page(
         "opposite": opposite,
         "materials": seat.materials.all(),
         "resume_code": participation.resume_code,
+        "materials": seat.materials.all(),
         "settings": {
             "socket": f"/ws/dialogues/{dialogue.public_id}/",
             "dialogue": str(dialogue.public_id),
