@@ -42,7 +42,6 @@ def chat_page(
         "study": participation.study,
         "dialogue": dialogue,
         "opposite": opposite,
-        "materials": seat.materials.all(),
         "resume_code": participation.resume_code,
         "materials": seat.materials.all(),
         "settings": {
