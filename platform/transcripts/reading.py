@@ -26,6 +26,7 @@ class Preview:
     Attributes:
         conversations: that would come in.
         turns: of these.
+        labels: of raters elsewhere, that come with them.
         joined: turns that would be joined to the one before, because the same speaker went on.
         speakers: by name, their turns, in order of appearance.
         first: a few conversations.
@@ -35,6 +36,7 @@ class Preview:
 
     conversations: int = 0
     turns: int = 0
+    labels: int = 0
     joined: int = 0
     speakers: Counter[str] = field(default_factory=Counter)
     first: list[Checked] = field(default_factory=list)
@@ -49,6 +51,7 @@ class Preview:
             return
         self.conversations += 1
         self.turns += len(found.texts)
+        self.labels += sum(map(len, (found.given, *found.of_turns)))
         self.joined += found.joined
         for seat in (0, 1):
             self.speakers[found.speakers[seat]] += len(found.texts[seat::2])
@@ -73,7 +76,7 @@ def read_apart(content: bytes, format_key: str, limits: Limits) -> Preview:
     bounds = [str(limits.conversations), str(limits.turns)]
     told: dict[str, Any] = json.loads(run(_MODULE, [format_key, *bounds], content))
     first = [
-        Checked(**each | {"speakers": tuple(each["speakers"]), "texts": tuple(each["texts"])})
+        Checked(**each | {name: tuple(each[name]) for name in ("speakers", "texts", "times", "of_turns")})
         for each in told["first"]
     ]
     problems = [Problem(**each) for each in told["problems"]]
