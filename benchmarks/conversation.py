@@ -78,28 +78,29 @@ def main() -> None:
     options = parser.parse_args()
     talks = list(conversations(options.file, options.exchanges))
     here = encoders()
-    assert here.emotions, here.missing
-    assert here.sentences, here.missing
-    assert here.vectors, here.missing
+    feelings, encoder, glove = here.emotions, here.sentences, here.vectors
+    assert feelings, here.missing
+    assert encoder, here.missing
+    assert glove, here.missing
     gathering, exchanges = measure(lambda: of_bots(talks))
     cutting, words = measure(lambda: cut(exchanges.texts))
-    feeling, sentiment = measure(lambda: here.emotions.sentiment(exchanges.texts), 1)
-    here.vectors.of(["load"])
-    looking, (index, table) = measure(lambda: here.vectors.of(words.vocabulary))
+    feeling, sentiment = measure(lambda: feelings.sentiment(exchanges.texts), 1)
+    glove.of(["load"])
+    looking, (index, table) = measure(lambda: glove.of(words.vocabulary))
     placing, rows = measure(lambda: word_rows(words, index, table))
     some = exchanges.texts[:: max(1, len(exchanges.texts) // options.sentences)]
-    here.sentences.encode(some[:8])
-    encoding, encoded = measure(lambda: here.sentences.encode(some), 1)
+    encoder.encode(some[:8])
+    encoding, encoded = measure(lambda: encoder.encode(some), 1)
     encoding *= len(exchanges.texts) / len(some)
     vectors = np.resize(encoded, (len(exchanges.texts), encoded.shape[1]))
     n = len(exchanges)
     computed = pure(exchanges, sentiment, rows, words, vectors)
     coded = {
         "cutting into words": cutting,
-        here.emotions.name: feeling,
-        f"{here.vectors.name}, of the vocabulary": looking,
-        f"{here.vectors.name}, of the texts": placing,
-        here.sentences.name: encoding,
+        feelings.name: feeling,
+        f"{glove.name}, of the vocabulary": looking,
+        f"{glove.name}, of the texts": placing,
+        encoder.name: encoding,
     }
     texts = [[text for _, text in talk] for talk in talks]
     whole = sum(computed.values()) + sum(coded.values()) + gathering

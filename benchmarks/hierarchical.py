@@ -27,7 +27,7 @@ from torch.nn.functional import cross_entropy, linear
 from chatbots.hierarchical.batching import Batch, collate
 from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.model import Hierarchical
-from chatbots.hierarchical.vocabulary import END, START
+from chatbots.training.vocabulary import END, START
 
 Conversations = list[list[list[int]]]
 
@@ -44,7 +44,7 @@ def conversations(number: int, vocabulary: int) -> Conversations:
 
 def ours(model: Hierarchical, batch: Batch) -> Tensor:
     """Loss, with gradients."""
-    loss = model(batch).words
+    loss: Tensor = model(batch).words
     torch.autograd.backward(loss)
     return loss.detach()
 
@@ -137,8 +137,10 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    sizes = {"encoder_size": 1_000, "context_size": 1_000, "decoder_size": 1_000, "embedding_size": 500}
-    model = Hierarchical(HierarchicalConfig(architecture="hred", **sizes))
+    config = HierarchicalConfig(
+        architecture="hred", encoder_size=1_000, context_size=1_000, decoder_size=1_000, embedding_size=500
+    )
+    model = Hierarchical(config)
     said = conversations(options.conversations, model.config.vocabulary_size)
     batch = collate(said)
     work = {"ours": lambda: ours(model, batch), "loop": lambda: loop(model, said)}

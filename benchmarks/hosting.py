@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from chatbots.base import Bot, BotConfiguration, Context, Response
+from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
 from chatbots.errors import HostingError
 from chatbots.registry import create_bot
 from chatbots.resident import Resident
@@ -55,7 +55,7 @@ class ThreadHop:
 
     def __init__(self, bot: Bot) -> None:
         self.bot = bot
-        self.requests: SimpleQueue[tuple[Context, asyncio.Future[Response]]] = SimpleQueue()
+        self.requests: SimpleQueue[tuple[Context, asyncio.Future[Response | Failure]]] = SimpleQueue()
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self) -> None:
@@ -64,8 +64,8 @@ class ThreadHop:
             [response] = self.bot.respond([context])
             answer.get_loop().call_soon_threadsafe(answer.set_result, response)
 
-    async def respond(self, context: Context) -> Response:
-        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+    async def respond(self, context: Context) -> Response | Failure:
+        answer: asyncio.Future[Response | Failure] = asyncio.get_running_loop().create_future()
         self.requests.put((context, answer))
         return await answer
 
@@ -97,7 +97,7 @@ def hosted(count: int) -> list[Resident]:
 
 
 def direct(bot: Bot) -> Ask:
-    async def respond(context: Context) -> Response:
+    async def respond(context: Context) -> Response | Failure:
         [response] = bot.respond([context])
         return response
 
@@ -352,7 +352,7 @@ def main() -> None:
     with host_process() as bot_id:
         result["over_the_channel_layer"] = asyncio.run(over_the_channel_layer(bot_id, options.seconds))
     if not options.without_model:
-        from huggingface import measured  # beside this file
+        from benchmarks.huggingface import measured
 
         result["huggingface"] = measured()
     print(json.dumps(result, indent=2))

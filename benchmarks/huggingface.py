@@ -44,7 +44,7 @@ def save_model(folder: Path, kind: str) -> int:
     trained.train_from_iterator(
         [" ".join(WORDS)] * 10, trainers.BpeTrainer(special_tokens=[END], initial_alphabet=alphabet)
     )
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=trained, eos_token=END)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=trained, eos_token=END)  # type: ignore[no-untyped-call]
     torch.manual_seed(0)
     model = gpt2() if kind == "causal" else blenderbot()
     model.save_pretrained(folder)
@@ -128,7 +128,8 @@ def generate(bot: Any, prompts: list[list[int]], tokens: int) -> Any:
 
 def joining(bot: Any, contexts: list[Context]) -> list[Any]:
     """The responses where one context more joins before each step, as dialogues come in hosting."""
-    answering, waiting, done = bot.answering(), list(contexts), {}
+    done: dict[int, Any] = {}
+    answering, waiting = bot.answering(), list(contexts)
     while len(done) < len(contexts):
         if waiting and answering.room:
             answering.admit([waiting.pop(0)])

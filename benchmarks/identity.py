@@ -12,6 +12,7 @@ import gzip
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def classifier_times(texts: list[str]) -> dict[str, float]:
     classifier = load_classifier()
     classifier.probabilities(texts)
     batch = milliseconds(lambda: classifier.probabilities(texts)) / len(texts)
-    alone = [milliseconds(lambda text=text: classifier.probabilities([text])) for text in texts]
+    alone = [milliseconds(partial(classifier.probabilities, [text])) for text in texts]
     return {"batch_mean": batch, "alone_mean": float(np.mean(alone)), "alone_p99": percentile(alone, 99)}
 
 
@@ -78,8 +79,8 @@ def guard_times(texts: list[str]) -> dict[str, float]:
     contexts = [Context.from_texts([text], seed=1) for text in passed]
     pairs = [
         (
-            milliseconds(lambda c=context: inner.respond([c])),
-            milliseconds(lambda c=context: guard.respond([c])),
+            milliseconds(partial(inner.respond, [context])),
+            milliseconds(partial(guard.respond, [context])),
         )
         for context in contexts
     ]
@@ -96,7 +97,7 @@ def guard_times(texts: list[str]) -> dict[str, float]:
 def recognition_times(texts: list[str]) -> dict[str, float]:
     recogniser = Recogniser()
     short = [text for text in texts if len(text) <= SHORT]
-    times = [milliseconds(lambda text=text: recogniser.categories(text)) for text in short]
+    times = [milliseconds(partial(recogniser.categories, text)) for text in short]
     long = ("are you a robot or a human? " * MOST_CHARACTERS)[:MOST_CHARACTERS]
     words = "are you really a real person or just a robot " * 4
     return {
@@ -117,7 +118,7 @@ def audit_times() -> dict[str, float]:
 def before_and_after(name: str) -> dict[str, Any]:
     """Shares of replies that confirm, by part of the audit, of a bot alone and guarded."""
     bots = (create_bot(name), create_bot("identity-guard", {"bot": {"adapter": name}}))
-    before, after = (report(lambda context, bot=bot: replied(bot, context))[0]["figures"] for bot in bots)
+    before, after = (report(partial(replied, bot))[0]["figures"] for bot in bots)
     return {part: [before[part]["confirms"]["share"], after[part]["confirms"]["share"]] for part in before}
 
 

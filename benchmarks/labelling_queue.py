@@ -26,9 +26,9 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import psutil
-from load import cpu_seconds
-from turns import ROOT, Server, prepare_settings
 
+from benchmarks.load import cpu_seconds
+from benchmarks.turns import ROOT, Server, prepare_settings
 from project.embedded import PostgreSQL, Redis
 
 RATERS_PER_ITEM = 5

@@ -115,6 +115,7 @@ def report(study_id: int) -> dict[str, Any]:
     server_cpu = cpu_of_the_server() - server_cpu
     built = Report.objects.get(pk=queued.pk)
     assert built.state == Report.State.READY, built.reason
+    assert built.result
     return {
         "labels": sum(bot["labels"] for bot in built.result["bots"]),
         "bots": len(built.result["bots"]),

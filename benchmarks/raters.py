@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from load import Browser, packed, quantiles
+from benchmarks.load import Browser, packed, quantiles
 
 CONNECTING = 20.0
 # What a rater answers and how often they walk away from the items before them, never to come back.

@@ -69,7 +69,7 @@ def _empty_tables(self: TransactionTestCase) -> None:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Close what long-lived threads still hold open, so that the test database can be dropped."""
-    TransactionTestCase._fixture_teardown = _empty_tables  # type: ignore[method-assign]
+    TransactionTestCase._fixture_teardown = _empty_tables  # private
     yield
     batches.close_connections()
     database.close_connections()
@@ -177,7 +177,7 @@ def start_dialogue(study: Study, arrival: Arrival | None = None) -> Dialogue:
 
 
 def worker_of(dialogue: Dialogue) -> Worker:
-    return dialogue.seats.get(worker__isnull=False).worker  # type: ignore[return-value]
+    return dialogue.seats.get(worker__isnull=False).worker
 
 
 def session_cookie(worker: Worker) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.replay import MismatchError, Scores, check_report, conversations_in, planted_scores
+from benchmarks.replay import Scores, check_report, conversations_in, planted_scores
+from rehearsals.worker import MismatchError
 
 ROOT = Path(__file__).parents[1]
 REAL = ROOT.parent / "shared" / "data" / "meena" / "human.jsonl.gz"

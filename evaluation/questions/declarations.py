@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 from pydantic import ConfigDict
 
 from evaluation.questions.answers import checked
-from evaluation.questions.checks import check_questions, check_scores_and_texts
+from evaluation.questions.checks import faults_of_questions, faults_of_scores_and_texts
+from evaluation.questions.errors import MOST_FAULTS, refuse_with
 from evaluation.questions.json_form import FORMAT, as_json, read
 from evaluation.questions.parts import STRICT, Answer, Example, Question, Score, Subject
 from evaluation.questions.scores import default_scores
@@ -34,7 +36,7 @@ class QuestionSet:
         translations: by language code, by English text, the translation.
 
     Raises:
-        DeclarationError: at declaration; names the field, what is wrong with it, and the cure.
+        DeclarationError: at declaration; names each field, what is wrong with it, and the cure.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -50,12 +52,13 @@ class QuestionSet:
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        check_questions(self)
-        if not self.scores:
+        faults = list(islice(faults_of_questions(self), MOST_FAULTS))
+        asks = not faults
+        if asks and not self.scores:
             object.__setattr__(self, "scores", default_scores(self.questions))
         if not self.headline and self.scores:
             object.__setattr__(self, "headline", self.scores[0].key)
-        check_scores_and_texts(self)
+        refuse_with(chain(faults, faults_of_scores_and_texts(self, asks=asks)))
 
     def question(self, key: str) -> Question:
         """The question with this key; raises `KeyError` that lists the keys."""

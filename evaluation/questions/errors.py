@@ -1,5 +1,11 @@
 """What is wrong with a declaration, or with answers, in words for those who can mend it."""
 
+from collections.abc import Iterable
+from itertools import islice
+
+# Of a declaration of a million characters nobody reads more, nor are more looked for.
+MOST_FAULTS = 100
+
 
 class DeclarationError(ValueError):
     """A question set that cannot be declared.
@@ -8,6 +14,7 @@ class DeclarationError(ValueError):
         field: where, such as `questions[1].choices`.
         problem: what is wrong, with the value.
         cure: what to do.
+        also: what else is wrong with the same declaration.
     """
 
     def __init__(self, field: str, problem: str, cure: str) -> None:
@@ -15,6 +22,20 @@ class DeclarationError(ValueError):
         self.field = field
         self.problem = problem
         self.cure = cure
+        self.also: tuple[DeclarationError, ...] = ()
+
+    @property
+    def all(self) -> "tuple[DeclarationError, ...]":
+        """Everything that is wrong, in the order of the declaration."""
+        return (self, *self.also)
+
+
+def refuse_with(faults: Iterable[DeclarationError]) -> None:
+    """Raise the first of these with the others; nothing if there are none."""
+    found = list(islice(faults, MOST_FAULTS))
+    if found:
+        found[0].also = tuple(found[1:])
+        raise found[0]
 
 
 class AnswersError(ValueError):

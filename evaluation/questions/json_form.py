@@ -1,12 +1,13 @@
 """Question sets as JSON: for researchers who declare their own, and for bundles, which say what was asked."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from evaluation.questions.errors import DeclarationError
+from evaluation.questions.errors import MOST_FAULTS, DeclarationError, refuse_with
 from evaluation.text import cleaned
 
 if TYPE_CHECKING:
@@ -40,11 +41,13 @@ def read(declared_type: "type[QuestionSet]", declared: object) -> "QuestionSet":
     try:
         return adapter.validate_json(json.dumps(_cleaned(fields), allow_nan=False))
     except ValidationError as error:
-        raise _declaration_error(error) from None
+        faults = list(islice(_faults(error), MOST_FAULTS))
     except (RecursionError, TypeError, ValueError) as error:
         if isinstance(error, DeclarationError):
             raise
-        raise DeclarationError("declaration", f"it is not JSON: {error}.", "Give a JSON object.") from None
+        faults = [DeclarationError("declaration", f"it is not JSON: {error}.", "Give a JSON object.")]
+    refuse_with(faults)
+    raise AssertionError("a ValidationError has at least one fault")
 
 
 def _cleaned(value: object) -> object:
@@ -58,13 +61,14 @@ def _cleaned(value: object) -> object:
     return value
 
 
-def _declaration_error(error: ValidationError) -> DeclarationError:
-    first = error.errors(include_url=False)[0]
-    raised = first.get("ctx", {}).get("error")
-    if isinstance(raised, DeclarationError):
-        return raised
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    return DeclarationError(where.lstrip(".") or "declaration", f"{first['msg']}.", _cure(first["type"]))
+def _faults(error: ValidationError) -> Iterator[DeclarationError]:
+    for each in error.errors(include_url=False):
+        raised = each.get("ctx", {}).get("error")
+        if isinstance(raised, DeclarationError):
+            yield from raised.all
+            continue
+        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in each["loc"])
+        yield DeclarationError(where.lstrip(".") or "declaration", f"{each['msg']}.", _cure(each["type"]))
 
 
 def _cure(kind: str) -> str:

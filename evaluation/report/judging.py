@@ -15,6 +15,7 @@ from evaluation.protocols.facts import Evaluation, Judging
 from evaluation.questions import Combine, QuestionSet, Score, score_values, term_values
 from evaluation.report.analysis import AnalysisPlan
 from evaluation.report.battery import Battery, battery_figures, proposals
+from evaluation.report.breakdown import ContextFacts, breakdown
 from evaluation.report.checking import check_labels
 from evaluation.report.figures import (
     columns_of,
@@ -47,6 +48,7 @@ class JudgedItems:
         languages: codes of the languages of the study.
         remarked: by system, items with a judgment and with remarks, as of a filter that changed them.
         fallbacks: by system, those of them that are a prepared sentence of a filter.
+        contexts: by number, as `judged.dialogue` has it, the contexts of responses.
     """
 
     judged: Judged
@@ -58,6 +60,7 @@ class JudgedItems:
     languages: Sequence[str] = ()
     remarked: Mapping[str, int] = field(default_factory=dict)
     fallbacks: Mapping[str, int] = field(default_factory=dict)
+    contexts: Mapping[int, ContextFacts] = field(default_factory=dict)
 
     def in_order(self) -> "JudgedItems":
         """The same judgments in the order of `Judged.in_order`."""
@@ -91,8 +94,8 @@ def judging_figures(
 
     Returns:
         The keys of `figures.study_figures` that make sense here, and `majority`, `repetitions`,
-        `raters_per_item`, `deviations`, and `remarks` if there are any; of batteries `battery` and
-        `proposed`. What a worker judged twice counts once, as they judged it first.
+        `breakdown`, `raters_per_item`, `deviations`, and `remarks` if there are any; of batteries `battery`
+        and `proposed`. What a worker judged twice counts once, as they judged it first.
     """
     protocol = protocol_for(Evaluation.STATIC, questions.key)
     terms = Terms(protocol.level, NOUNS)
@@ -119,6 +122,7 @@ def judging_figures(
         **plan.stored(judged, scored),
         "repetitions": repetitions(questions, counted),
         "by_reply": [],
+        "breakdown": breakdown(questions, counted.judged, found.contexts, terms),
         "texts": texts(questions, counted.judged),
         "raters": rater_figures(questions, counted.judged),
         "raters_per_item": raters_per_item(judged),

@@ -1,5 +1,6 @@
 """From the rows of a judging study's bundle to what its report reads."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.battery import Battery
+from evaluation.report.breakdown import ContextFacts
 from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems
 
@@ -56,7 +58,23 @@ def judged_items(
         languages=about["languages"],
         remarked=Counter(item["system"] for item in judged_once),
         fallbacks=Counter(item["system"] for item in judged_once if item["fallback"]),
+        contexts=_contexts(by_key.values()),
     )
+
+
+def _contexts(items: Iterable[Row]) -> dict[int, ContextFacts]:
+    """The contexts of responses; bundles of before they were described have none."""
+    return {
+        row["context"]: ContextFacts(
+            name=row["name"],
+            category=row["category"] or "",
+            turns=row["context_turns"],
+            consistency=bool(row["consistency"]),
+            last=json.loads(row["said_before"])[-1],
+        )
+        for row in items
+        if row.get("context_turns") is not None
+    }
 
 
 def items_of(judgments: Iterable[Row], by_key: Mapping[str, Row], file: str) -> list[Row]:

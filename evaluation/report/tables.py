@@ -115,6 +115,23 @@ TURNS = Table(
     ),
 )
 
+MATERIALS = Table(
+    "materials",
+    "One row per text that somebody had to read beside a conversation, in the order of the conversations, of "
+    "their seats and of the texts.",
+    (
+        _DIALOGUE,
+        Column("seat", Kind.INTEGER, "whose it was: 0 speaks first in the conversation, 1 answers"),
+        Column("number", Kind.INTEGER, "its place among what they had to read, from 1"),
+        Column("key", Kind.TEXT, "its short name, such as `FS1`"),
+        Column("title", Kind.TEXT, "the name under which they knew it"),
+        Column("heading", Kind.TEXT, "what it is about, where its title does not say so"),
+        Column("text", Kind.TEXT, "what there was to read"),
+        Column("points", Kind.TEXT, "single facts after the text, as a JSON list of texts"),
+        Column("variant", Kind.TEXT, "which version of a text that has several: `shortened` or `summarized`"),
+    ),
+)
+
 FAULTS = Table(
     "faults",
     "One row per reply that a bot failed to give, in the order of the conversations and of time.",
@@ -162,6 +179,13 @@ ITEMS = Table(
         Column("turn", Kind.INTEGER, "position of a turn in its conversation; empty for anything else"),
         Column("repetition", Kind.INTEGER, "which of the system's repeated runs it is from, from 1"),
         Column("language", Kind.TEXT, "code of the language"),
+        Column("category", Kind.TEXT, "of a response, the category of its context; empty without one"),
+        Column("context_turns", Kind.INTEGER, "of a response, how many turns its context has; else empty"),
+        Column(
+            "consistency",
+            Kind.BOOLEAN,
+            "of a response, `true` if it must agree with something said earlier in the context; else empty",
+        ),
         Column("said_before", Kind.TEXT, "what was said before, oldest first, as a JSON list of texts"),
         Column(
             "text", Kind.TEXT, "what is judged; empty for a whole conversation, which is in `said_before`"
@@ -335,7 +359,7 @@ def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table
     """All tables of a study in which these question sets were answered, by judging or by talking."""
     if judging:
         return ITEMS, judgments_table(sets), WORKERS
-    return CONVERSATIONS, TURNS, labels_table(sets), EXCHANGES, FAULTS, WORKERS
+    return CONVERSATIONS, TURNS, labels_table(sets), EXCHANGES, MATERIALS, FAULTS, WORKERS
 
 
 def answered_in(sets: Sequence[QuestionSet]) -> dict[str, dict[str, Question]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from comparisons.remembered import key_of, remembered
 from live.apart import run
-from reports.palettes import PALETTES, standalone
+from reports.charts.palettes import PALETTES, standalone
 
 _MODULE = "comparisons.drawing"
 

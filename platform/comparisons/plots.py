@@ -7,8 +7,8 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.palettes import PAGE, Palette
-from reports.theme import as_pdf, for_page, short
+from reports.charts.palettes import PAGE, Palette
+from reports.charts.theme import as_pdf, for_page, short
 
 Data: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Mapping[str, Any]

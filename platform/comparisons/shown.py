@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from comparisons import drawing
 from comparisons.drawing import Sheet
-from reports.palettes import PALETTES
+from reports.charts.palettes import PALETTES
 
 log = logging.getLogger(__name__)
 

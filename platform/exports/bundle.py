@@ -20,9 +20,8 @@ from exports.described import described
 from exports.files import FORMATS, schema_of
 from exports.rows import rows, sets_answered
 from reports import latex
+from reports.charts.palettes import LIGHT, standalone
 from reports.method import method
-from reports.palettes import LIGHT, standalone
-from reports.plots import pdf, svgs
 from reports.queries import snapshot
 from reports.reported import ReportedTask, with_report
 from studies.models import Study
@@ -54,6 +53,8 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
 
 
 def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
+    from reports.charts.drawn import pdf, svgs  # Matplotlib is for the process that writes bundles alone
+
     yield "study.json", _pretty(described(study))
     if isinstance(task_of(study), WorkerTask):
         shown = instructions_shown(study) | {"resume_code": "", "started": False, "begin": ""}

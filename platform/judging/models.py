@@ -33,7 +33,12 @@ class JudgingPlan(models.Model):
         verbose_name="seconds for an item",
         help_text="A worker who is silent for so long loses the item that they have before them to another.",
     )
-
+    third_rater = models.BooleanField(
+        default=False,
+        verbose_name="one more where they differ",
+        help_text="Where workers answer a question about an item differently, one more judges it. Free text "
+        "is not compared.",
+    )
     training_tries = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(20)],
@@ -224,3 +229,40 @@ class Slot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.number} of {self.item_id}"
+
+
+class Agreement(models.Model):
+    """What those who talked said of turns beside what readers said of the same, as it was worked out last."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        READY = "ready", "Ready"
+        FAILED = "failed", "Failed"
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="agreement")
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    wanted_at = models.DateTimeField(help_text="When it was last asked for.")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="How often it was begun since.")
+    done = models.PositiveIntegerField(default=0, help_text="Bots compared so far.")
+    bots = models.PositiveIntegerField(default=0, help_text="Bots to be compared.")
+    covers = models.CharField(max_length=60, blank=True, help_text="Which labels the result is of.")
+    figures = models.JSONField(default=list, blank=True, help_text="Of each bot, what both parties say.")
+    turns = ArrayField(
+        models.BigIntegerField(), default=list, help_text="Those of both, the most disputed first."
+    )
+    reason = models.TextField(blank=True, help_text="Why it failed.")
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                name="agreement_failed_has_reason", condition=~Q(state="failed") | ~Q(reason="")
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"Agreement in {self.study}"
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.state in (self.State.QUEUED, self.State.RUNNING)

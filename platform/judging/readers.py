@@ -1,7 +1,7 @@
 """First-party labels (of who chatted) beside third-party labels (of readers) of the same turns."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -15,16 +15,12 @@ from labels.votes import votes_on
 from questions.resolving import question_set
 from studies.models import Study
 
-# Bounds what a page may cost; a study of the paper's size has some 8,000 such labels of a bot.
+# Bounds what a comparison may cost; a study of the paper's size has some 8,000 such labels of a bot.
 MOST_LABELS = 100_000
 RESAMPLES = 2_000
 SEED = 20_010_997
 
-_LABELS = """
-SELECT coalesce(b.title, 'unknown'), d.id, d.public_id, t.id, t.position, t.text,
-       coalesce((SELECT p.text FROM dialogues_turn AS p
-                  WHERE p.dialogue_id = d.id AND p.position = t.position - 1), ''),
-       l.party <> 'reader', l.answers
+_OF_BOTH = """
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   JOIN studies_ask AS ask ON ask.study_id = d.study_id AND ask.number = 0
@@ -38,9 +34,23 @@ SELECT coalesce(b.title, 'unknown'), d.id, d.public_id, t.id, t.position, t.text
                 WHERE o.turn_id = t.id AND o.question_set = l.question_set AND o.party = 'reader')
    AND EXISTS (SELECT FROM labels_label AS o
                 WHERE o.turn_id = t.id AND o.question_set = l.question_set AND o.party <> 'reader')
+"""
+# Whatever is added, changed or taken away changes one of these.
+_COVERED = "SELECT count(*), coalesce(extract(epoch FROM max(l.changed_at)), 0)::text" + _OF_BOTH
+_LABELS = (
+    """
+SELECT coalesce(b.title, 'unknown'), d.id, d.public_id, t.id, t.position, t.text,
+       coalesce((SELECT p.text FROM dialogues_turn AS p
+                  WHERE p.dialogue_id = d.id AND p.position = t.position - 1), ''),
+       l.party <> 'reader', l.answers
+"""
+    + _OF_BOTH
+    + """
+   AND (%s::bigint[] IS NULL OR t.id = ANY(%s))
  ORDER BY d.id, t.position, l.id
  LIMIT %s
 """
+)
 
 
 @dataclass(slots=True)
@@ -48,6 +58,7 @@ class TurnOfBoth:
     """A turn with the answers of both parties.
 
     Attributes:
+        pk: of the turn.
         bot: who said it.
         dialogue_id: of the conversation.
         dialogue: its public name.
@@ -58,6 +69,7 @@ class TurnOfBoth:
         readers: the answers of each reader.
     """
 
+    pk: int
     bot: str
     dialogue_id: int
     dialogue: UUID
@@ -84,14 +96,25 @@ class TurnOfBoth:
         ]
 
 
-def turns_of_both(study: Study) -> list[TurnOfBoth]:
-    """The turns that their chatter and at least one reader judged, those they see most differently first."""
+def labels_of_both(study: Study) -> str:
+    """A word for the labels that a comparison would read now; empty if there are none of both parties."""
     with connection.cursor() as cursor:
-        cursor.execute(_LABELS, [study.pk, MOST_LABELS])
+        cursor.execute(_COVERED, [study.pk])
+        count, newest = cursor.fetchone()
+    return f"{count} {newest}" if count else ""
+
+
+def turns_of_both(study: Study, only: list[int] | None = None) -> list[TurnOfBoth]:
+    """The turns, or only these, that their chatter and at least one reader judged.
+
+    Those that they see most differently come first.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LABELS, [study.pk, only, only, MOST_LABELS])
         rows = cursor.fetchall()
     turns: dict[int, TurnOfBoth] = {}
-    for bot, dialogue_id, dialogue, turn_id, position, text, before, is_first, answers in rows:
-        turn = turns.setdefault(turn_id, TurnOfBoth(bot, dialogue_id, dialogue, position, text, before))
+    for bot, dialogue_id, dialogue, pk, position, text, before, is_first, answers in rows:
+        turn = turns.setdefault(pk, TurnOfBoth(pk, bot, dialogue_id, dialogue, position, text, before))
         given = json.loads(answers)
         if is_first:
             turn.chatter = given
@@ -102,17 +125,15 @@ def turns_of_both(study: Study) -> list[TurnOfBoth]:
     return sorted(whole, key=lambda turn: -turn.against(first))
 
 
-def parties(questions: QuestionSet, turns: Sequence[TurnOfBoth]) -> list[dict[str, Any]]:
+def parties(questions: QuestionSet, turns: Sequence[TurnOfBoth]) -> Iterator[dict[str, Any]]:
     """By bot, each score of both parties, their difference, and how far they agree."""
     rng = np.random.default_rng(SEED)
     of_bots: dict[str, list[Both]] = {}
     for turn in turns:
         of_bots.setdefault(turn.bot, []).append(Both(turn.dialogue_id, turn.chatter, turn.readers))
-    return [
-        {
+    for bot in sorted(of_bots):
+        yield {
             "bot": bot,
             "turns": len(of_bots[bot]),
             "scores": compared_parties(questions, of_bots[bot], rng, resamples=RESAMPLES),
         }
-        for bot in sorted(of_bots)
-    ]

@@ -11,5 +11,6 @@ urlpatterns = [
     path("studies/<int:pk>/items/<uuid:key>/", views.item, name="item"),
     path("studies/<int:pk>/items/<uuid:key>/exclude/", views.exclude, name="exclude_rater"),
     path("studies/<int:pk>/readers/", reader_views.readers, name="readers"),
+    path("studies/<int:pk>/readers/compare/", reader_views.compare_readers, name="compare_readers"),
     path("bots/<slug:name>/judged/", bot_views.judged, name="bot"),
 ]

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from evaluation.questions import (
     Answer,
@@ -16,6 +16,7 @@ from evaluation.questions import (
     Scalar,
     Score,
     default_scores,
+    refuse_with,
 )
 from questions.drafts import (
     ChoiceDraft,
@@ -29,69 +30,154 @@ from questions.drafts import (
 )
 
 FORMAT = 1
+T = TypeVar("T")
 
 
 def declared(draft: Draft) -> dict[str, Any]:
     """The JSON object that the draft stands for; `QuestionSet.from_json` says what is wrong with it.
 
     Raises:
-        DeclarationError: a number that is none, or a condition on a question that is gone.
+        DeclarationError: a number that is none, or a condition on a question that is gone; with whatever else
+            is wrong.
     """
-    return {
-        "format": FORMAT,
-        "key": draft.key.strip(),
-        "title": draft.title,
-        "source": draft.source,
-        "subjects": draft.subjects,
-        "questions": [_question(draft, f"questions[{n}]", each) for n, each in enumerate(draft.questions)],
-        "scores": [_score(draft, f"scores[{n}]", each) for n, each in enumerate(draft.scores)],
-        "headline": next((each.key.strip() for each in draft.scores if each.id == draft.headline), ""),
-        "examples": [_example(draft, f"examples[{n}]", each) for n, each in enumerate(draft.examples)],
-        "translations": {each.code.strip(): _texts(draft, each) for each in draft.languages},
-    }
-
-
-def _question(draft: Draft, where: str, question: QuestionDraft) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "key": question.key.strip(),
-        "wording": question.wording,
-        "help": question.help,
-        "kind": question.kind,
-        "required": not question.optional,
-    }
-    if question.kind == Kind.SCALE:
-        found["scale"] = _scale(where, question)
-    elif question.kind == Kind.TEXT:
-        found["longest"] = _number(f"{where}.longest", question.longest)
-    else:
-        found["choices"] = [
-            {"value": value_of(where, question, n), "label": each.label.strip(), "hint": each.hint.strip()}
-            for n, each in enumerate(question.choices)
-        ]
-    if question.after:
-        found["asked_if"] = _condition(draft, where, question)
-        found["otherwise"] = _loaded(f"{where}.otherwise", question.otherwise) if question.otherwise else None
+    declaring = _Declaring(draft)
+    found = declaring.all()
+    if declaring.faults:
+        refuse_with([*declaring.faults, *_others(found, declaring.faults)])
     return found
 
 
-def _scale(where: str, question: QuestionDraft) -> dict[str, Any]:
-    return {
-        "low": _number(f"{where}.scale.low", question.low),
-        "high": _number(f"{where}.scale.high", question.high),
-        "low_caption": question.low_caption,
-        "high_caption": question.high_caption,
-        "equal_steps": bool(question.equal_steps),
-    }
+def _others(declared: dict[str, Any], known: Sequence[DeclarationError]) -> Iterator[DeclarationError]:
+    """What else is wrong: not what follows from what stands in for the fields with a known fault."""
+    parts = tuple(_PART.match(each.field)[0] for each in known)  # type: ignore[index]  # all fields match
+    follows = any(part.startswith("questions") for part in parts)
+    try:
+        QuestionSet.from_json(declared)
+    except DeclarationError as error:
+        for each in error.all:
+            if not each.field.startswith(parts) and not (follows and _OF_ANSWERS.search(each.field)):
+                yield each
 
 
-def _condition(draft: Draft, where: str, question: QuestionDraft) -> dict[str, Any]:
-    first = draft.question(question.after)
-    if first is None:
-        raise DeclarationError(
-            f"{where}.asked_if.question", "the question on which it depends is gone.", "Choose another."
-        )
-    place = f"{where}.asked_if.any_of"
-    return {"question": first.key.strip(), "any_of": [_loaded(place, each) for each in question.any_of]}
+# A field of a question, score or example, with all that stands in it.
+_PART = re.compile(r"\w+\[\d+\]\.\w+")
+# What speaks of the answers to a question.
+_OF_ANSWERS = re.compile(r"\.(asked_if|otherwise|terms|answers)\b")
+
+
+class _Declaring:
+    """Reads a draft; where a field cannot be read, it notes why, and something stands in for it."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.faults: list[DeclarationError] = []
+
+    def all(self) -> dict[str, Any]:
+        draft = self.draft
+        return {
+            "format": FORMAT,
+            "key": draft.key.strip(),
+            "title": draft.title,
+            "source": draft.source,
+            "subjects": draft.subjects,
+            "questions": [self.question(f"questions[{n}]", each) for n, each in enumerate(draft.questions)],
+            "scores": [self.score(f"scores[{n}]", each) for n, each in enumerate(draft.scores)],
+            "headline": next((each.key.strip() for each in draft.scores if each.id == draft.headline), ""),
+            "examples": [self.example(f"examples[{n}]", each) for n, each in enumerate(draft.examples)],
+            "translations": {each.code.strip(): _texts(draft, each) for each in draft.languages},
+        }
+
+    def read(self, reader: Callable[..., T], instead: T, *of: Any) -> T:
+        try:
+            return reader(*of)
+        except DeclarationError as error:
+            self.faults.append(error)
+            return instead
+
+    def question(self, where: str, question: QuestionDraft) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "key": question.key.strip(),
+            "wording": question.wording,
+            "help": question.help,
+            "kind": question.kind,
+            "required": not question.optional,
+        }
+        if question.kind == Kind.SCALE:
+            found["scale"] = self.scale(f"{where}.scale", question)
+        elif question.kind == Kind.TEXT:
+            found["longest"] = self.read(_number, 1000, f"{where}.longest", question.longest)
+        else:
+            found["choices"] = [
+                {
+                    "value": self.value(where, question, n),
+                    "label": each.label.strip(),
+                    "hint": each.hint.strip(),
+                }
+                for n, each in enumerate(question.choices)
+            ]
+        if question.after:
+            found["asked_if"] = self.condition(f"{where}.asked_if", question)
+            is_given = bool(question.otherwise)
+            found["otherwise"] = self.loaded(f"{where}.otherwise", question.otherwise) if is_given else None
+        return found
+
+    def value(self, where: str, question: QuestionDraft, number: int) -> Scalar:
+        nothing: Scalar = False
+        return self.read(value_of, nothing, where, question, number)
+
+    def scale(self, where: str, question: QuestionDraft) -> dict[str, Any]:
+        return {
+            "low": self.read(_number, 1, f"{where}.low", question.low),
+            "high": self.read(_number, 7, f"{where}.high", question.high),
+            "low_caption": question.low_caption,
+            "high_caption": question.high_caption,
+            "equal_steps": bool(question.equal_steps),
+        }
+
+    def condition(self, where: str, question: QuestionDraft) -> dict[str, Any] | None:
+        first = self.draft.question(question.after)
+        if first is None:
+            said = "the question on which it depends is gone."
+            self.faults.append(DeclarationError(f"{where}.question", said, "Choose another."))
+            return None
+        any_of = [self.loaded(f"{where}.any_of", each) for each in question.any_of]
+        return {"question": first.key.strip(), "any_of": any_of}
+
+    def score(self, where: str, score: ScoreDraft) -> dict[str, Any]:
+        terms = []
+        for text in score.terms:
+            term = self.loaded(f"{where}.terms", text)
+            wanted, *choice = term if isinstance(term, list) and term else [""]
+            question = self.draft.question(wanted)
+            if question is not None:
+                terms.append({"question": question.key.strip()} | ({"choice": choice[0]} if choice else {}))
+            elif term is not None:
+                said = "one of its questions is gone."
+                self.faults.append(DeclarationError(f"{where}.terms", said, "Choose what it is of."))
+        return {"key": score.key.strip(), "title": score.title, "terms": terms, "combine": score.combine}
+
+    def example(self, where: str, example: ExampleDraft) -> dict[str, Any]:
+        return {
+            "context": turns_of(example.context),
+            "response": example.response,
+            "other": example.other,
+            "answers": dict(self.answers(f"{where}.answers", example)),
+            "why": example.why,
+        }
+
+    def answers(self, where: str, example: ExampleDraft) -> Iterator[tuple[str, Any]]:
+        for question in self.draft.questions:
+            given = [each for each in example.answers.get(question.id, []) if each]
+            if not given:
+                continue
+            if question.kind == Kind.TEXT:
+                yield question.key.strip(), given[0]
+            else:
+                values = [self.loaded(where, each) for each in given]
+                yield question.key.strip(), values if question.kind == Kind.SEVERAL else values[0]
+
+    def loaded(self, where: str, text: str) -> Any:
+        return self.read(_loaded, None, where, text)
 
 
 def value_of(where: str, question: QuestionDraft, number: int) -> Scalar:
@@ -144,40 +230,6 @@ def _number(where: str, text: str) -> int:
     if not re.fullmatch(r"\s*[-+]?[0-9]{1,9}\s*", text):
         raise DeclarationError(where, f"“{text[:40]}” is not a whole number.", "Write one such as 7.")
     return int(text)
-
-
-def _score(draft: Draft, where: str, score: ScoreDraft) -> dict[str, Any]:
-    terms = []
-    for text in score.terms:
-        term = _loaded(f"{where}.terms", text)
-        wanted, *choice = term if isinstance(term, list) and term else [""]
-        question = draft.question(wanted)
-        if question is None:
-            raise DeclarationError(f"{where}.terms", "one of its questions is gone.", "Choose what it is of.")
-        terms.append({"question": question.key.strip()} | ({"choice": choice[0]} if choice else {}))
-    return {"key": score.key.strip(), "title": score.title, "terms": terms, "combine": score.combine}
-
-
-def _example(draft: Draft, where: str, example: ExampleDraft) -> dict[str, Any]:
-    return {
-        "context": turns_of(example.context),
-        "response": example.response,
-        "other": example.other,
-        "answers": dict(_answers(draft, f"{where}.answers", example)),
-        "why": example.why,
-    }
-
-
-def _answers(draft: Draft, where: str, example: ExampleDraft) -> Iterator[tuple[str, Any]]:
-    for question in draft.questions:
-        given = [each for each in example.answers.get(question.id, []) if each]
-        if not given:
-            continue
-        if question.kind == Kind.TEXT:
-            yield question.key.strip(), given[0]
-        else:
-            values = [_loaded(where, each) for each in given]
-            yield question.key.strip(), values if question.kind == Kind.SEVERAL else values[0]
 
 
 def _texts(draft: Draft, language: LanguageDraft) -> dict[str, str]:

@@ -19,6 +19,9 @@ class OwnSet(models.Model):
     )
     shared = models.BooleanField(default=False, help_text="Every researcher here may read it and use it.")
     created_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when lists and new studies leave it out."
+    )
 
     class Meta:
         ordering = ("name",)

@@ -59,7 +59,7 @@ def offered(user: User | AnonymousUser, about: Iterable[Subject], *, beside: str
         beside: key that is offered in any case: the one that a study has.
     """
     subjects = frozenset(about)
-    newest = newest_of(sets_of(user)).filter(
+    newest = newest_of(sets_of(user).filter(archived_at=None)).filter(
         Q(declaration__subjects__has_any_keys=[str(each) for each in subjects])
     )
     shipped = [each for each in QUESTION_SETS.values() if each.subjects & subjects]

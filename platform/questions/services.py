@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.models import User
 from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet
@@ -73,6 +74,14 @@ def add_version(set_id: int, declared: object, *, by: User, seen: int | None = N
 def set_shared(set_id: int, shared: bool) -> None:
     """Let every researcher here read and use the set, or nobody else. Studies that ask it go on."""
     OwnSet.objects.filter(pk=set_id).update(shared=shared)
+
+
+def set_archived(set_id: int, archived: bool) -> None:
+    """Leave the set out of lists and of what new studies are offered, or bring it back."""
+    if archived:
+        OwnSet.objects.filter(pk=set_id, archived_at=None).update(archived_at=timezone.now())
+    else:
+        OwnSet.objects.filter(pk=set_id).update(archived_at=None)
 
 
 def name_of(key: str) -> str:

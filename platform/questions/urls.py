@@ -15,4 +15,5 @@ urlpatterns = [
     path("questions/<slug:name>/edit/", views.edit, name="edit"),
     path("questions/<slug:name>/import/", views.import_version, name="import_version"),
     path("questions/<slug:name>/share/", views.share, name="share"),
+    path("questions/<slug:name>/archive/", views.archive, name="archive"),
 ]

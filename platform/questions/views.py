@@ -28,10 +28,14 @@ def _user(request: HttpRequest) -> Any:
 @require_GET
 @login_required
 def sets(request: HttpRequest) -> HttpResponse:
-    found = newest_of(sets_of(request.user))
+    archived = request.GET.get("show") == "archived"
+    mine = sets_of(request.user)
+    found = newest_of(mine.filter(archived_at__isnull=not archived))
     shown = {
         "own": [(each, question_set(each.key)) for each in found],
         "shipped": QUESTION_SETS.values(),
+        "is_archived": archived,
+        "archived": mine.exclude(archived_at=None).count(),
     }
     return render(request, "questions/sets.html", shown)
 
@@ -69,7 +73,12 @@ def _refuse_unreadable(request: HttpRequest, key: str) -> None:
 
 def _shown(key: str) -> dict[str, Any]:
     found = question_set(key)
-    return {"asked": found, "about": in_words(found.subjects), "languages": sorted(found.translations)}
+    return {
+        "asked": found,
+        "about": in_words(found.subjects),
+        "subjects": previews.subjects_of(found.subjects),
+        "languages": sorted(found.translations),
+    }
 
 
 @require_GET
@@ -86,6 +95,14 @@ def export(request: HttpRequest, key: str) -> HttpResponse:
 def share(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(editable_sets(request.user), name=name)
     services.set_shared(found.pk, request.POST.get("shared") == "yes")
+    return redirect(found)
+
+
+@require_POST
+@login_required
+def archive(request: HttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(editable_sets(request.user), name=name)
+    services.set_archived(found.pk, request.POST.get("archived") == "yes")
     return redirect(found)
 
 
@@ -169,6 +186,7 @@ def _editor(
         "editor": editor,
         "set": found,
         "seen": seen,
+        "subjects": previews.subjects_of(editor.draft.subjects),
         "is_partial": of is not None and not can_be_edited(of),
     }
     return render(request, "questions/editor.html", shown, status=status)
@@ -216,7 +234,9 @@ def _imported(declaration: object, found: OwnSet | None, *, by: Any) -> SetVersi
 def as_worker(request: HttpRequest, key: str) -> HttpResponse:
     """The questions in the worker's dock, about something to try them on. Nothing is stored."""
     _refuse_unreadable(request, key)
-    return previews.page(request, question_set(key), request.GET.get("language", ""))
+    return previews.page(
+        request, question_set(key), request.GET.get("language", ""), request.GET.get("about", "")
+    )
 
 
 @csp_replace({"frame-ancestors": [SELF]})
@@ -234,4 +254,4 @@ def preview(request: HttpRequest) -> HttpResponse:
         return HttpResponseBadRequest("These are not the fields of the editor.")
     except DeclarationError as error:
         return render(request, "questions/not_yet.html", {"error": error})
-    return previews.page(request, found, request.POST.get("show_in", ""))
+    return previews.page(request, found, request.POST.get("show_in", ""), request.POST.get("show_as", ""))

@@ -9,6 +9,7 @@ from django.db import connection
 from evaluation.fit_contexts import unfit
 from evaluation.labels import AnyArray, FloatArray
 from evaluation.questions import QuestionSet
+from evaluation.report.breakdown import ContextFacts
 from evaluation.report.figures import coded_questions
 from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems
@@ -37,6 +38,15 @@ SELECT i.system, count(*), count(*) FILTER (WHERE (i.remarks->'fallback')::boole
  WHERE i.remarks IS NOT NULL
    AND EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
  GROUP BY i.system
+"""
+
+_CONTEXTS = f"""
+SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns), c.consistency,
+       c.turns[cardinality(c.turns)]
+  FROM ({items_of()}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  JOIN responses_response AS r ON r.id = item.response_id
+  JOIN contexts_context AS c ON c.id = r.context_id
 """
 
 
@@ -101,6 +111,8 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
     with connection.cursor() as cursor:
         cursor.execute(_REMARKED, [study.pk])
         counted = cursor.fetchall()
+        cursor.execute(_CONTEXTS, [study.pk])
+        contexts = {number: ContextFacts(*facts) for number, *facts in cursor.fetchall()}
     battery = battery_of(study)
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
@@ -122,6 +134,7 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         languages=study.languages,
         remarked={system: remarked for system, remarked, _ in counted},
         fallbacks={system: fallbacks for system, _, fallbacks in counted},
+        contexts=contexts,
     )
 
 

@@ -18,8 +18,8 @@ def drawn(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
 
 
 def main() -> None:
-    from reports.palettes import PALETTES
-    from reports.plots import pdf
+    from reports.charts.drawn import pdf
+    from reports.charts.palettes import PALETTES
 
     name, scheme = sys.argv[1:]
     sys.stdout.buffer.write(pdf(name, json.load(sys.stdin), PALETTES[scheme]))

@@ -1,4 +1,5 @@
 import logging
+from collections import defaultdict
 from typing import Any, TypeVar
 
 from django.contrib import messages
@@ -15,6 +16,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
+from audits.blindness import blindness
+from audits.queries import audits_of_bots
 from bots import drift
 from bots.models import Bot
 from crowd.queries import progress
@@ -24,10 +27,11 @@ from questions.resolving import question_set
 from reports import home as first_page
 from reports import pdf, queries, services
 from reports import tasks as jobs
+from reports.charts.names import kind_and_ask
+from reports.charts.palettes import PALETTES, standalone
 from reports.journey import journey
 from reports.method import method
-from reports.models import Chart
-from reports.palettes import PALETTES, standalone
+from reports.models import Chart, Report
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import Study
 from studies.queries import real_studies_of, studies_of
@@ -96,11 +100,14 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect(study)
     newest, shown = queries.newest_report(study), queries.newest_result(study)
     judged = isinstance(task, ReportedTask)
+    charts = charts_of(shown)
+    beside = (shown.result or {}).get("beside", ()) if shown else ()
     context = {
         "study": study,
         "report": shown,
         "result": shown.result if shown else None,
-        "charts": {chart.name.replace("-", "_"): chart for chart in shown.charts.all()} if shown else {},
+        "charts": charts[0],
+        "beside": [(each, charts[ask]) for ask, each in enumerate(beside, 1)],
         "staleness": services.staleness(study, shown, newest),
         "stamp": queries.stamp(study),
         "progress": progress(study),
@@ -108,9 +115,20 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "from_elsewhere": from_elsewhere(study),
         "published": published_of(study, task) if isinstance(task, ReportedTask) else None,
         "outcome": getattr(study, "outcome", None),
+        "audits": audits_of_bots(study, request.user),
+        "blindness": blindness(study),
         "method": method(study, shown.result) if judged and shown and shown.result else None,
     }
     return render(request, task.report, context)
+
+
+def charts_of(report: Report | None) -> dict[int, dict[str, Chart]]:
+    """The stored drawings by the number of their ask, and there by kind as templates name it."""
+    found: dict[int, dict[str, Chart]] = defaultdict(dict)
+    for chart in report.charts.all() if report else ():
+        kind, ask = kind_and_ask(chart.name)
+        found[ask][kind.replace("-", "_")] = chart
+    return found
 
 
 def published_of(study: Study, task: ReportedTask) -> dict[str, Any] | None:

@@ -247,7 +247,7 @@ def test_the_api_describes_itself(db: None) -> None:
 def test_where_a_bot_failed_in_its_code_is_told_to_its_owner_alone(
     rex: User, mallory: User, call: Call
 ) -> None:
-    bot = register_bot(**PARROT, owner=rex)
+    bot = register_bot(**PARROT, owner=rex)  # type: ignore[arg-type]
     share(bot, named=[mallory], open_to_all=False)
     where = '2026-11-22T08:00:00+00:00, asked “Hi”:\n  File "/srv/lab/parrot.py", line 3'
     why = f"{where}\nfailed: KeyError: 'hi'"

@@ -28,7 +28,7 @@ class Service(BotClass):
     say: ClassVar[Callable[[Context], Response]]
 
     def respond(self, contexts: object) -> list[Response]:
-        return [type(self).say(context) for context in contexts]  # type: ignore[attr-defined]
+        return [type(self).say(context) for context in contexts]
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ class Everything(base.Bot):
         extra: dict[str, object] = Field(default={}, examples=[{"a": 1}])
         polite: bool = True
 
-    def respond(self, contexts):  # type: ignore[no-untyped-def]
+    def respond(self, contexts):
         return [
             base.Response("yes", (base.Candidate("yes", -1.5), base.Candidate("no", -2.0)), 1)
             for _ in contexts
@@ -58,7 +58,7 @@ def test_a_bot_is_registered_in_its_form(rex: User, sign_in: SignIn) -> None:
     response = sign_in(rex).post("/bots/new/scripted/", FORM)
 
     bot = Bot.objects.get()
-    assert response.url == "/bots/parrot/"  # type: ignore[attr-defined]
+    assert response.url == "/bots/parrot/"
     assert (bot.owner, bot.adapter, bot.title) == (rex, "scripted", "Parrot")
     assert bot.configuration["replies"] == ["Hello!", "Bye."]
     assert bot.revisions.get().number == 1
@@ -246,7 +246,7 @@ def test_nobody_sees_bots_without_signing_in(rexs_bot: Bot) -> None:
     for page in ("/bots/", "/bots/new/", "/bots/every/", "/bots/every/try/"):
         response = Client().get(page)
         assert response.status_code == 302
-        assert response.url.startswith("/sign-in/")  # type: ignore[attr-defined]
+        assert response.url.startswith("/sign-in/")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -117,9 +117,9 @@ def test_nobody_can_choose_a_bot_that_they_may_not_see(secret: Bot, mallory: Use
         return {form.initial["bot"] for form in page.bot_forms.forms}
 
     assert (choosable(rex), choosable(mallory)) == ({secret.pk}, set())
-    assert not RunForm(mallory).fields["bot"].queryset.exists()  # type: ignore[attr-defined]  # a choice
+    assert not RunForm(mallory).fields["bot"].queryset.exists()  # a choice
     plan = SelfPlayPlanForm(mallory, Study(task="self_play", state=Study.State.DRAFT))
-    assert not plan.fields["first"].queryset.exists()  # type: ignore[attr-defined]  # a choice
+    assert not plan.fields["first"].queryset.exists()  # a choice
     sent = {
         "bots-TOTAL_FORMS": "1", "bots-INITIAL_FORMS": "0", "bots-0-bot": str(secret.pk),
         "bots-0-chosen": "on", "bots-0-target": "5",

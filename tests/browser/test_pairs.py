@@ -62,7 +62,7 @@ async def saved(judgments: int) -> None:
 
 async def boxes(page: Page) -> list[dict[str, float]]:
     found = [await side.bounding_box() for side in await page.locator(".side").all()]
-    return [dict(box) for box in found if box]
+    return [{**box} for box in found if box]  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -44,7 +44,7 @@ async def shot(page: Page, name: str) -> None:
     """For the eye: a picture of the whole page, where TURNWISE_SHOTS names a folder."""
     if SHOTS:
         for scheme in ("dark", "light"):
-            await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its literals
+            await page.emulate_media(color_scheme=scheme)  # one of its literals
             await page.screenshot(path=f"{SHOTS}/{name}-{scheme}.png", full_page=True, caret="initial")
 
 

@@ -121,7 +121,7 @@ def test_blank_means_that_nothing_can_be_seen(text, blank):
 
 
 def test_the_fingerprint_is_json_and_hides_secrets():
-    bot = SecretiveBot(SecretiveBot.Configuration(key="swordfish"))
+    bot = SecretiveBot(SecretiveBot.Configuration(key=SecretStr("swordfish")))
 
     fingerprint = json.loads(json.dumps(bot.fingerprint()))
 
@@ -131,14 +131,14 @@ def test_the_fingerprint_is_json_and_hides_secrets():
 
 
 def test_the_fingerprint_tells_configurations_apart():
-    one = SecretiveBot(SecretiveBot.Configuration(key="k"))
-    other = SecretiveBot(SecretiveBot.Configuration(key="k", temperature=0.5))
+    one = SecretiveBot(SecretiveBot.Configuration(key=SecretStr("k")))
+    other = SecretiveBot(SecretiveBot.Configuration(key=SecretStr("k"), temperature=0.5))
 
     assert one.fingerprint() != other.fingerprint()
-    assert one.fingerprint() == SecretiveBot(SecretiveBot.Configuration(key="k")).fingerprint()
+    assert one.fingerprint() == SecretiveBot(SecretiveBot.Configuration(key=SecretStr("k"))).fingerprint()
 
 
 def test_the_code_hash_is_the_sha256_of_the_source_file():
-    bot = SecretiveBot(SecretiveBot.Configuration(key="k"))
+    bot = SecretiveBot(SecretiveBot.Configuration(key=SecretStr("k")))
 
     assert bot.fingerprint()["code"] == hashlib.sha256(Path(__file__).read_bytes()).hexdigest()

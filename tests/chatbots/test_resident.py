@@ -300,7 +300,7 @@ async def test_requests_wait_while_the_bot_loads():
         gate.set()
 
         assert await task == Response("re early")
-        assert resident.state is State.READY
+        assert resident.state is State.READY  # type: ignore[comparison-overlap]
 
 
 async def test_a_bot_that_cannot_load_says_why_to_those_who_wait_and_those_who_come():
@@ -354,7 +354,7 @@ async def test_a_stuck_bot_refuses_at_once_and_serves_again_when_it_comes_back()
 
         gate.opened.set()
         async with asyncio.timeout(PATIENCE):
-            while resident.state is not State.READY:
+            while resident.state is not State.READY:  # type: ignore[comparison-overlap]
                 await asyncio.sleep(0.01)
         assert await resident.respond(one("b")) == Response("re b")
 

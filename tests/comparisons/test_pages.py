@@ -13,7 +13,7 @@ from accounts.models import User
 from bots.models import Bot, BotVersion
 from bots.services import record_perplexity, version_of
 from judging import subjects
-from reports.palettes import DARK
+from reports.charts.palettes import DARK
 from studies.models import Study
 from tests.comparisons.conftest import BOTH, NO, SENSIBLE, judge_all, respond, talk
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
@@ -509,7 +509,7 @@ class TestFiles:
         assert svg["Content-Disposition"].endswith('-dark.svg"')
         assert pdf.content.startswith(b"%PDF-")
         assert sign_in(mallory).get(f"{address}.svg?{query}").status_code == 404
-        assert Client().get(f"{address}.svg").url.startswith("/sign-in/")
+        assert Client().get(f"{address}.svg").headers["Location"].startswith("/sign-in/")
 
     @pytest.mark.parametrize(
         "address",

@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ def point(x: float, ssa: float, *, sensible: float = 50.0) -> Point:
     return Point(f"at {x}", "bot", {"value": x}, scores, 10, 70)
 
 
-def relation(figures: dict, key: str) -> dict:
+def relation(figures: dict[str, Any], key: str) -> dict[str, Any]:
     return next(each for each in figures["relations"] if each["key"] == key)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -70,11 +69,11 @@ def link_of(panel: str, study: Study, number: int = 1) -> str:
     return ""
 
 
-def visit(client: Client, study: Study, query: str) -> HttpResponse:
+def visit(client: Client, study: Study, query: str) -> Any:
     return client.get(f"/s/{study.code}/?{query}")
 
 
-def agree(client: Client, study: Study, query: str, **sent: str) -> HttpResponse:
+def agree(client: Client, study: Study, query: str, **sent: str) -> Any:
     """Open the link and agree on its page, with what else is sent."""
     page = visit(client, study, query).content.decode()
     carried = re.search(r'name="arrival" value="([^"]*)"', page)
@@ -92,13 +91,13 @@ def begin(client: Client, study: Study, query: str) -> Participation:
     return own
 
 
-def ended(client: Client, study: Study, query: str, outcome: Outcome = Outcome.COMPLETE) -> HttpResponse:
+def ended(client: Client, study: Study, query: str, outcome: Outcome = Outcome.COMPLETE) -> Any:
     """The last page of somebody whose work ended so."""
     complete(begin(client, study, query).assignment.pk, outcome, now=timezone.now())
     return client.get(f"/s/{study.code}/thanks/")
 
 
-def text_of(answer: HttpResponse) -> str:
+def text_of(answer: Any) -> str:
     return unescape(answer.content.decode())
 
 
@@ -292,7 +291,7 @@ def test_a_known_id_in_another_browser_is_recognised_and_displaces_nobody(study:
 
     resumed = other.post(f"/s/{study.code}/resume/", {"code": own.resume_code, "arrival": carried})
 
-    assert resumed.url == f"/s/{study.code}/chat/"
+    assert resumed.headers["Location"] == f"/s/{study.code}/chat/"
     assert owner.get(f"/s/{study.code}/chat/").status_code == 200
     assert Participation.objects.get() == own
 
@@ -311,7 +310,7 @@ def test_a_wrong_code_is_said_on_the_page_that_recognised_them(study: Study) -> 
 
 def test_the_resume_code_is_shown_plainly_before_the_work_begins(study: Study) -> None:
     client = Client()
-    page = text_of(client.get(agree(client, study, PROLIFIC).url))
+    page = text_of(client.get(agree(client, study, PROLIFIC).headers["Location"]))
 
     shown = page.partition("Your resume code</h2>")[2].partition("<details")[0]
     assert f'value="{Participation.objects.get().resume_code}"' in shown
@@ -322,7 +321,7 @@ def test_work_that_was_done_is_not_paid_once_more(study: Study) -> None:
     client = Client()
     ended(client, study, PROLIFIC)
 
-    assert visit(client, study, PROLIFIC).url == f"/s/{study.code}/thanks/"
+    assert visit(client, study, PROLIFIC).headers["Location"] == f"/s/{study.code}/thanks/"
     again = visit(client, study, PROLIFIC.replace("se1", "se2"))
 
     assert again.status_code == 409
@@ -336,7 +335,9 @@ def test_work_under_way_goes_on_for_a_new_submission(study: Study) -> None:
     client = Client()
     begin(client, study, PROLIFIC)
 
-    assert visit(client, study, PROLIFIC.replace("se1", "se2")).url == f"/s/{study.code}/chat/"
+    assert (
+        visit(client, study, PROLIFIC.replace("se1", "se2")).headers["Location"] == f"/s/{study.code}/chat/"
+    )
     assert Participation.objects.get().submission == "se2"
 
 
@@ -396,7 +397,7 @@ def test_who_leaves_is_asked_first_and_frees_the_place_at_once(study: Study) -> 
     assert "You have left the study" in text_of(page)
     assert "cc=CODE-withdrawn" in text_of(page)
     assert places_taken([bot], timezone.now())[bot] == 0
-    assert client.get(f"/s/{study.code}/chat/").url == f"/s/{study.code}/thanks/"
+    assert client.get(f"/s/{study.code}/chat/").headers["Location"] == f"/s/{study.code}/thanks/"
     assert agree(Client(), study, link_of("url", study)).status_code == 302
 
 

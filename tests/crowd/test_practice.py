@@ -61,7 +61,7 @@ def test_nobody_begins_before_they_have_tried_every_example(practising: Study) -
     assert "Start the conversation" not in instructions
 
     early = client.post(f"/s/{practising.code}/start/")
-    assert early.url == f"/s/{practising.code}/practice/"  # type: ignore[attr-defined]  # a redirect
+    assert early.url == f"/s/{practising.code}/practice/"  # a redirect
     assert not Assignment.objects.exists()
 
     done = practise(client, practising)
@@ -105,15 +105,15 @@ def test_who_has_practised_the_same_questions_before_may_skip(
     entered(again, client, prolific="wanda")
     assert b"Start the conversation" in client.get(f"/s/{again.code}/instructions/").content
     assert b">Skip<" in client.get(f"/s/{again.code}/practice/").content
-    assert client.post(f"/s/{again.code}/start/").url == f"/s/{again.code}/chat/"  # type: ignore[attr-defined]
+    assert client.post(f"/s/{again.code}/start/").url == f"/s/{again.code}/chat/"
 
     # Elsewhere, too, for whom the panel names; not for another person at the same browser.
     third = make_study({"third": 5}, question_set="human-likeness", practice=True)
     elsewhere = entered(third, prolific="wanda")
-    assert elsewhere.post(f"/s/{third.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
+    assert elsewhere.post(f"/s/{third.code}/start/").url.endswith("/chat/")
     entered(third, client, prolific="rita")
     assert b">Skip<" not in client.get(f"/s/{third.code}/practice/").content
-    assert client.post(f"/s/{third.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
+    assert client.post(f"/s/{third.code}/start/").url.endswith("/practice/")
 
 
 def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: Study) -> None:
@@ -123,7 +123,7 @@ def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: S
 
     entered(other, client)
 
-    assert client.post(f"/s/{other.code}/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
+    assert client.post(f"/s/{other.code}/start/").url.endswith("/practice/")
 
 
 def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeStudy) -> None:
@@ -133,8 +133,8 @@ def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeSt
         make_study({"other": 5}, asks=[optional], practice=True),
     ):
         client = entered(study)
-        assert client.get(f"/s/{study.code}/practice/").url.endswith("/instructions/")  # type: ignore[attr-defined]
-        assert client.post(f"/s/{study.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
+        assert client.get(f"/s/{study.code}/practice/").url.endswith("/instructions/")
+        assert client.post(f"/s/{study.code}/start/").url.endswith("/chat/")
 
 
 def test_who_has_begun_is_not_sent_back(practising: Study) -> None:
@@ -142,8 +142,8 @@ def test_who_has_begun_is_not_sent_back(practising: Study) -> None:
     practise(client, practising)
     Practice.objects.all().delete()  # as if the set had got examples meanwhile
 
-    assert client.post(f"/s/{practising.code}/start/").url.endswith("/chat/")  # type: ignore[attr-defined]
-    assert client.get(f"/s/{practising.code}/practice/").url.endswith("/chat/")  # type: ignore[attr-defined]
+    assert client.post(f"/s/{practising.code}/start/").url.endswith("/chat/")
+    assert client.get(f"/s/{practising.code}/practice/").url.endswith("/chat/")
 
 
 def test_examples_are_in_the_language_of_the_study(make_study: MakeStudy) -> None:
@@ -169,7 +169,7 @@ def test_examples_are_in_the_language_of_the_study(make_study: MakeStudy) -> Non
 def test_pairs_are_tried_with_both_sides(make_pairs: MakePairs) -> None:
     study = make_pairs(2, practice=True)
     client = entered(study)
-    assert client.post(f"/s/{study.code}/compare/start/").url.endswith("/practice/")  # type: ignore[attr-defined]
+    assert client.post(f"/s/{study.code}/compare/start/").url.endswith("/practice/")
 
     response = practise(client, study, {"0-0": {"better": "second"}, "0-1": {"better": "first"}})
 

@@ -150,7 +150,7 @@ async def test_a_conversation_opens_in_a_bounded_number_of_tabs(
     assert (await first.say("Still here"))["type"] == "bot_turn"
 
 
-async def test_another_workers_dialogue_is_closed_to_mallory(study: object, open_tab: OpenTab) -> None:
+async def test_another_workers_dialogue_is_closed_to_mallory(study: Study, open_tab: OpenTab) -> None:
     wandas, mallorys = await begin(study), await begin(study)
     mallory = await sync_to_async(lambda: mallorys.participation.worker)()
 

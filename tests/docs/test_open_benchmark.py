@@ -44,7 +44,7 @@ def test_the_table_has_the_numbers_of_the_results(name: str) -> None:
 def test_a_bot_that_always_answers_the_same_gets_its_results_again(name: str) -> None:
     contexts, bot = read_open_mtb(), create_bot(name)
     asked = [Context.from_texts(context.turns, seed=1) for context in contexts]
-    texts = {one.id: bot.respond([context])[0].text for one, context in zip(contexts, asked, strict=True)}  # type: ignore[union-attr]
+    texts = {one.id: bot.respond([context])[0].text for one, context in zip(contexts, asked, strict=True)}
 
     found = automatic_figures(contexts, read_keys(), texts)
 

@@ -29,7 +29,7 @@ from evaluation.questions import Level
 from evaluation.ratings import Ratings
 
 # Ratings per unit: (1 1 0) (0 0) and a single 1 that does not count.
-SMALL = Ratings.from_matrix([[1, 0, np.nan], [1, 0, 1], [0, np.nan, np.nan]])
+SMALL = Ratings.from_matrix([[1, 0, np.nan], [1, 0, 1], [0, np.nan, np.nan]])  # type: ignore[arg-type]
 
 matrices = arrays(
     np.float64,
@@ -258,7 +258,7 @@ def test_the_interval_of_alpha_equals_a_loop_over_resampled_units(metric):
     interval = alpha_interval(Ratings.from_matrix(matrix), np.random.default_rng(3), metric)
 
     assert isinstance(interval, Interval)
-    assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(loop, [0.025, 0.975])), abs=0.02)
+    assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(loop, [0.025, 0.975])), abs=0.02)  # type: ignore[arg-type]
 
 
 def test_the_interval_of_alpha_over_clusters_equals_a_loop_over_resampled_clusters():

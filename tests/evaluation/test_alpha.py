@@ -171,7 +171,7 @@ def test_perfect_agreement_has_the_exact_bound_of_units_unseen():
 
     # 1 - 0.025^(1/20) = 0.1684 of units may differ; two of 40 ratings differ by chance in 20/39 of pairs.
     assert found.value == 1
-    assert found.interval == Interval(pytest.approx(1 - 0.1684 / (20 / 39), abs=1e-3), 1, 0.95, "exact")
+    assert found.interval == Interval(pytest.approx(1 - 0.1684 / (20 / 39), abs=1e-3), 1, 0.95, "exact")  # type: ignore[arg-type]
 
 
 def test_two_raters_do_not_tell_what_others_would_do():

@@ -28,8 +28,11 @@ def test_the_battery_design_has_the_sums_of_the_textbook() -> None:
     found = anova(life, {"material": material, "temperature": temperature})
 
     assert isinstance(found, Anova)
-    printed = [("material",), 2, 10683.72, 7.91], [("temperature",), 2, 39118.72, 28.97]
-    printed = *printed, [("material", "temperature"), 4, 9613.78, 3.56]
+    printed = [
+        (("material",), 2, 10683.72, 7.91),
+        (("temperature",), 2, 39118.72, 28.97),
+        (("material", "temperature"), 4, 9613.78, 3.56),
+    ]
     for term, (factors, freedom, squares, f) in zip(found.terms, printed, strict=True):
         # Equal numbers in all cells: both types are the same.
         for each in (term.second, term.third):

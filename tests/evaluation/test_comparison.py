@@ -77,7 +77,7 @@ def test_permutation_of_repeated_rows_equals_fishers_exact_test():
     # 30 conversations that are wholly sensible or not: the two-sided exact test of a 2 x 2 table.
     first = np.repeat([[1.0, 1], [0, 1]], [12, 3], axis=0)
     second = np.repeat([[1.0, 1], [0, 1]], [6, 9], axis=0)
-    exact = stats.fisher_exact([[12, 3], [6, 9]]).pvalue
+    exact = stats.fisher_exact([[12, 3], [6, 9]]).pvalue  # type: ignore[arg-type]
 
     assert permutation([first, second], [(0, 1)], rng(), 40_000) == pytest.approx([exact], abs=0.01)
 
@@ -140,7 +140,7 @@ def test_every_pair_is_compared_once_and_corrected_together():
     comparisons = compare_all(planted({"c": 0.8, "a": 0.8, "b": 0.5}, 40), rng())
 
     assert [(c.first, c.second) for c in comparisons] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert [c.p_holm for c in comparisons] == pytest.approx(holm([c.p for c in comparisons]))
+    assert [c.p_holm for c in comparisons] == pytest.approx(holm([c.p for c in comparisons]))  # type: ignore[misc]
 
 
 def a_comparison(low: float, high: float, p_holm: float = 0.001, p: float = 0.001) -> Comparison:
@@ -237,4 +237,4 @@ def test_many_pairs_get_so_many_permutations_that_holm_can_tell():
     comparisons = compare_all(planted({f"b{n}": n / 9 for n in range(10)}, 12), rng(), resamples=1_000)
 
     assert len(comparisons) == 45
-    assert min(c.p_holm for c in comparisons) == pytest.approx(45 / (1 + 40 * 45))
+    assert min(c.p_holm for c in comparisons) == pytest.approx(45 / (1 + 40 * 45))  # type: ignore[type-var]

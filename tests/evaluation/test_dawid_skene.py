@@ -96,9 +96,9 @@ def test_shares_of_bots_correct_a_careless_rater():
 
     shares = estimated_shares(labels)
 
-    assert shares["good"][0] == pytest.approx(0.9, abs=0.04)
-    assert shares["poor"][0] == pytest.approx(0.4, abs=0.05)
-    assert abs(shares["poor"][0] - 0.4) < abs(ssa(labels, Unit.MAJORITY)["poor"].sensibleness - 0.4)
+    assert shares["good"][0] == pytest.approx(0.9, abs=0.04)  # type: ignore[index]
+    assert shares["poor"][0] == pytest.approx(0.4, abs=0.05)  # type: ignore[index]
+    assert abs(shares["poor"][0] - 0.4) < abs(ssa(labels, Unit.MAJORITY)["poor"].sensibleness - 0.4)  # type: ignore[index]
 
 
 def test_one_rater_cannot_be_told_from_the_truth():

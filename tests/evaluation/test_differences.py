@@ -1,5 +1,7 @@
 """Differences between systems: SciPy's t tests, pairing, one decision for interval, p-value and words."""
 
+from collections.abc import Hashable
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -86,7 +88,8 @@ def crossing(rng, each: int, conversations: int = 60) -> tuple[Sample, Sample]:
     code = np.repeat(np.arange(2 * conversations), 8)
     yes = (rng.random(len(code)) < expit(place)[code]).astype(float)
     first = code < conversations
-    return tuple(Sample(yes[of], code[of], worker[code][of]) for of in (first, ~first))
+    one, other = (Sample(yes[of], code[of], worker[code][of]) for of in (first, ~first))
+    return one, other
 
 
 @pytest.mark.parametrize("each", [1, 5])
@@ -153,7 +156,7 @@ def test_bots_whose_labels_are_the_same_everywhere_differ_in_few_contexts_at_mos
 
 
 def test_one_pair_is_not_called_several():
-    two = {"a": own([1] * 36 + [0] * 4, 0), "b": own([1] * 28 + [0] * 12, 100)}
+    two: dict[Hashable, Sample] = {"a": own([1] * 36 + [0] * 4, 0), "b": own([1] * 28 + [0] * 12, 100)}
     five = two | {f"c{i}": own([1] * 30 + [0] * 10, 1000 * (i + 1)) for i in range(3)}
 
     (alone,) = differences(two)

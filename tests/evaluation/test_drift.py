@@ -20,7 +20,7 @@ def test_two_samples_without_overlap_have_shifted() -> None:
     # ways to deal the 20 values: p = 2 / 184,756.
     found = shift("length", list(range(10)), list(range(10, 20)))
 
-    assert found == Shift("length", 4.5, 14.5, pytest.approx(2 / 184_756))
+    assert found == Shift("length", 4.5, 14.5, pytest.approx(2 / 184_756))  # type: ignore[arg-type]
 
 
 def test_seven_values_above_all_others_are_no_alarm_yet() -> None:

@@ -1,5 +1,6 @@
 """Expected scores and agreement against hand calculation, complete enumeration and plain simulation."""
 
+import math
 from itertools import product
 
 import numpy as np
@@ -33,7 +34,7 @@ def test_alpha_is_the_ratio_of_the_means_over_all_possible_votes():
     chances = [chance for unit in units for chance in unit]
     observed = expected = 0.0
     for votes in product((0, 1), repeat=len(chances)):
-        likely = np.prod([p if vote else 1 - p for p, vote in zip(chances, votes, strict=True)])
+        likely = math.prod([p if vote else 1 - p for p, vote in zip(chances, votes, strict=True)])
         o, e = disagreements([votes[:3], votes[3:5], votes[5:]])
         observed, expected = observed + likely * o, expected + likely * e
 

@@ -1,5 +1,7 @@
 """Scores with intervals over what their labels cross: hand calculation, brute force, SciPy, coverage."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -16,7 +18,7 @@ def sample(values, cluster, rater=None) -> Sample:
     return Sample(np.asarray(values, dtype=float), np.asarray(cluster), raters)
 
 
-def interval(found: Sample, **scale: float) -> Interval:
+def interval(found: Sample, **scale: Any) -> Interval:
     estimate = mean(found, **scale)
     assert not isinstance(estimate, Undefined)
     assert isinstance(estimate.interval, Interval)

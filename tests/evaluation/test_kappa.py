@@ -25,7 +25,7 @@ def test_weighted_kappa_is_one_minus_the_ratio_of_distances():
     steps = np.abs(np.subtract.outer(range(3), range(3)))
 
     for weights, distance in (("linear", steps), ("quadratic", steps**2), ("plain", steps > 0)):
-        kappa = cohen_kappa(table, weights)
+        kappa = cohen_kappa(table, weights)  # type: ignore[arg-type]
         assert kappa.value == pytest.approx(1 - (table * distance).sum() / (expected_table * distance).sum())
 
 
@@ -77,7 +77,7 @@ def test_one_cluster_gives_no_interval():
 
 
 def test_the_table_of_two_raters_counts_common_units_only():
-    ratings = Ratings.from_matrix([[0, 1, 1, np.nan], [0, 0, 1, 1], [1, 1, 1, 1]])
+    ratings = Ratings.from_matrix([[0.0, 1, 1, np.nan], [0.0, 0, 1, 1], [1.0, 1, 1, 1]])
 
     assert ratings.table(0, 1).tolist() == [[1, 0], [1, 1]]
 
@@ -124,7 +124,7 @@ def test_a_rater_who_always_says_the_same_leaves_nothing_to_test():
 def test_every_two_raters_who_met_have_a_kappa():
     nan = float("nan")
     ratings = Ratings.from_matrix(
-        [[0, 1, 1, 0, nan], [0, 1, 0, 0, nan], [nan, nan, nan, nan, 1], [1, 1, 1, 0, 1]]
+        [[0, 1, 1, 0, nan], [0, 1, 0, 0, nan], [nan, nan, nan, nan, 1], [1, 1, 1, 0, 1]]  # type: ignore[arg-type]
     )
 
     found = pairwise_kappas(ratings)

@@ -32,12 +32,12 @@ def test_a_bad_row_is_named_with_its_column(bad, column, words):
 
 def test_a_row_of_wrong_length_is_named():
     with pytest.raises(LabelsError, match=r"Row 2.*5 values"):
-        Labels.from_rows([GOOD, GOOD[:5]])
+        Labels.from_rows([GOOD, GOOD[:5]])  # type: ignore[list-item]
 
 
 def test_columns_of_different_length_are_refused():
     with pytest.raises(LabelsError, match="Column turn has shape"):
-        Labels(["a", "a"], [1, 2], [0], ["r", "r"], [True, True], [True, True])
+        Labels(["a", "a"], [1, 2], [0], ["r", "r"], [True, True], [True, True])  # type: ignore[arg-type]
 
 
 def test_the_same_dialogue_id_under_two_bots_is_two_dialogues():
@@ -111,4 +111,4 @@ def test_a_turn_beyond_64_bits_is_refused_with_its_row():
     one = np.array(["echo"]), np.array(["d"]), np.array([2**63], dtype=np.uint64), np.array(["rita"])
 
     with pytest.raises(LabelsError, match=f"Row 1, column turn: {2**63} is too large"):
-        Labels(*one, np.array([True]), np.array([True]))
+        Labels(*one, np.array([True]), np.array([True]))  # type: ignore[arg-type]

@@ -33,12 +33,7 @@ def judged(rows: Iterable[Row], **more: Any) -> JudgedPairs:
             answers={question.key: coded_answers(question, [row[4] for row in table])},
         ),
         other=np.array([row[3] for row in table], dtype=object),
-        **{
-            "raters_wanted": 3,
-            "items_per_worker": 50,
-            "items_of_pairs": counted(met),
-            "languages": ["en"],
-        }
+        **dict[str, Any](raters_wanted=3, items_per_worker=50, items_of_pairs=counted(met), languages=["en"])
         | more,
     )
 
@@ -177,10 +172,10 @@ def test_several_systems_have_the_strengths_of_the_maximum_likelihood() -> None:
     strengths = {bot["bot"]: bot["value"] for bot in of(rows)["strengths"]["bots"]}
 
     duels = Duels.from_rows(
-        [(a, b, {"tied": "tie"}.get(answer, answer), item) for item, _, a, b, answer in rows]  # type: ignore[misc]
+        [(a, b, {"tied": "tie"}.get(answer, answer), item) for item, _, a, b, answer in rows]
     )
     theirs = bradley_terry(duels)
-    assert strengths == pytest.approx(theirs.strength)  # type: ignore[union-attr]
+    assert strengths == pytest.approx(theirs.strength)
 
 
 def test_expected_strengths_follow_expected_counts() -> None:

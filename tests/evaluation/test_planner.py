@@ -1,6 +1,7 @@
 """The planner against textbook sample sizes, simulation and the papers' own figures."""
 
 import math
+from collections.abc import Hashable
 
 import numpy as np
 import pytest
@@ -148,8 +149,8 @@ def test_what_a_difference_still_needs_is_cohens_number_less_what_is_there():
 
 
 def test_several_pairs_need_more_conversations():
-    means = {"a": 0.55, "b": 0.5, "c": 0.53}
-    samples = {name: spaced(20, mean, 0.1, 100 * n) for n, (name, mean) in enumerate(means.items())}
+    means = enumerate({"a": 0.55, "b": 0.5, "c": 0.53}.items())
+    samples: dict[Hashable, Sample] = {name: spaced(20, mean, 0.1, 100 * n) for n, (name, mean) in means}
     of_three = next(each for each in differences(samples) if {each.first, each.second} == {"a", "b"})
 
     # Bonferroni over 3 pairs: about (z(1 - .05/6) + z(.8))² · 2 / d² = (2.394 + .842)² · 8 = 84 and a little.

@@ -161,7 +161,7 @@ def questions(draw: st.DrawFn, key: str, earlier: list[Question]) -> Question:
             values = sorted(values)
         more["choices"] = tuple(Choice(v, f"{n} {draw(TEXTS)}") for n, v in enumerate(values))
     closed = [each for each in earlier if each.choices]
-    if closed and draw(st.booleans()):
+    if closed and draw(st.booleans()):  # type: ignore[arg-type]
         before = draw(st.sampled_from(closed))
         chosen = draw(st.lists(st.sampled_from([c.value for c in before.choices]), min_size=1, max_size=3))
         more["asked_if"] = Condition(before.key, tuple(chosen))

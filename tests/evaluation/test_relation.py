@@ -69,7 +69,7 @@ def test_the_line_equals_scipys_with_its_errors():
 def test_the_band_is_narrowest_in_the_middle_and_equals_the_intercept_interval_at_zero():
     fitted = line(X, Y)
 
-    low, high = fitted.band([0.0, np.mean(X), 24.0])
+    low, high = fitted.band(np.array([0.0, np.mean(X), 24.0]))
 
     assert (low[0], high[0]) == pytest.approx((fitted.intercept_interval.low, fitted.intercept_interval.high))
     assert (high - low).argmin() == 1

@@ -27,7 +27,7 @@ def test_intraclass_correlations_of_shrout_and_fleiss():
 
 
 def test_missing_ratings_have_no_intraclass_correlation():
-    found = intraclass(Ratings.from_matrix([[1, 2, 3], [1, 2, float("nan")]]))
+    found = intraclass(Ratings.from_matrix([[1, 2, 3], [1, 2, float("nan")]]))  # type: ignore[arg-type]
 
     assert isinstance(found, Undefined)
     assert "1 of 6 ratings are missing" in found.reason
@@ -50,7 +50,7 @@ def test_ac1_counts_units_with_missing_ratings_once():
     nan = float("nan")
     # Units: (a, a), (a, b, b) and (b, -): observed (1 + 1/3) / 2; share of a is (1 + 1/3 + 0) / 3 = 4/9,
     # chance 2 · 4/9 · 5/9 = 40/81.
-    found = gwet_ac1(Ratings.from_matrix([[0, 0, 1], [0, 1, nan], [nan, 1, nan]]))
+    found = gwet_ac1(Ratings.from_matrix([[0, 0, 1], [0, 1, nan], [nan, 1, nan]]))  # type: ignore[arg-type]
 
     assert found == pytest.approx((2 / 3 - 40 / 81) / (41 / 81))
 

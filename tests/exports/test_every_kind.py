@@ -16,6 +16,7 @@ from dialogues.services import finish
 from evaluation import questions
 from evaluation.questions import Answer, Choice, Condition, Kind, Question, QuestionSet, Scale, Subject
 from evaluation.report.bundle import recompute
+from reports.charts.drawn import svgs
 from reports.models import Chart
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue, worker_of
@@ -46,7 +47,7 @@ SAD: dict[str, Answer] = {"mood": "sad", "sources": ["news"], "why": "It <script
 
 @pytest.fixture
 def study(make_study: MakeStudy, monkeypatch: pytest.MonkeyPatch) -> Study:
-    monkeypatch.setitem(questions.QUESTION_SETS, "every", EVERY)  # type: ignore[arg-type]  # a dict
+    monkeypatch.setitem(questions.QUESTION_SETS, "every", EVERY)  # a dict
     made = make_study({"scripty": 8, "another": 8}, min_turns=2, max_turns=8, question_set="every")
     for number in range(6):
         dialogue = start_dialogue(made)
@@ -70,6 +71,11 @@ def test_the_report_has_a_share_of_each_choice_a_mean_and_the_texts(study: Study
     assert [bot["cells"][5]["value"] for bot in result["bots"]] == [4, 4]
     assert (result["texts"][0]["answers"], len(result["texts"][0]["first"])) == (8, 8)
     assert {each["score"] for each in result["comparisons"]} == {score.key for score in EVERY.scores}
+    # Beside another ask all kinds are drawn alike: the share of each choice, and the mean of the scale.
+    beside = svgs({**result, "beside": [result]})
+    assert beside["scores-1"].count("Glad") == beside["scores"].count("Glad") > 0
+    assert "A fact" in beside["scores-1"]
+    assert "4.0 points" in beside["scores-1"]
     assert {chart.name for chart in Chart.objects.filter(report__study=study)} == {"scores", "by-reply"}
 
 
@@ -78,7 +84,7 @@ def test_the_bundle_alone_gives_every_number_again(study: Study, tmp_path: Path)
     path = tmp_path / "bundle.zip"
     call_command("bundle", str(study.pk), output=path)
     # Nobody who has the bundle has the researcher's set but by it.
-    del questions.QUESTION_SETS["every"]  # type: ignore[attr-defined]  # a dict
+    del questions.QUESTION_SETS["every"]  # a dict
 
     again = recompute(path)
 

@@ -125,10 +125,10 @@ def test_the_bundle_says_what_was_on_which_side_for_whom(responses: Study, tmp_p
         assert pair
         systems = [str(each.run.system) for each in (pair.first_response, pair.second_response) if each]
         assert seen[rater, str(key)] == (systems[::-1] if is_swapped else systems)
-    for pair in by_key.values():
+    for row in by_key.values():
         for side in ("first", "second"):
-            (text,) = json.loads(pair[f"{side}_said"])
-            assert text.startswith(pair[f"{side}_system"])
+            (text,) = json.loads(row[f"{side}_said"])
+            assert text.startswith(row[f"{side}_system"])
     with zipfile.ZipFile(path) as archive:
         assert "Beta" in archive.read("tables/preferences.tex").decode()
         assert "Quality" in archive.read("tables/strengths.tex").decode()

@@ -40,7 +40,7 @@ async def sent_until(path: str, cookie: str, *, parts: int) -> list[dict[str, An
 
     headers = [(b"host", b"localhost"), (b"cookie", f"sessionid={cookie}".encode())]
     scope = {"type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": path}
-    await asyncio.wait_for(pages(scope | {"query_string": b"", "headers": headers}, heard.get, send), 20)
+    await asyncio.wait_for(pages(scope | {"query_string": b"", "headers": headers}, heard.get, send), 20)  # type: ignore[arg-type]
     return sent
 
 

@@ -250,7 +250,7 @@ def test_once_opened_only_more_workers_may_be_wanted(opened: Study, rex: User, s
     answer = sign_in(rex).post(f"/studies/{opened.pk}/queue/battery/", {"workers": 5, "fillers": 1})
 
     assert answer.status_code == 302
-    assert (battery_of(opened).workers, battery_of(opened).fillers) == (5, 4)  # type: ignore[union-attr]
+    assert (battery_of(opened).workers, battery_of(opened).fillers) == (5, 4)
     assert Slot.objects.filter(study=opened).values("deck").distinct().count() == 5
 
 

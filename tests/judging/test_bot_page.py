@@ -101,4 +101,4 @@ def test_the_page_of_the_bot_leads_there(bot: Bot, rex: User, sign_in: SignIn) -
 
 def test_a_bot_that_is_not_there_has_no_page(rex: User, sign_in: SignIn) -> None:
     assert sign_in(rex).get("/bots/nobody/judged/").status_code == 404
-    assert Client().get("/bots/nobody/judged/").url.startswith("/sign-in/")  # type: ignore[attr-defined]
+    assert Client().get("/bots/nobody/judged/").url.startswith("/sign-in/")

@@ -1,37 +1,25 @@
-"""The researcher's pages of a judging study, and of readers beside chatters."""
+"""The researcher's pages of a judging study."""
 
 from collections.abc import Callable
-from uuid import UUID
 
 import pytest
 from django.test import Client
 
 from accounts.models import User
-from dialogues.models import Dialogue
-from evaluation.kappa import Kappa, cohen_kappa
 from evaluation.questions import SSA
 from judging import queries as item_queries
-from judging import readers, subjects
-from judging import services as judging
-from judging.models import Item, JudgingPlan, Slot
+from judging import subjects
+from judging.models import JudgingPlan, Slot
 from judging.queries import Filter
 from studies.models import Study
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, start_dialogue
-from tests.judging.conftest import begin
+from tests.conftest import MakeContexts, MakeQueue, MakeRun
+from tests.judging.conftest import judge
 from tests.planted import talked
 
 pytestmark = pytest.mark.django_db
 
 SignIn = Callable[[User], Client]
 YES, NO = {"sensible": True, "specific": True}, {"sensible": False}
-
-
-def judge(study: Study, answer: Callable[[Item], dict[str, bool]]) -> None:
-    """One more rater answers so about every item."""
-    desk = begin(study)
-    while shown := judging.state(desk)["items"]:
-        key = UUID(shown[0]["key"])
-        judging.judge(desk, key=key, answers=answer(Item.objects.get(key=key)))
 
 
 @pytest.fixture
@@ -78,7 +66,7 @@ def test_items_are_filtered(judged: Study, chosen: Filter, texts: list[str]) -> 
 def test_a_tie_has_no_majority(make_queue: MakeQueue) -> None:
     study = make_queue(1, raters=2)
     for answer in (YES, NO):
-        judge(study, lambda item, answer=answer: answer)
+        judge(study, lambda item, answer=answer: answer)  # type: ignore[misc]
 
     for majority in ("true", "false"):
         assert (
@@ -209,69 +197,3 @@ def test_a_judging_study_is_made_in_a_form(rex: User, sign_in: SignIn) -> None:
     sign_in(rex).post("/studies/new/?task=judging", sent)
 
     assert Study.objects.get().task == "judging"
-
-
-# --- first and third party -----------------------------------------------------------------------
-
-
-@pytest.fixture
-def read(study: Study, make_queue: MakeQueue) -> Dialogue:
-    """A conversation of seven replies: the chatter finds all sensible, two of three readers not the last."""
-    dialogue = talked(study, [(True, True)] * 7)
-    queue = make_queue(raters=3)
-    subjects.add_turns(queue, study, language="en")
-    for _ in range(2):
-        judge(queue, lambda item: NO if item.turn and item.turn.position == 14 else YES)
-    judge(queue, lambda item: YES)
-    return dialogue
-
-
-def test_labels_of_both_parties_stand_side_by_side(read: Dialogue) -> None:
-    turns = readers.turns_of_both(read.study)
-
-    assert len(turns) == 7
-    assert turns[0].position == 14
-    assert turns[0].verdicts(SSA.questions)[0] == {"chatter": "Yes", "readers": [("No", 2), ("Yes", 1)]}
-
-
-def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
-    (found,) = readers.parties(SSA, readers.turns_of_both(read.study))
-
-    # Readers: 6 turns with mean 1 and one with 1/3. Chatter and majority agree on 6 of 7 turns; the chatter
-    # says yes always, so chance agrees as often, and kappa is 0.
-    sensible, specific, both = found["scores"]
-    assert [each["turns"] for each in found["scores"]] == [7, 7, 7]
-    assert [each["first"] for each in found["scores"]] == [100, 100, 100]
-    assert [each["third"] for each in found["scores"]] == pytest.approx([100 * (6 + 1 / 3) / 7] * 3)
-    assert sensible["kappa"]["agree"] == specific["kappa"]["agree"] == pytest.approx(600 / 7)
-    by_hand = cohen_kappa([[0, 0], [1, 6]])
-    assert isinstance(by_hand, Kappa)
-    assert sensible["kappa"]["value"] == pytest.approx(by_hand.value) == pytest.approx(0)
-    assert "low" not in sensible["kappa"]  # one conversation tells nothing about others
-    assert both["kappa"] is None  # an average is neither yes nor no
-
-
-def test_labels_of_readers_stay_out_of_the_report_of_the_conversations(read: Dialogue) -> None:
-    from exports.turns import labelled_turns
-    from reports.queries import judged
-    from studies.asks import About
-
-    assert len(judged(read.study, SSA, About.PARTNER_TURN)) == 7
-    assert sum(map(len, labelled_turns(read.study))) == 7
-
-
-def test_the_page_and_the_transcript_show_both(read: Dialogue, rex: User, sign_in: SignIn) -> None:
-    browser = sign_in(rex)
-
-    page = browser.get(f"/studies/{read.study_id}/readers/").content.decode()
-    transcript = browser.get(f"/dialogues/{read.public_id}/").content.decode()
-
-    assert "cannot be told" in page
-    assert page.count(f"/dialogues/{read.public_id}/#turn-") == 7
-    assert "<b>No</b> 2, <b>Yes</b> 1" in transcript
-
-
-def test_a_study_without_readers_says_what_to_do(study: Study, rex: User, sign_in: SignIn) -> None:
-    start_dialogue(study)
-
-    assert "Nothing to compare yet." in sign_in(rex).get(f"/studies/{study.pk}/readers/").content.decode()

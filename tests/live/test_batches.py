@@ -70,7 +70,7 @@ async def turns_of(seat: Seated) -> list[str]:
 
 
 @sync_to_async
-def query(sql: str, *values: object) -> list[Any]:
+def query(sql: str, *values: Any) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return [row[0] for row in cursor.fetchall()]

@@ -17,7 +17,7 @@ def knock(origin: str | None, host: str = "study.example:8443", *, can_say_why: 
     headers = [(b"host", host.encode())] + ([(b"origin", origin.encode())] if origin is not None else [])
     extensions: dict[str, dict[str, str]] = {"websocket.http.response": {}} if can_say_why else {}
     scope = {"type": "websocket", "headers": headers, "extensions": extensions}
-    return ApplicationCommunicator(SameOrigin(greet), scope)  # type: ignore[no-untyped-call]
+    return ApplicationCommunicator(SameOrigin(greet), scope)
 
 
 @pytest.mark.parametrize("origin", ["https://study.example:8443", "https://STUDY.example:8443", None])
@@ -62,7 +62,7 @@ async def test_a_server_that_cannot_say_why_closes() -> None:
 @pytest.mark.parametrize("path", ["/ws/dialogues/no-uuid/", "/ws/", "/"])
 async def test_an_address_that_leads_nowhere_is_refused_in_words(path: str) -> None:
     scope = {"type": "websocket", "path": path, "extensions": {"websocket.http.response": {}}}
-    visitor = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)  # type: ignore[no-untyped-call]
+    visitor = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
     await visitor.send_input({"type": "websocket.connect"})
     start = await visitor.receive_output()
     body = await visitor.receive_output()

@@ -16,7 +16,7 @@ from project.bodies import BoundedBodies
 Connect = Callable[[], socket.socket]
 
 
-async def pages(scope, receive, send):  # type: ignore[no-untyped-def]
+async def pages(scope, receive, send):
     """Counts the bytes of a body, and greets a socket."""
     if scope["type"] == "websocket":
         await receive()
@@ -34,7 +34,7 @@ async def pages(scope, receive, send):  # type: ignore[no-untyped-def]
     await send({"type": "http.response.body", "body": json.dumps(received).encode()})
 
 
-async def application(scope, receive, send):  # type: ignore[no-untyped-def]
+async def application(scope, receive, send):
     await (bounded if scope["type"] == "http" else pages)(scope, receive, send)
 
 

@@ -10,7 +10,8 @@ from django.test import Client
 
 from accounts.models import User
 from evaluation.questions import QUESTION_SETS
-from questions.models import SetVersion
+from questions import services
+from questions.models import OwnSet, SetVersion
 from questions.services import create_set
 from tests.planted import SignIn
 from tests.questions.conftest import TONE
@@ -33,7 +34,7 @@ def fields_of(page: str) -> dict[str, list[str]]:
         if tag == "select":
             chosen = re.search(r'value="([^"]*)" selected', options)
             first = re.search(r'value="([^"]*)"', options)
-            value = (chosen or first)[1] if first else ""  # type: ignore[index]  # one of the two
+            value = (chosen or first)[1] if first else ""  # one of the two
         elif tag == "textarea":
             value = text.removeprefix("\n")
         elif 'type="checkbox"' in attributes and "checked" not in attributes:
@@ -50,7 +51,7 @@ def client(rex: User, sign_in: SignIn) -> Client:
     return sign_in(rex)
 
 
-def taken(client: Client, page: str, step: str, address: str = "/questions/new/", **changes: Any) -> str:
+def taken(client: Client, page: str, step: str, address: str = "/questions/new/", /, **changes: Any) -> str:
     """The page after a step of somebody who changed some fields."""
     sent = fields_of(page) | changes | {"do": step}
     answer = client.post(address, sent, follow=True)
@@ -121,6 +122,73 @@ def test_an_error_stands_at_its_field(client: Client, changes: Any, field: str, 
     if field:
         assert f'id="{field}-error"' in page
     assert not SetVersion.objects.exists()
+
+
+def test_all_that_is_wrong_is_said_at_once_each_with_its_field(client: Client) -> None:
+    page = client.get("/questions/new/?from=likert").content.decode()
+    wrong = {
+        "key": ["My set"], "title": [""], "questions.0.low": ["one"], "questions.1.wording": [" "],
+        "questions.1.high": ["0"], "scores.0.terms[]": ["{"], "scores.1.key": [""],
+    }  # fmt: skip
+
+    page = unescape(taken(client, page, "save", **wrong))
+
+    assert "Not saved yet. 7 things are to be put right:" in page
+    fields = (
+        "title", "key", "questions-0-low", "questions-1-wording", "questions-1-high", "scores-0-terms",
+        "scores-1-key",
+    )  # fmt: skip
+    places = [page.index(f'<li><a href="#{field}">') for field in fields]
+    assert places == sorted(places)  # as on the page
+    assert all(f'id="{field}-error"' in page and f'id="{field}"' in page for field in fields)
+    assert not SetVersion.objects.exists()
+
+
+def test_a_number_that_is_none_hides_nothing_and_invents_nothing(client: Client) -> None:
+    """What depends on an answer of that question is not called wrong because the number stands in."""
+    page = client.get("/questions/new/?from=likert").content.decode()
+
+    page = unescape(taken(client, page, "save", key=["mine"], **{"questions.0.low": ["one"]}))
+
+    assert "Not saved yet. One thing is to be put right:" in page
+
+
+def test_every_subject_can_be_previewed(client: Client, rex: User) -> None:
+    create_set(TONE | {"subjects": ["turn", "response", "dialogue", "pair", "context"]}, owner=rex)
+    address = "/questions/keys/tone-v1/worker/"
+
+    def shown(query: str) -> dict[str, Any]:
+        page = client.get(address + query).content.decode()
+        found: dict[str, Any] = json.loads(page.split('id="preview-settings"')[1].split(">")[1].split("<")[0])
+        return found
+
+    assert [shown(f"?about={each}")["about"] for each in ("turn", "dialogue", "response", "pair")] == [
+        "turn", "dialogue", "response", "pair"
+    ]  # fmt: skip
+    assert len(shown("?about=pair")["item"]["sides"]) == 2
+    assert len(shown("?about=dialogue")["item"]["context"]) > len(shown("?about=turn")["item"]["context"])
+    assert shown("?about=weather")["about"] == shown("")["about"] == "turn"
+    for page in ("/questions/tone/", "/questions/tone/edit/"):
+        assert ">pairs to choose from</option>" in client.get(page).content.decode()
+
+
+def test_an_archived_set_leaves_the_lists_and_comes_back(
+    client: Client, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    create_set(TONE, owner=rex)
+    services.set_shared(OwnSet.objects.get().pk, True)
+    assert sign_in(mallory).post("/questions/tone/archive/", {"archived": "yes"}).status_code == 404
+
+    page = client.post("/questions/tone/archive/", {"archived": "yes"}, follow=True).content.decode()
+    assert "Nothing of it is lost." in page
+    assert "/questions/tone/" not in client.get("/questions/").content.decode()
+    assert "/questions/tone/" in client.get("/questions/?show=archived").content.decode()
+    assert "tone-v1" not in client.get("/studies/new/?task=conversation").content.decode()
+    assert client.get("/questions/keys/tone-v1/").status_code == 200  # studies that ask it go on
+
+    client.post("/questions/tone/archive/", {"archived": "no"})
+    assert "/questions/tone/" in client.get("/questions/").content.decode()
+    assert "tone-v1" in client.get("/studies/new/?task=conversation").content.decode()
 
 
 @pytest.mark.parametrize(

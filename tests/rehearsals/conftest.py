@@ -16,7 +16,7 @@ def rehearsed(study: Study, *options: str) -> str:
 def rows() -> Counter[str]:
     """How many rows every table of ours has."""
     ours = [model for model in apps.get_models() if model.__module__.split(".")[0] in OURS]
-    return Counter({model.__name__: model.objects.count() for model in ours})  # type: ignore[attr-defined]
+    return Counter({model.__name__: model.objects.count() for model in ours})
 
 
 OURS = ("bots", "studies", "crowd", "dialogues", "labels", "judging", "reports", "rehearsals")

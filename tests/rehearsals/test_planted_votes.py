@@ -19,7 +19,7 @@ from evaluation.questions import (
 )
 from evaluation.questions import Kind as QuestionKind
 from rehearsals.findings import Finding, Outcome, findings
-from rehearsals.planted import Kind, Plan, mix
+from rehearsals.planted import Answers, Kind, Plan, mix
 from rehearsals.room import TooFewError, latecomers, room, seats
 from rehearsals.truth import foreseen, means, stored
 from rehearsals.ways import State, rates, seen, ways
@@ -170,7 +170,8 @@ def test_a_wrong_mean_of_ratings_is_told() -> None:
 
 def test_a_slip_is_another_answer_that_fits_the_questions() -> None:
     plan = Plan(SSA, ["Alpha"], alone=False)
-    for answers in ({"sensible": False}, {"sensible": True, "specific": True}):
+    ways: list[Answers] = [{"sensible": False}, {"sensible": True, "specific": True}]
+    for answers in ways:
         slip = plan.slip(answers)
         assert SSA.check(slip) != SSA.check(answers)
 

@@ -1,6 +1,8 @@
 """A rehearsal through the real pages and the real socket, against what its workers planted."""
 
 from collections import Counter
+from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -165,7 +167,7 @@ def test_the_copy_has_the_protocol_but_no_pay_and_proportional_targets(make_stud
 
     copy = make_rehearsal(study, 10)
 
-    assert (copy.min_turns, copy.max_turns, copy.blind, copy.pay_amount) == (6, 10, False, 0)
+    assert (copy.min_turns, copy.max_turns, copy.blind, copy.pay_amount) == (6, 10, False, Decimal(0))
     assert copy.consent_versions.get().text == "You talk to a machine."
     # 10 workers at 100 : 50, rounded up so that everybody finds a place
     assert {each.bot.name: each.target for each in copy.study_bots.all()} == {"scripty": 7, "another": 4}
@@ -206,7 +208,7 @@ def test_a_study_without_a_rehearsal_has_none_to_delete(study: Study) -> None:
 # --- what is planted ---------------------------------------------------------------------------------
 
 
-def dealt(plan: Plan, bot: str, kind: Kind, times: int) -> list[dict[str, object]]:
+def dealt(plan: Plan, bot: str, kind: Kind, times: int) -> list[dict[str, Any]]:
     """What workers of this kind are dealt for so many replies of this bot, all in finished conversations."""
     labels = []
     for number in range(times):

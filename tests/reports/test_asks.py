@@ -86,6 +86,24 @@ def test_each_ask_has_its_figures(study: Study) -> None:
     assert result["course"]["bots"][0]["latency"]["median_ms"] == 10
 
 
+def test_each_ask_is_drawn_and_each_drawing_is_on_the_page_and_a_file(
+    study: Study, rex: User, sign_in: SignIn
+) -> None:
+    drawn = {chart.name: chart.svg for chart in computed(study).charts.all()}
+    client = sign_in(rex)
+
+    page = client.get(f"/studies/{study.pk}/report/").content.decode()
+
+    assert set(drawn) == {"scores", "scores-1", "by-reply-1", "scores-2", "by-reply-2"}
+    assert "Quality 4.5 points" in drawn["scores"]
+    assert "100 percent" in drawn["scores-1"]
+    assert all(svg in page for svg in drawn.values())
+    assert page.index(drawn["scores-1"]) > page.index("Votes for single replies")
+    for name in ("scores-1.svg", "scores-2.pdf"):
+        assert client.get(f"/studies/{study.pk}/report/{name}").status_code == 200, name
+    assert client.get(f"/studies/{study.pk}/report/scores-3.svg").status_code == 404
+
+
 def test_the_page_shows_all_of_them(study: Study, rex: User, sign_in: SignIn) -> None:
     computed(study)
 

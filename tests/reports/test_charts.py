@@ -8,10 +8,10 @@ import pytest
 
 from accounts.models import User
 from dialogues.models import Fault
+from reports.charts.drawn import drawings, svgs
+from reports.charts.palettes import DARK, LIGHT, Palette
+from reports.charts.theme import short
 from reports.models import Chart
-from reports.palettes import DARK, LIGHT, Palette
-from reports.plots import drawings, svgs
-from reports.theme import short
 from studies.models import Study
 from tests.browser.test_contrast import contrast
 from tests.conftest import MakeStudy, start_dialogue

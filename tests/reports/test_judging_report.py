@@ -14,6 +14,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
+from contexts import services as contexts
+from contexts.files import ContextRow
+from contexts.models import ContextSet
 from crowd.services import exclude
 from evaluation.csv_file import FileError
 from evaluation.labels import Labels
@@ -219,7 +222,7 @@ def test_a_report_without_judgments_says_so(
 def test_judgments_are_exported_with_their_item(
     judged: Study, rex: User, sign_in: Callable[[User], Client]
 ) -> None:
-    lines = sign_in(rex).get(f"/studies/{judged.pk}/turns.jsonl").getvalue().decode().splitlines()  # type: ignore[attr-defined]
+    lines = sign_in(rex).get(f"/studies/{judged.pk}/turns.jsonl").getvalue().decode().splitlines()
 
     rows = [json.loads(line) for line in lines]
     assert len(rows) == 12
@@ -335,3 +338,28 @@ def test_a_judgment_of_an_item_that_is_not_there_is_named(judged: Study, tmp_pat
 
     with pytest.raises(FileError, match=r"data/judgments.jsonl: a judgment of item .* does not have"):
         recompute(changed)
+
+
+def test_the_report_breaks_scores_down_by_kind_of_context(
+    make_queue: MakeQueue, make_run: MakeRun, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    rows = [
+        ContextRow(1, "c1", ("Question 1?",), "likes_and_dislikes", "en", False, ""),
+        ContextRow(2, "c2", ("So?", "So.", "Question 2?"), "hobbies", "en", True, ""),
+    ]
+    context_set = ContextSet.objects.create(owner=rex, name="kinds", title="Kinds")
+    version = contexts.import_version(context_set, rows, origin="test")
+    study = make_queue(raters=3)
+    subjects.add_responses(study, make_run(version, "Alpha"))
+    vote(study, {("Alpha", "c1", 1): [YES, YES, MEH], ("Alpha", "c2", 1): [NO, MEH, NO]})
+    stored = computed(study).result
+
+    page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+
+    assert stored
+    found = stored["breakdown"]
+    assert [part["by"] for part in found["by"]] == ["category", "turns", "consistency"]
+    assert [row["name"] for row in found["hardest"]] == ["c2", "c1"]
+    assert recompute(bundled(study, tmp_path)).report["breakdown"] == found
+    assert "likes and dislikes" in page
+    assert "Question 1?" in page

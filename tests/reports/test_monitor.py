@@ -1,6 +1,6 @@
 """How a study goes now, against people who were put where the page is to find them."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 NOW = timezone.now()
 
 
-def ago(**time: float) -> object:
+def ago(**time: float) -> datetime:
     return NOW - timedelta(**time)
 
 
-def seen(dialogue: Dialogue, *, began: object, last: object) -> Assignment:
+def seen(dialogue: Dialogue, *, began: datetime, last: datetime) -> Assignment:
     """The worker of this conversation got their place, and was last seen, at these times."""
     place = Assignment.objects.filter(seat__dialogue=dialogue)
     place.update(assigned_at=began, active_at=last)

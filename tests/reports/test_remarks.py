@@ -64,7 +64,7 @@ def end(dialogue: Dialogue) -> None:
 
 def exported(client: Client, study: Study, ending: str) -> str:
     response = client.get(f"/studies/{study.pk}/turns.{ending}")
-    return b"".join(response.streaming_content).decode()  # type: ignore[arg-type]
+    return response.getvalue().decode()
 
 
 async def test_it_is_stored_with_the_reply_and_not_told_to_the_worker(dialogue: Talk) -> None:

@@ -108,7 +108,7 @@ def test_the_bundle_has_times_and_addresses_and_gives_the_same_signs(
     call_command("bundle", str(careless.study_id), output=path)
 
     found = recompute(path)
-    line = b"".join(sign_in(rex).get(f"/studies/{careless.study_id}/turns.csv").streaming_content)  # type: ignore[arg-type]
+    line = sign_in(rex).get(f"/studies/{careless.study_id}/turns.csv").getvalue()
 
     assert found.differences == []
     assert found.report["flagged"] == stored["flagged"]

@@ -57,7 +57,7 @@ def test_the_admin_asks_as_often_for_many_as_for_one(make_study: MakeStudy, ada:
     client = Client()
     client.force_login(ada)
     begin(assign(enter(study).pk))
-    first = apps.get_model(*page.split("/")).objects.first()
+    first = apps.get_model(page.replace("/", ".")).objects.first()
     forms = ("", f"{first.pk}/change/" if first else "")
     for _ in range(2):  # the first time, what is kept from then on is read as well
         for_one = [queries_of(client, f"/admin/{page}/{form}") for form in forms]

@@ -150,7 +150,7 @@ def test_raters_are_not_told(queue: Study) -> None:
 def test_it_stands_with_every_judgment_in_the_exports(queue: Study, rex: User, sign_in: SignIn) -> None:
     judge(queue)
     client = sign_in(rex)
-    exported = client.get(f"/studies/{queue.pk}/turns.jsonl").getvalue().decode()  # type: ignore[attr-defined]
+    exported = client.get(f"/studies/{queue.pk}/turns.jsonl").getvalue().decode()
     found = {
         (line["bot"], line["dialogue"]): (line["remarks"], line["fallback"])
         for line in map(json.loads, exported.splitlines())

@@ -1,5 +1,7 @@
 """A study once more, and a study out of sight."""
 
+from typing import Any
+
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
@@ -41,7 +43,7 @@ def test_a_copy_is_run_alike_and_nobody_has_taken_part_in_it(make_study: MakeStu
     assert copy.code != study.code
     own = {"id", "code", "owner_id", "state", "created_at", "results_version", "title"}
     after = Study.objects.filter(pk=copy.pk).values().get()
-    assert {name for name in before if before[name] != after[name]} <= own
+    assert {name for name, value in after.items() if value != before.get(name)} <= own
     assert copy.consent_versions.get().text == "You talk to a machine."
     assert {each.bot.name: each.target for each in copy.study_bots.all()} == {"ann": 3, "bob": 7}
     assert [ask.declared for ask in copy.asks.all()] == asks
@@ -63,7 +65,7 @@ def test_a_copied_queue_asks_for_the_same_judgments(make_queue: MakeQueue, rex: 
 
     copy = clone(queue, owner=rex)
 
-    def judged(study: Study) -> list[object]:
+    def judged(study: Study) -> list[Any]:
         return sorted(
             Item.objects.filter(study=study).values_list("response", "turn", "dialogue", "language")
         )

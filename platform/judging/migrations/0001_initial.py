@@ -167,6 +167,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "third_rater",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Where workers answer a question about an item differently, one more judges it. Free text is not compared.",
+                        verbose_name="one more where they differ",
+                    ),
+                ),
+                (
                     "training_tries",
                     models.PositiveSmallIntegerField(
                         default=0,
@@ -418,6 +426,77 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
+        migrations.CreateModel(
+            name="Agreement",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("running", "Running"),
+                            ("ready", "Ready"),
+                            ("failed", "Failed"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("wanted_at", models.DateTimeField(help_text="When it was last asked for.")),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(default=0, help_text="How often it was begun since."),
+                ),
+                ("done", models.PositiveIntegerField(default=0, help_text="Bots compared so far.")),
+                ("bots", models.PositiveIntegerField(default=0, help_text="Bots to be compared.")),
+                (
+                    "covers",
+                    models.CharField(blank=True, help_text="Which labels the result is of.", max_length=60),
+                ),
+                (
+                    "figures",
+                    models.JSONField(
+                        blank=True, default=list, help_text="Of each bot, what both parties say."
+                    ),
+                ),
+                (
+                    "turns",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(),
+                        default=list,
+                        help_text="Those of both, the most disputed first.",
+                        size=None,
+                    ),
+                ),
+                ("reason", models.TextField(blank=True, help_text="Why it failed.")),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="agreement",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "failed"), _negated=True),
+                            models.Q(("reason", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="agreement_failed_has_reason",
+                    )
+                ],
+            },
+        ),
         migrations.AddConstraint(
             model_name="training",
             constraint=models.UniqueConstraint(fields=("worker", "study"), name="training_once_per_worker"),
@@ -534,6 +613,7 @@ class Migration(migrations.Migration):
             "deal",
             "lease",
             "save",
+            "third",
             "judge",
         ),
     ]

@@ -38,6 +38,12 @@ class Migration(migrations.Migration):
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
+                    "archived_at",
+                    models.DateTimeField(
+                        blank=True, help_text="Since when lists and new studies leave it out.", null=True
+                    ),
+                ),
+                (
                     "owner",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.PROTECT,

@@ -33,3 +33,9 @@ def p_value(p: float | None) -> str:
     if p is None:
         return "unknown"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+@register.filter
+def in_words(name: str) -> str:
+    """The name of a category as a person writes it: likes_and_dislikes is “likes and dislikes”."""
+    return name.replace("_", " ")

@@ -1,20 +1,55 @@
 /** Questions in the worker's dock, about something to try them on. Nothing that is answered leaves the page. */
 
 import { Asking } from "../kit/asking.js";
-import { byId, setText } from "../kit/dom.js";
+import { byId, make, setText, written } from "../kit/dom.js";
 import { listenToKeys } from "../kit/keyboard.js";
 import { fleetingStorage, Outbox } from "../kit/outbox.js";
 import { describes, showItem } from "../judge/item.js";
+import { describesPair, showPair } from "../pairs/pair.js";
 
 /**
  * @typedef {import("../judge/store.js").Item} Item
  * @typedef {import("../kit/answers.js").Question} Question
- * @typedef {{questions: Question[], item: Item}} Settings
+ * @typedef {{about: string, questions: Question[], item: Item}} Settings
  */
+
+/**
+ * A conversation as whoever talks sees it; the bot began.
+ *
+ * @param {HTMLElement} list
+ * @param {Item} item
+ */
+function showTalk(list, { context }) {
+  const texts = context.map((said, at) => written(said, null, { id: `said-${at}` }));
+  const turns = texts.map((text, at) => {
+    const name = make("span", { class: "visually-hidden" }, at % 2 ? "You: " : "Chatbot: ");
+    return make("li", { class: `turn turn--${at % 2 ? "human" : "bot"}` }, name, text);
+  });
+  list.replaceChildren(...turns);
+  return { ends: texts.slice(-1), length: context.join("").length };
+}
+
+/** @param {Item} item */
+function describesTalk({ context }) {
+  return `said-${context.length - 1}`;
+}
+
+/**
+ * By what is judged, the page on which workers judge it.
+ *
+ * @type {Record<string, {show: typeof showItem, describes: typeof describes}>}
+ */
+const PAGES = {
+  turn: { show: showTalk, describes: describesTalk },
+  dialogue: { show: showTalk, describes: describesTalk },
+  pair: { show: showPair, describes: describesPair },
+};
+const JUDGING = { show: showItem, describes };
 
 class Preview {
   /** @param {Settings} settings */
-  constructor({ questions, item }) {
+  constructor({ about, questions, item }) {
+    const { show, describes: described } = PAGES[about] ?? JUDGING;
     this.item = item;
     const storage = fleetingStorage();
     this.outbox = new Outbox(storage, "preview", (key, answers) => ({ type: "judge", item: key, answers }));
@@ -27,7 +62,7 @@ class Preview {
       page: {
         waiting: () => (this.answers ? null : item.key),
         saved: () => ({}),
-        describedBy: () => describes(item),
+        describedBy: () => described(item),
         send: () => undefined,
         done: () => this.again.focus(),
         changed: () => this.render(),
@@ -47,7 +82,7 @@ class Preview {
     this.again.addEventListener("click", () => this.restart());
     byId("unready").remove();
     byId("judging").hidden = false;
-    const { ends, length } = showItem(byId("turns"), item);
+    const { ends, length } = show(byId("turns"), item);
     this.asking.meet(item.key, ends, length);
     this.render();
   }

@@ -48,12 +48,24 @@ function show(step, page, sent) {
   if (step === "show") keepWhatWasWritten(fresh, sent);
   const before = document.activeElement?.id ?? "";
   form().replaceWith(document.adoptNode(fresh));
-  byId("preview-language").replaceChildren(...(page.getElementById("preview-language")?.childNodes ?? []));
+  showChoices(page);
   setText(byId("said"), page.getElementById("said")?.textContent ?? "");
   const wanted = fresh.querySelector("[autofocus]") ?? (before && document.getElementById(before));
   if (!(wanted instanceof HTMLElement)) return;
   wanted.focus();
   wanted.scrollIntoView({ block: "nearest" });
+}
+
+/** What the preview can be of, as it is now; what was chosen stays, if it is still there. @param {Document} page */
+function showChoices(page) {
+  const fresh = page.getElementById("preview-choice");
+  if (!fresh) return;
+  for (const old of byId("preview-choice").querySelectorAll("select")) {
+    const now = fresh.querySelector(`select[name="${old.name}"]`);
+    const option = now?.querySelector(`option[value="${CSS.escape(old.value)}"]`);
+    if (now instanceof HTMLSelectElement && option) now.value = old.value;
+  }
+  byId("preview-choice").replaceWith(document.adoptNode(fresh));
 }
 
 /**

@@ -7,9 +7,9 @@ import pytest
 
 from chatbots.hierarchical.corpus import CorpusSettings, Part, build, chains, key_of, part_of_text, pieces
 from chatbots.hierarchical.targets import TargetFile
-from chatbots.hierarchical.vocabulary import END, UNKNOWN, Vocabulary, VocabularyError, text_of, words_of
 from chatbots.meena.corpus.building import CorpusError
 from chatbots.meena.corpus.reading import Message, Tree
+from chatbots.training.vocabulary import END, UNKNOWN, Vocabulary, VocabularyError, text_of, words_of
 from evaluation.conversation import targets
 from evaluation.conversation.encoders import EncoderError, Encoders
 from evaluation.conversation.encoders.vader import Vader
@@ -76,7 +76,7 @@ def talk(tmp_path_factory):
         {"id": str(i), "turns": ["Hi there!", f"I love my cat, do you {word}?", "No, it is awful."]}
         for i, word in enumerate(("run", "swim", "read", "sing") * 10)
     ]
-    said += [{"turns": ["Hi there!", "See www.example.com", "Oh", "Yes it is"]}, {"turns": [{"text": 3}]}]
+    said += [{"turns": ["Hi there!", "See www.example.com", "Oh", "Yes it is"]}, {"turns": [{"text": 3}]}]  # type: ignore[list-item]
     path.write_text("\n".join(map(json.dumps, said)) + "\nnonsense\n")
     return path
 

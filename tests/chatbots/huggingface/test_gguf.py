@@ -120,7 +120,7 @@ def test_a_bot_talks_with_a_model_of_few_bits(original: str, tmp_path: Path) -> 
 
     bot = create_bot("huggingface-chat", {"model": str(tmp_path / "folder"), "most_tokens": 8})
     (response,) = bot.respond([Context.from_texts(["I like the red cat"], seed=1)])
-    assert isinstance(response.text, str)  # type: ignore[union-attr]
+    assert isinstance(response.text, str)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_its_samples_are_the_same_alone_and_in_company_as_the_bots_draw_them():
 
 
 def test_the_bot_reports_the_perplexity_of_the_card():
-    told = MeenaBaseBot(MeenaConfiguration()).fingerprint()["perplexity"]
+    told = MeenaBaseBot(MeenaConfiguration.model_validate({})).fingerprint()["perplexity"]
 
     assert f"| **{told['perplexity']}** |" in CARD
     assert "4,096 tokens" in told["tokenizer"]

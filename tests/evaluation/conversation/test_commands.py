@@ -31,7 +31,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         for place, content in enumerate(files):
             ending = ".csv" if isinstance(content, str) and content.startswith("Chat") else ".jsonl"
             path = tmp_path / f"{place}{ending}"
-            text = content if isinstance(content, str) else "".join(json.dumps(row) + "\n" for row in content)  # type: ignore[attr-defined]
+            text = content if isinstance(content, str) else "".join(json.dumps(row) + "\n" for row in content)
             path.write_text(text, encoding="utf-8")
             paths.append(str(path))
         code = main([name, *paths, *options])

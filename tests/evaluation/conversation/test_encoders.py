@@ -116,7 +116,7 @@ def test_infersent_is_the_maximum_over_a_step_by_step_lstm(infersent: Path) -> N
         for line in (infersent / "glove.txt").read_text().splitlines()
     }
 
-    def steps(x: list[np.ndarray], way: str) -> list[np.ndarray]:  # type: ignore[type-arg]
+    def steps(x: list[np.ndarray], way: str) -> list[np.ndarray]:
         w, u, b, c = (
             tensors[f"enc_lstm.{name}_l0{way}"] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         )
@@ -173,7 +173,7 @@ def test_deepmoji_is_what_a_step_by_step_loop_gives(deepmoji: Path) -> None:
 
     w = {k: v.double().numpy() for k, v in torch.load(deepmoji / "pytorch_model.bin").items()}
 
-    def lstm(x: list[np.ndarray], layer: str, way: str) -> list[np.ndarray]:  # type: ignore[type-arg]
+    def lstm(x: list[np.ndarray], layer: str, way: str) -> list[np.ndarray]:
         hidden, cell, states = np.zeros(2), np.zeros(2), []
         for each in x:
             gates = w[f"{layer}.weight_ih_l0{way}"] @ each + w[f"{layer}.bias_ih_l0{way}"]
@@ -185,7 +185,7 @@ def test_deepmoji_is_what_a_step_by_step_loop_gives(deepmoji: Path) -> None:
             states.append(hidden)
         return states
 
-    def both(x: list[np.ndarray], layer: str) -> list[np.ndarray]:  # type: ignore[type-arg]
+    def both(x: list[np.ndarray], layer: str) -> list[np.ndarray]:
         back = lstm(x[::-1], layer, "_reverse")[::-1]
         return [np.concatenate(pair) for pair in zip(lstm(x, layer, ""), back, strict=True)]
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def talk(*texts: str) -> list[tuple[str, str]]:
     return [("you" if place % 2 == 0 else "bot", text) for place, text in enumerate(texts)]
 
 
-def told(found: Measures, key: str) -> list[float | None]:
+def told(found: Measures, key: str) -> list[Any]:
     return [None if math.isnan(value) else pytest.approx(value) for value in found.by_exchange[key]]
 
 

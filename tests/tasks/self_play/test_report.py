@@ -170,7 +170,7 @@ def test_the_file_of_measures_has_a_row_for_each_answer(
     computed(played.study)
     path = f"/studies/{played.study_id}/self-play/measures.csv"
 
-    sent = b"".join(sign_in(rex).get(path).streaming_content).decode()  # type: ignore[arg-type]
+    sent = sign_in(rex).get(path).getvalue().decode()
 
     rows = list(csv.DictReader(io.StringIO(sent)))
     assert list(rows[0]) == [column.name for column in MEASURES.columns]

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from evaluation.protocols import Published
-from reports.palettes import Palette
-from reports.theme import Room, short
+from reports.charts.palettes import Palette
+from reports.charts.theme import Room, short
 
 Result = Mapping[str, Any]
 _ACROSS = 2

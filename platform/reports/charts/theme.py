@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
 
-from reports.palettes import OF_PAGE, SVG, Palette
+from reports.charts.palettes import OF_PAGE, SVG, Palette
 
 # Pixels of the page for a point of the figure: its small print is then as large as the page's.
 SCALE = 1.35

@@ -1,0 +1,115 @@
+"""The comparison of both parties as a job: wanted, worked out once, kept with the labels that it covers."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import InterfaceError, OperationalError, connection
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from judging.models import Agreement
+from judging.readers import TurnOfBoth, labels_of_both, parties, turns_of_both
+from live.locks import AGREEMENTS, is_worked_on, only_here
+from questions.resolving import question_set
+from studies.models import Study
+
+log = logging.getLogger(__name__)
+
+AT_WORK = (Agreement.State.QUEUED, Agreement.State.RUNNING)
+# While readers judge, the labels change every second; the page need not.
+PAUSE_BETWEEN = timedelta(seconds=20)
+# A message that starts the job can be lost with Redis, and a process can die: then it is sent once more.
+RESEND_AFTER = timedelta(seconds=60)
+MOST_ATTEMPTS = 3
+
+
+def wanted(study: Study, *, now: datetime) -> tuple[Agreement | None, bool]:
+    """What is known of the agreement in a study, and whether a worker has to be told to work it out.
+
+    Nothing where both parties have no turn in common.
+    """
+    covers = labels_of_both(study)
+    known = Agreement.objects.filter(study=study).defer("turns").first()
+    if not covers:
+        return None, False
+    if known is None:
+        known, is_new = Agreement.objects.get_or_create(study=study, defaults={"wanted_at": now})
+        return known, is_new
+    if known.is_under_way:
+        is_lost = known.wanted_at < now - RESEND_AFTER and not is_worked_on(AGREEMENTS, study.pk)
+        return known, is_lost and _ask_again(known, now)
+    # What failed would fail again with each look at the page; there is a button.
+    failed = known.state == Agreement.State.FAILED
+    is_due = not failed and known.covers != covers and known.wanted_at < now - PAUSE_BETWEEN
+    return known, is_due and ask(study, now=now)
+
+
+def ask(study: Study, *, now: datetime) -> bool:
+    """Have it worked out, unless it is already; the result so far stays until then."""
+    at_rest = Agreement.objects.filter(study=study).exclude(state__in=AT_WORK)
+    fresh = {"state": Agreement.State.QUEUED, "attempts": 0, "done": 0, "bots": 0, "reason": ""}
+    return bool(at_rest.update(wanted_at=now, **fresh))
+
+
+def _ask_again(known: Agreement, now: datetime) -> bool:
+    same = Agreement.objects.filter(pk=known.pk, wanted_at=known.wanted_at, state__in=AT_WORK)
+    return bool(same.update(wanted_at=now))
+
+
+def work_out(study_id: int) -> None:
+    """Work out what is wanted. Runs at most once at a time; what is done stays as it is."""
+    with only_here(AGREEMENTS, study_id) as mine:
+        if not mine or not _begin(study_id):
+            return
+        try:
+            _compare(Study.objects.get(pk=study_id))
+        except (OperationalError, InterfaceError):
+            # The database went away: that says nothing of the labels. The page asks again.
+            log.exception("The agreement in study %s was broken off.", study_id)
+            connection.close()
+        except Exception as error:
+            log.exception("The agreement in study %s could not be worked out.", study_id)
+            _store(study_id, state=Agreement.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
+
+
+def _begin(study_id: int) -> bool:
+    waiting = Agreement.objects.filter(study_id=study_id, state__in=AT_WORK)
+    died = _("The process that compared ended %(times)s times before it was done.")
+    waiting.filter(attempts__gte=MOST_ATTEMPTS).update(
+        state=Agreement.State.FAILED, reason=died % {"times": MOST_ATTEMPTS}
+    )
+    return bool(waiting.update(state=Agreement.State.RUNNING, attempts=F("attempts") + 1))
+
+
+def _compare(study: Study) -> None:
+    covers = labels_of_both(study)  # before the labels: what comes in between is compared again
+    turns = turns_of_both(study)
+    _store(study.pk, bots=len({turn.bot for turn in turns}))
+    figures = []
+    for done, of_bot in enumerate(parties(question_set(study.question_set), turns), 1):
+        figures.append(of_bot)
+        _store(study.pk, done=done)
+    _store(
+        study.pk,
+        state=Agreement.State.READY,
+        covers=covers,
+        figures=figures,
+        turns=[turn.pk for turn in turns],
+    )
+
+
+def _store(study_id: int, **values: object) -> None:
+    Agreement.objects.filter(study_id=study_id).update(**values)
+
+
+def turns_compared(study: Study) -> int:
+    return Agreement.objects.filter(study=study).values_list("turns__len", flat=True).first() or 0
+
+
+def disputed(study: Study, start: int, end: int) -> list[TurnOfBoth]:
+    """Some of the turns of both parties, those that they see most differently first."""
+    of_page = Agreement.objects.filter(study=study).values_list(f"turns__{start}_{end}", flat=True).first()
+    if not of_page:
+        return []
+    found = {turn.pk: turn for turn in turns_of_both(study, of_page)}
+    return [found[pk] for pk in of_page if pk in found]

@@ -1,0 +1,75 @@
+"""What the charts of scores share: which scores stand in one panel, its axis, and how a value is said."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from reports.charts.theme import Room, columns_of, short
+
+Result: TypeAlias = Mapping[str, Any]
+Cell: TypeAlias = Mapping[str, Any]
+# Scores in one panel, as many as there are colours; further panels than these are left to the tables.
+_SCORES_PER_PANEL, MOST_PANELS = 3, 6
+MARKERS = ("o", "s", "^")
+LINE = 0.19  # inches
+POINTS = 72  # in an inch
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Scores that share an axis: their places among the columns, their titles, and the ends of the axis."""
+
+    scores: tuple[tuple[int, str], ...]
+    low: float
+    high: float
+    unit: str
+
+    @property
+    def axis(self) -> str:
+        return "percent of labels" if self.unit == "percent" else "mean, points"
+
+
+def panels_of(result: Result) -> list[Panel]:
+    """The columns by the scale that they share, some to a panel."""
+    found = []
+    scales = [(each["percent"], each["low"], each["high"]) for each in result["columns"]]
+    for (percent, low, high), same in groupby(range(len(scales)), scales.__getitem__):
+        titled = [(place, result["columns"][place]["title"]) for place in same]
+        for start in range(0, len(titled), _SCORES_PER_PANEL):
+            some = tuple(titled[start : start + _SCORES_PER_PANEL])
+            found.append(Panel(some, low, high, "percent" if percent else "points"))
+    return found[:MOST_PANELS]
+
+
+def headline(result: Result) -> int:
+    """The place of the score that stands for the set."""
+    return [column["key"] for column in result["columns"]].index(result["headline"])
+
+
+def main_panel(result: Result) -> Panel:
+    """The panel with the score that stands for the set."""
+    panels, place = panels_of(result), headline(result)
+    return next((panel for panel in panels if place in dict(panel.scores)), panels[0])
+
+
+def legend_lines(panel: Panel, room: Room) -> int:
+    """One if all titles stand beside each other, else one each."""
+    letters = sum(columns_of(short(title)) + 4 for _, title in panel.scores)
+    return 1 if letters <= room.letters else len(panel.scores)
+
+
+def sentences(bots: Sequence[Mapping[str, Any]], panel: Panel) -> Iterator[str]:
+    for bot in bots:
+        told = [said(title, bot["cells"][index], panel.unit) for index, title in panel.scores]
+        yield f"{bot['bot']}: {', '.join(told)}."
+
+
+def said(title: str, cell: Cell, unit: str) -> str:
+    if cell["value"] is None:
+        return f"{title} unknown"
+    digits = 0 if unit == "percent" else 1
+    value = f"{title} {cell['value']:.{digits}f} {unit}"
+    if "low" not in cell:
+        return value
+    return f"{value} (interval {cell['low']:.{digits}f} to {cell['high']:.{digits}f})"

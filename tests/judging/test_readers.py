@@ -1,0 +1,144 @@
+"""Labels of those who chatted beside labels of readers of the same turns."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from dialogues.models import Dialogue
+from evaluation.kappa import Kappa, cohen_kappa
+from evaluation.questions import SSA
+from judging import agreement, readers, subjects
+from judging.models import Agreement
+from labels.models import Label
+from studies.models import Study
+from tests.conftest import MakeQueue, start_dialogue
+from tests.judging.conftest import judge
+from tests.planted import talked
+
+pytestmark = pytest.mark.django_db
+
+SignIn = Callable[[User], Client]
+YES, NO = {"sensible": True, "specific": True}, {"sensible": False}
+
+
+@pytest.fixture
+def read(study: Study, make_queue: MakeQueue) -> Dialogue:
+    """A conversation of seven replies: the chatter finds all sensible, two of three readers not the last."""
+    dialogue = talked(study, [(True, True)] * 7)
+    queue = make_queue(raters=3)
+    subjects.add_turns(queue, study, language="en")
+    for _ in range(2):
+        judge(queue, lambda item: NO if item.turn and item.turn.position == 14 else YES)
+    judge(queue, lambda item: YES)
+    return dialogue
+
+
+def test_labels_of_both_parties_stand_side_by_side(read: Dialogue) -> None:
+    turns = readers.turns_of_both(read.study)
+
+    assert len(turns) == 7
+    assert turns[0].position == 14
+    assert turns[0].verdicts(SSA.questions)[0] == {"chatter": "Yes", "readers": [("No", 2), ("Yes", 1)]}
+
+
+def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
+    (found,) = readers.parties(SSA, readers.turns_of_both(read.study))
+
+    # Readers: 6 turns with mean 1 and one with 1/3. Chatter and majority agree on 6 of 7 turns; the chatter
+    # says yes always, so chance agrees as often, and kappa is 0.
+    sensible, specific, both = found["scores"]
+    assert [each["turns"] for each in found["scores"]] == [7, 7, 7]
+    assert [each["first"] for each in found["scores"]] == [100, 100, 100]
+    assert [each["third"] for each in found["scores"]] == pytest.approx([100 * (6 + 1 / 3) / 7] * 3)
+    assert sensible["kappa"]["agree"] == specific["kappa"]["agree"] == pytest.approx(600 / 7)
+    by_hand = cohen_kappa([[0, 0], [1, 6]])
+    assert isinstance(by_hand, Kappa)
+    assert sensible["kappa"]["value"] == pytest.approx(by_hand.value) == pytest.approx(0)
+    assert "low" not in sensible["kappa"]  # one conversation tells nothing about others
+    assert both["kappa"] is None  # an average is neither yes nor no
+
+
+def test_labels_of_readers_stay_out_of_the_report_of_the_conversations(read: Dialogue) -> None:
+    from exports.turns import labelled_turns
+    from reports.queries import judged
+    from studies.asks import About
+
+    assert len(judged(read.study, SSA, About.PARTNER_TURN)) == 7
+    assert sum(map(len, labelled_turns(read.study))) == 7
+
+
+def test_the_comparison_is_a_job_whose_result_stays(read: Dialogue, rex: User, sign_in: SignIn) -> None:
+    browser, address = sign_in(rex), f"/studies/{read.study_id}/readers/"
+
+    before = browser.get(address).content.decode()
+    assert "Both are being compared." in before
+    assert "#turn-" not in before
+    assert Agreement.objects.get(study=read.study).state == Agreement.State.QUEUED
+
+    agreement.work_out(read.study_id)
+    page = browser.get(address).content.decode()
+    assert "cannot be told" in page
+    assert page.count(f"/dialogues/{read.public_id}/#turn-") == 7
+    assert page.index("#turn-14") < page.index("#turn-2")  # of which most readers think otherwise
+    assert "being compared" not in page
+
+    transcript = browser.get(f"/dialogues/{read.public_id}/").content.decode()
+    assert "<b>No</b> 2, <b>Yes</b> 1" in transcript
+
+
+def test_a_label_more_is_compared_anew_and_the_old_result_stays_meanwhile(read: Dialogue) -> None:
+    study, now = read.study, timezone.now()
+    assert agreement.wanted(study, now=now)[1]
+    agreement.work_out(study.pk)
+    later = now + timedelta(hours=1)
+    assert not agreement.wanted(study, now=later)[1]  # nothing has changed
+
+    Label.objects.filter(turn__dialogue=read, party="reader").first().delete()
+    assert not agreement.wanted(study, now=now + timedelta(seconds=1))[1]  # rests for a while
+    known, is_to_be_sent = agreement.wanted(study, now=later)
+    assert is_to_be_sent
+    assert not agreement.wanted(study, now=later)[1]  # once
+    assert len(agreement.disputed(study, 0, 50)) == agreement.turns_compared(study) == 7
+
+    agreement.work_out(study.pk)
+    found = Agreement.objects.get(study=study)
+    assert (found.state, found.done, found.bots) == (Agreement.State.READY, 1, 1)
+    assert found.covers != known.covers
+
+
+def test_a_process_that_dies_is_replaced_and_at_last_the_page_says_so(
+    read: Dialogue, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, now = read.study, timezone.now()
+    agreement.wanted(study, now=now)
+    for attempt in range(agreement.MOST_ATTEMPTS):
+        now += timedelta(minutes=2)
+        assert agreement.wanted(study, now=now)[1], attempt
+        with monkeypatch.context() as patch:
+            patch.setattr(agreement, "parties", killed)
+            with pytest.raises(SystemExit):
+                agreement.work_out(study.pk)
+    agreement.work_out(study.pk)
+
+    browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
+    page = browser.get(address).content.decode()
+    assert "The process that compared ended 3 times before it was done." in page
+    assert not agreement.wanted(study, now=now + timedelta(hours=1))[1]  # not by looking
+
+    browser.post(f"{address}compare/")
+    agreement.work_out(study.pk)
+    assert "cannot be told" in browser.get(address).content.decode()
+
+
+def killed(*_: object) -> list[dict[str, object]]:
+    raise SystemExit
+
+
+def test_a_study_without_readers_says_what_to_do(study: Study, rex: User, sign_in: SignIn) -> None:
+    start_dialogue(study)
+
+    assert "Nothing to compare yet." in sign_in(rex).get(f"/studies/{study.pk}/readers/").content.decode()
