@@ -17,10 +17,14 @@ from dialogues.models import Dialogue, Fault, TranscriptImport, Turn
 from dialogues.progress import Progress
 from dialogues.seated import SavedTurn, Seated, asks_of
 from live.refusals import RefusedError
+from studies.asks import Party
 from studies.models import Study
 
-# Of turns: those that people have labelled. Simulated workers do so, too, in rehearsals of judging studies.
-LABELLED = Q(labels__isnull=False, labels__study__rehearsal_of=None)
+# Of turns: those that people have labelled here. Simulated workers do so, too, in rehearsals of judging
+# studies, and labels of others come with a file.
+LABELLED = Q(
+    labels__party__in=[party for party in Party if party != Party.OUTSIDE], labels__study__rehearsal_of=None
+)
 
 
 def seat_of(public_id: UUID, worker_id: int) -> Seated:
