@@ -27,7 +27,7 @@ from torch.nn.functional import cross_entropy, linear
 from chatbots.hierarchical.batching import Batch, collate
 from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.model import Hierarchical
-from chatbots.hierarchical.vocabulary import END, START
+from chatbots.training.vocabulary import END, START
 
 Conversations = list[list[list[int]]]
 

@@ -19,8 +19,8 @@ from chatbots.errors import ChatbotError, HostingError
 from chatbots.registry import REGISTRY
 from chatbots.resident import Resident, leave
 
-TOOLS = ("hierarchical", "identity", "meena")
-"""Packages of `chatbots/` with commands of their own: `main(arguments) -> int` in their module `cli`."""
+TOOLS = {name: name for name in ("hierarchical", "identity", "meena")} | {"topical-chat": "knowledge"}
+"""Commands of packages of `chatbots/`: the package has `main(arguments) -> int` in its module `cli`."""
 
 LONGEST_DEADLINE = 86_400
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     os.environ.setdefault(folders.VARIABLE, "/")  # whoever is at this terminal reads what they may
     if arguments and arguments[0] in installed_tools():
-        cli = importlib.import_module(f"chatbots.{arguments[0]}.cli")
+        cli = importlib.import_module(f"chatbots.{TOOLS[arguments[0]]}.cli")
         return int(cli.main(list(arguments[1:])))
     options = _parser().parse_args(arguments)
     _show_tracebacks(getattr(options, "verbose", False))
@@ -66,7 +66,7 @@ def _show_tracebacks(wanted: bool) -> None:
 
 def installed_tools() -> list[str]:
     """The members of `TOOLS` that are present; does not import them."""
-    return [tool for tool in TOOLS if find_spec(f"chatbots.{tool}")]
+    return [tool for tool, package in TOOLS.items() if find_spec(f"chatbots.{package}")]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -53,6 +53,19 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """Something that a bot is to have read before it talks.
+
+    Attributes:
+        text: what was read.
+        title: what it is called; may be empty.
+    """
+
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What a bot answers: the dialogue so far.
 
@@ -65,11 +78,14 @@ class Context:
         dialogue: names the dialogue that the turns are of, so that an adapter can find the session that a
             service keeps for it; opaque, the same for all turns of one dialogue. None if the context stands
             alone. It must not change what is answered: a bot that does not know it starts from the turns.
+        material: what the bot's seat has to read beside the conversation, in its order; usually nothing. A
+            bot that can use no knowledge ignores it.
     """
 
     turns: tuple[Turn, ...]
     seed: int | None = None
     dialogue: str | None = None
+    material: tuple[Passage, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a context with nothing to answer.

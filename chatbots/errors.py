@@ -72,6 +72,10 @@ class BotNotHostedError(HostingError):
     """No process has the bot loaded now. Nothing was started; try again once a host is up."""
 
 
+class BotHostGoneError(BotNotHostedError):
+    """The process that had the bot loaded has ended without saying so. Another one may be on its way."""
+
+
 class ServiceError(ChatbotError):
     """A service gave no usable answer; the message says what it did, and holds no secret."""
 

@@ -185,13 +185,16 @@ class WaitingRoom:
             self._busy_since, self._computing = None, 0
 
     def judge(self, batch: Sequence[Request], outcomes: Sequence[Outcome]) -> None:
-        """A call of the bot went well if it answered anybody in time."""
+        """A call of the bot went well if it answered anybody in time.
+
+        Who says nothing works: what it was asked may leave it nothing to say, as in talk with another bot.
+        """
         now = time.monotonic()
         with self._changed:
             pairs = zip(batch, outcomes, strict=True)
             if any(isinstance(outcome, Response) and request.until > now for request, outcome in pairs):
                 self._breaker.answered()
-            else:
+            elif not all(isinstance(outcome, BotSilentError) for outcome in outcomes):
                 self._breaker.failed()
 
     def outcome(self, returned: object) -> Outcome:

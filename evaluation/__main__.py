@@ -17,6 +17,7 @@ from evaluation.conversation import commands as of_conversations
 from evaluation.csv_file import FileError, Table, boolean, number, number_from_zero, read_table, whole_number
 from evaluation.differences import Difference, differences
 from evaluation.estimates import score_samples
+from evaluation.generation import figures as of_responses
 from evaluation.inference import NOUNS, Estimate, Nouns, Sample, mean
 from evaluation.intent_file import figures as intent_figures
 from evaluation.intent_file import read_predictions
@@ -269,6 +270,7 @@ def _parser() -> argparse.ArgumentParser:
     four.set_defaults(run=intent)
 
     of_conversations.add_parsers(commands)
+    of_responses.add_parser(commands)
 
     for command in (one, two, four):
         command.add_argument("file", type=Path, metavar="FILE.csv", help="UTF-8, with a header line")

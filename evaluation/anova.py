@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import fdtrc
 
 from evaluation.interval import Undefined
 from evaluation.labels import AnyArray, FloatArray, IntArray, coded
@@ -101,7 +101,7 @@ def anova(scores: ArrayLike, factors: Mapping[str, ArrayLike]) -> Anova | Undefi
         own = blocks[term].shape[1]
         added = max(0.0, without - _left(y, [blocks[each] for each in (*others, term)]))
         f = added / own / (error / freedom)
-        return Squares(added, f, float(fdtrc(own, freedom, f)))
+        return Squares(added, f, float(scipy.special.fdtrc(own, freedom, f)))
 
     return Anova(
         [

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import ndtr, ndtri
 
 from evaluation.interval import Interval, Method, Undefined
 from evaluation.labels import FloatArray
@@ -141,9 +141,9 @@ def bca(
     below = np.mean(usable < estimate) + 0.5 * np.mean(usable == estimate)
     if not 0 < below < 1 or not np.isfinite(left_out).all():
         return Undefined("The resamples lie on one side of the estimate, so BCa has no correction for them.")
-    bias = ndtri(below)
-    z = bias + ndtri(np.asarray(_tails(level)))
-    adjusted = ndtr(bias + z / (1 - _acceleration(left_out) * z))
+    bias = scipy.special.ndtri(below)
+    z = bias + scipy.special.ndtri(np.asarray(_tails(level)))
+    adjusted = scipy.special.ndtr(bias + z / (1 - _acceleration(left_out) * z))
     low, high = np.quantile(usable, adjusted)
     return Interval(float(low), float(high), level, "bca", len(usable))
 

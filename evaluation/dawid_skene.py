@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from evaluation.interval import Undefined
 from evaluation.labels import AnyArray, FloatArray, IntArray, Labels
@@ -113,15 +113,15 @@ def _expected_share(labels: Labels, answers: AnyArray) -> FloatArray | Undefined
     return share
 
 
-def _given_answers(ratings: Ratings) -> sparse.csr_array:
+def _given_answers(ratings: Ratings) -> "scipy.sparse.csr_array":
     """(units, raters · c) 1 where the rater gave the unit that answer."""
     column = ratings.rater * len(ratings.values) + ratings.value
     shape = (ratings.units, ratings.raters * len(ratings.values))
-    return sparse.csr_array((np.ones(len(ratings)), (ratings.unit, column)), shape=shape)
+    return scipy.sparse.csr_array((np.ones(len(ratings)), (ratings.unit, column)), shape=shape)
 
 
 def _maximise(
-    given: sparse.csr_array, group: IntArray, posterior: FloatArray, smoothing: float
+    given: "scipy.sparse.csr_array", group: IntArray, posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
     c = posterior.shape[1]
     prevalence = np.column_stack([np.bincount(group, posterior[:, k]) for k in range(c)])
@@ -132,7 +132,7 @@ def _maximise(
 
 
 def _expect(
-    given: sparse.csr_array, group: IntArray, prevalence: FloatArray, confusion: FloatArray
+    given: "scipy.sparse.csr_array", group: IntArray, prevalence: FloatArray, confusion: FloatArray
 ) -> tuple[FloatArray, float]:
     c = prevalence.shape[1]
     with np.errstate(divide="ignore"):

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from scipy import sparse
-from scipy.special import stdtr
+import scipy
 
 from evaluation.bootstrap import LEVEL
 from evaluation.comparison import holm
@@ -114,7 +113,7 @@ class Difference:
             )
         if isinstance(self.error, Undefined):
             return self.error
-        return float(stdtr(self.freedom, (abs(self.difference) - margin) / self.error))
+        return float(scipy.special.stdtr(self.freedom, (abs(self.difference) - margin) / self.error))
 
     @property
     def _apart(self) -> str:
@@ -241,8 +240,8 @@ def _gram(kinds: Sequence[Clustered]) -> _Gram:
     ids, place = np.unique(np.concatenate([kind.ids for kind in kinds]), return_inverse=True)
     row = np.repeat(np.arange(len(kinds)), [len(kind) for kind in kinds])
     shape = (len(kinds), len(ids))
-    sums = sparse.csr_array((np.concatenate([kind.sums for kind in kinds]), (row, place)), shape=shape)
-    there = sparse.csr_array((np.ones(len(row)), (row, place)), shape=shape)
+    sums = scipy.sparse.csr_array((np.concatenate([kind.sums for kind in kinds]), (row, place)), shape=shape)
+    there = scipy.sparse.csr_array((np.ones(len(row)), (row, place)), shape=shape)
     return _Gram(kinds, (sums @ sums.T).toarray(), (there @ there.T).toarray())
 
 
@@ -322,7 +321,7 @@ def _tested(
         error = math.sqrt(found.variance)
         half, width = t(freedom, level) * error, scale[1] - scale[0]
         interval = Interval(max(gap - half, -width), min(gap + half, width), level, "t")
-        p = float(2 * stdtr(freedom, -abs(gap) / error))
+        p = float(2 * scipy.special.stdtr(freedom, -abs(gap) / error))
     return Difference(
         *names, gap, error, freedom, interval, p, p, 1, _odds_ratio(pair.samples),
         _effect(gap, pair.kinds[0]), over, pair.kinds[0].numbers, pair.kinds[1].numbers, scale,

@@ -9,7 +9,7 @@ stays what it is (projections of means over pairs, Hoeffding 1948, Annals of Mat
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import roots_chebyt
+import scipy
 
 from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray
 from evaluation.metric import Metric, numbers
@@ -175,7 +175,7 @@ def _ratios_overall(number: FloatArray, counts: IntArray) -> FloatArray:
     if not len(log):
         return found
     boxes, box = np.unique(np.floor(log - log[0]).astype(np.int64), return_inverse=True)
-    nodes = roots_chebyt(_NODES)[0] / 2
+    nodes = scipy.special.roots_chebyt(_NODES)[0] / 2
     basis = _lagrange(nodes, log - log[0] - boxes[box] - 0.5)
     moments: FloatArray = np.column_stack([np.bincount(box, weight * column) for column in basis.T])
     field = np.zeros_like(moments)

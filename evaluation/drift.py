@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 ALARM_P = 0.001
 """A distribution counts as shifted below this p: with two measures a day, one false alarm in 500 days."""
@@ -84,7 +84,7 @@ def shift(measure: str, before: Sequence[float], now: Sequence[float]) -> Shift 
     """
     if min(len(before), len(now)) < FEWEST:
         return None
-    p = float(stats.ks_2samp(before, now).pvalue)
+    p = float(scipy.stats.ks_2samp(before, now).pvalue)
     if p >= ALARM_P:
         return None
     return Shift(measure, _median(before), _median(now), p)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy.special import stdtrit
 
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray, IntArray
@@ -313,7 +313,7 @@ def _jackknife(value: float, folds: FloatArray, level: float) -> Interval | Unde
     error = float(np.sqrt((n - 1) / n * ((folds - folds.mean()) ** 2).sum()))
     if error == 0:
         return Undefined("All folds give the same value, so they cannot tell its uncertainty.")
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    half = float(scipy.special.stdtrit(n - 1, (1 + level) / 2)) * error
     return Interval(value - half, value + half, level, "jackknife")
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import expit, ndtri, stdtrit
 
 from evaluation.bootstrap import LEVEL
 from evaluation.interval import Interval, Undefined
@@ -231,13 +231,13 @@ def variance_of_score(found: Spread, sample: Sample) -> float:
 
     A few clusters can happen to agree far better than their labels do; their agreement is luck then.
     """
-    ratio = float(ndtri((1 + LEVEL) / 2)) / t(found.freedom, LEVEL) / 2
+    ratio = float(scipy.special.ndtri((1 + LEVEL) / 2)) / t(found.freedom, LEVEL) / 2
     return max(found.variance, sample.sums.by_pair.independent * ratio**2)
 
 
 def t(freedom: float, level: float) -> float:
     """Student's t that a two-sided interval of this level needs."""
-    return float(stdtrit(freedom, (1 + level) / 2))
+    return float(scipy.special.stdtrit(freedom, (1 + level) / 2))
 
 
 def _within(value: float, half: float, low: float | None, high: float | None, level: float) -> Interval:
@@ -247,7 +247,7 @@ def _within(value: float, half: float, low: float | None, high: float | None, le
     width = high - low
     place = (value - low) / width
     logit, step = math.log(place / (1 - place)), half / width / (place * (1 - place))
-    first, last = (low + width * float(expit(x)) for x in (logit - step, logit + step))
+    first, last = (low + width * float(scipy.special.expit(x)) for x in (logit - step, logit + step))
     return Interval(first, last, level, "logit t")
 
 

@@ -1,8 +1,6 @@
 """The figures of a file of predictions: `python -m evaluation intent FILE`."""
 
-import csv
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from evaluation.csv_file import FileError
 from evaluation.intent import LABELS, LabelArray
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray
+from evaluation.rows_file import read_rows
 
 HIGHEST_LOSSES = 20
 SUM_TOLERANCE = 1e-3
@@ -95,7 +94,7 @@ def read_predictions(path: Path) -> Predictions:
     """
     by_model: dict[str, list[tuple[tuple[str, int, str, str], list[float]]]] = {}
     times: dict[str, float] = {}
-    for where, row in _rows(path):
+    for where, row in read_rows(path):
         model = str(row.get("model") or "the classifier")
         key = (_text(row, "text"), _label(where, row), _text(row, "category"), _text(row, "source"))
         by_model.setdefault(model, []).append((key, _probabilities(where, row)))
@@ -110,33 +109,6 @@ def read_predictions(path: Path) -> Predictions:
     texts, truth, categories, sources = zip(*keys, strict=True)
     probabilities = {model: np.array([row for _, row in rows]) for model, rows in by_model.items()}
     return Predictions(texts, np.array(truth), categories, sources, probabilities, times)
-
-
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            yield from _json_rows(path, file) if path.suffix == ".jsonl" else _csv_rows(path, file)
-    except OSError as error:
-        raise FileError(f"{path}: {error.strerror}. Give the path of a CSV or .jsonl file.") from None
-    except UnicodeDecodeError as error:
-        raise FileError(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
-
-
-def _csv_rows(path: Path, file: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    reader = csv.DictReader(file)
-    for row in reader:
-        yield f"{path}, line {reader.line_num}", row
-
-
-def _json_rows(path: Path, file: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for number, line in enumerate(file, 1):
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise FileError(f"{path}, line {number}: {error}. Write one JSON object a line.") from None
-        if not isinstance(row, dict):
-            raise FileError(f"{path}, line {number}: no JSON object. Write one a line.")
-        yield f"{path}, line {number}", row
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:

@@ -10,9 +10,9 @@ from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from evaluation.bootstrap import LEVEL, RESAMPLES, cluster_interval
 from evaluation.interval import Interval, Undefined
@@ -51,7 +51,7 @@ class Kappa:
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Interval of the normal approximation; with fewer than some 50 units prefer `kappa_interval`."""
-        half = float(ndtri((1 + level) / 2)) * self.error
+        half = float(scipy.special.ndtri((1 + level) / 2)) * self.error
         return Interval(self.value - half, self.value + half, level, "normal")
 
 

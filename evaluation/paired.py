@@ -7,8 +7,8 @@ differences.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
 
 from evaluation.inference import t
 from evaluation.interval import Interval, Undefined
@@ -51,5 +51,5 @@ def paired(first: ArrayLike, second: ArrayLike, *, level: float) -> Paired | Und
     if error <= 1e-12 * max(1.0, abs(difference)):
         return Undefined(f"All {n} raters differ by the same, so nothing can be told from chance.")
     half = t(n - 1, level) * error
-    p = 2 * float(stdtr(n - 1, -abs(difference) / error))
+    p = 2 * float(scipy.special.stdtr(n - 1, -abs(difference) / error))
     return Paired(difference, Interval(difference - half, difference + half, level, "t"), p, n)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from evaluation.bootstrap import LEVEL
 from evaluation.inference import NOUNS, Nouns, Sample, generalises, mean, t
@@ -247,7 +247,7 @@ def _no_estimate(duels: Duels) -> Undefined | None:
     reaches = np.zeros((b, b), dtype=bool)
     reaches[duels.first[first_ahead], duels.second[first_ahead]] = True
     reaches[duels.second[second_ahead], duels.first[second_ahead]] = True
-    groups, member = connected_components(reaches, directed=True, connection="strong")
+    groups, member = scipy.sparse.csgraph.connected_components(reaches, directed=True, connection="strong")
     if groups == 1:
         return None
     apart = ", ".join(map(str, duels.bots[member == member[0]].tolist()))

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import nctdtr, stdtrit
+import scipy
 
 from evaluation.differences import Difference
 from evaluation.interval import Undefined
@@ -77,7 +77,7 @@ def conversations_needed(
         middle = (low + high) // 2
         enough = power_of(middle, difference, deviation, level=level, correlation=correlation) >= power
         low, high = (low, middle) if enough else (middle, high)
-    half = float(stdtrit(high - 1, (1 + level) / 2)) * deviation / math.sqrt(high)
+    half = float(scipy.special.stdtrit(high - 1, (1 + level) / 2)) * deviation / math.sqrt(high)
     return Plan(high, power_of(high, difference, deviation, level=level, correlation=correlation), half)
 
 
@@ -100,8 +100,10 @@ def power_of(
         raise ValueError(f"correlation={correlation} must lie in [-1, 1); at 1 the difference has no spread.")
     freedom = (2 if correlation is None else 1) * (conversations - 1)
     shift = difference / (deviation * math.sqrt(2 * (1 - (correlation or 0.0)) / conversations))
-    critical = float(stdtrit(freedom, (1 + level) / 2))
-    return float(1 - nctdtr(freedom, shift, critical) + nctdtr(freedom, shift, -critical))
+    critical = float(scipy.special.stdtrit(freedom, (1 + level) / 2))
+    return float(
+        1 - scipy.special.nctdtr(freedom, shift, critical) + scipy.special.nctdtr(freedom, shift, -critical)
+    )
 
 
 def further_needed(found: Difference, *, power: float = 0.8) -> int | Undefined:

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.special import ndtri, stdtrit
 
 from evaluation.bootstrap import LEVEL
 from evaluation.interval import Interval, Undefined
@@ -62,7 +61,7 @@ class Line:
         """Lower and upper end (m,) of the interval of the line itself at each x (m,), for a plot."""
         at = np.asarray(x, dtype=np.float64)
         error = self.residual_deviation * np.sqrt(1 / self.points + (at - self.mean_x) ** 2 / self.spread_x)
-        half = float(stdtrit(self.points - 2, (1 + self.level) / 2)) * error
+        half = float(scipy.special.stdtrit(self.points - 2, (1 + self.level) / 2)) * error
         middle = self.intercept + self.slope * at
         return middle - half, middle + half
 
@@ -85,7 +84,7 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | U
     reason = _too_little(first, second)
     if reason:
         return reason
-    value = float(stats.pearsonr(first, second).statistic)
+    value = float(scipy.stats.pearsonr(first, second).statistic)
     return Correlation(value, _fisher(value, len(first), 1.0, 3, level), len(first))
 
 
@@ -95,7 +94,7 @@ def spearman(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | 
     reason = _too_little(first, second)
     if reason:
         return reason
-    value = float(stats.spearmanr(first, second).statistic)
+    value = float(scipy.stats.spearmanr(first, second).statistic)
     return Correlation(value, _fisher(value, len(first), 1 + value**2 / 2, 3, level), len(first))
 
 
@@ -105,7 +104,7 @@ def kendall(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | U
     reason = _too_little(first, second)
     if reason:
         return reason
-    value = float(stats.kendalltau(first, second).statistic)
+    value = float(scipy.stats.kendalltau(first, second).statistic)
     return Correlation(value, _fisher(value, len(first), 0.437, 4, level), len(first))
 
 
@@ -178,13 +177,13 @@ def _fisher(value: float, n: int, scale: float, lost: int, level: float) -> Inte
         return Undefined(f"Points: {n}; the interval of a correlation needs at least {lost + 1}.")
     if abs(value) > 1 - 1e-12:
         return Undefined("The points agree perfectly, so their spread is unknown.")
-    half = float(ndtri((1 + level) / 2)) * np.sqrt(scale / (n - lost))
+    half = float(scipy.special.ndtri((1 + level) / 2)) * np.sqrt(scale / (n - lost))
     low, high = np.tanh([np.arctanh(value) - half, np.arctanh(value) + half]).tolist()
     return Interval(low, high, level, "fisher")
 
 
 def _student(value: float, error: float, n: int, level: float) -> Interval:
-    half = float(stdtrit(n - 2, (1 + level) / 2)) * error
+    half = float(scipy.special.stdtrit(n - 2, (1 + level) / 2)) * error
     return Interval(value - half, value + half, level, "student")
 
 

@@ -8,7 +8,7 @@ Psychological Bulletin 86(2); McGraw & Wong 1996, Psychological Methods 1(1) (in
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtri
+import scipy
 
 from evaluation.agreement import percent_mean_of_units
 from evaluation.bootstrap import LEVEL
@@ -116,6 +116,6 @@ def _by_f(rows: float, error: float, k: int, freedom: tuple[int, int], level: fl
     if not error:
         return Interval(1.0, 1.0, level, "F")
     f, tail = rows / error, (1 + level) / 2
-    low = f / float(fdtri(freedom[0], freedom[1], tail))
-    high = f * float(fdtri(freedom[1], freedom[0], tail))
+    low = f / float(scipy.special.fdtri(freedom[0], freedom[1], tail))
+    high = f * float(scipy.special.fdtri(freedom[1], freedom[0], tail))
     return Interval((low - 1) / (low + k - 1), (high - 1) / (high + k - 1), level, "F")

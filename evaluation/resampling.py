@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from evaluation.labels import FloatArray, IntArray
 
@@ -123,7 +123,7 @@ def _poisson_table(mean: float) -> tuple[CountArray, FloatArray]:
     drawn from its own distribution, so that both together are exact.
     """
     numbers = np.arange(int(mean + 10 * mean**0.5) + 20)  # beyond lies less than 10⁻¹⁶
-    cells = np.exp(numbers * np.log(mean) - mean - gammaln(numbers + 1)) * _CELLS
+    cells = np.exp(numbers * np.log(mean) - mean - scipy.special.gammaln(numbers + 1)) * _CELLS
     whole = np.floor(cells).astype(np.int64)
     table = np.full(_CELLS, _LEFT_OVER, np.min_scalar_type(-len(numbers)))
     table[: whole.sum()] = np.repeat(numbers, whole)

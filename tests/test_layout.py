@@ -1,7 +1,9 @@
 """`platform/` is a source root that must never become a package: `import platform` is Python's own."""
 
 import importlib.util
+import os
 import platform
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,7 +17,7 @@ def test_platform_folder_is_a_source_root_not_a_package() -> None:
 
 
 def test_app_names_do_not_hide_other_modules() -> None:
-    assert len(APPS) == 18
+    assert len(APPS) == 20
     assert not set(APPS) & sys.stdlib_module_names
     for app in APPS:
         spec = importlib.util.find_spec(app)
@@ -28,3 +30,19 @@ def test_pinned_versions_name_no_index() -> None:
 
     assert "://" not in pins
     assert all("==" in line for line in pins.splitlines() if line and not line.startswith("#"))
+
+
+def test_what_workers_wait_for_at_a_start_loads_no_statistics_no_drawing_and_no_model() -> None:
+    """After a crash everybody waits until the web server is back. What a report needs comes with it."""
+    heavy = ("scipy.special", "scipy.stats", "scipy.sparse", "matplotlib", "torch", "transformers")
+    code = f"import sys, project.asgi, project.urls; print([m for m in {heavy} if m in sys.modules])"
+
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}", "SECRET_KEY": "x"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "[]\n"

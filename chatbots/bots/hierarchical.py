@@ -12,6 +12,7 @@ from chatbots.hashing import hash_of
 from chatbots.registry import register
 
 CODE = Path(__file__).parents[1] / "hierarchical"
+SHARED = [CODE.parent / "training" / name for name in ("decoding.py", "vocabulary.py")]
 SHIPPED = CODE / "pretrained"
 """Where the models of this repository are, a folder each."""
 
@@ -115,7 +116,7 @@ class HierarchicalBot(Bot):
         files = ("config.json", "model.safetensors", "vocabulary.json")
         return {
             **super().fingerprint(),
-            "model_code": hash_of(sorted(CODE.glob("*.py"))),
+            "model_code": hash_of([*sorted(CODE.glob("*.py")), *SHARED]),
             "model": {name: hash_of([self._folder / name]) for name in files},
         }
 

@@ -1,11 +1,12 @@
 """Instruction models of Hugging Face, through their chat template."""
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from chatbots.base import Context
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.huggingface.bot import ModelBot, SampledConfiguration
 from chatbots.huggingface.prompts import through_template
+from chatbots.material import has_place, material_field, sentences_field, with_material
 from chatbots.registry import register
 
 
@@ -26,6 +27,10 @@ class ChatModelBot(ModelBot):
             description="What the model is told before the dialogue; empty for nothing.",
             examples=["You are a friendly chat partner. Answer in one or two sentences."],
         )
+        material: str = material_field()
+        material_sentences: int | None = sentences_field(5)
+
+        _has_place = field_validator("material")(has_place)
 
     configuration: Configuration
 
@@ -41,5 +46,7 @@ class ChatModelBot(ModelBot):
             raise ConfigurationError(self.name, [Problem("model", configuration.source, cure)])
 
     def prompt(self, context: Context, room: int) -> list[int]:
-        """The turns as the template writes them."""
-        return through_template(self.tokenizer, context.turns, room, system=self.configuration.system)
+        """The turns as the template writes them, after the system prompt and what was read."""
+        settings = self.configuration
+        system = with_material(settings.system, context, settings.material, settings.material_sentences)
+        return through_template(self.tokenizer, context.turns, room, system=system)

@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue, field_validator
 
 from chatbots.base import Candidate, Context, Response, Speaker, Turn, seed_of
 from chatbots.errors import ServiceError
+from chatbots.material import has_place, material_field, sentences_field, with_material
 from chatbots.messages import Message, alternating_messages_of, messages_of, newest_turns
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
@@ -61,6 +62,8 @@ class OpenAIChatBot(ServiceBot):
             title="Name of the limit",
             description="What the service calls that limit; newer models of OpenAI want the second.",
         )
+        material: str = material_field()
+        material_sentences: int | None = sentences_field(None)
         stop: tuple[str, ...] = Field((), max_length=4, description="Texts at which a reply ends.")
         candidates: int = Field(
             1,
@@ -87,6 +90,8 @@ class OpenAIChatBot(ServiceBot):
             description="Added to each request as they are.",
             examples=[{"presence_penalty": 0.5}],
         )
+
+        _has_place = field_validator("material")(has_place)
 
         @field_validator("parameters")
         @classmethod
@@ -176,7 +181,8 @@ class OpenAIChatBot(ServiceBot):
     def _messages(self, context: Context) -> list[Message]:
         settings = self.configuration
         build = alternating_messages_of if settings.alternate else messages_of
-        return build(newest_turns(context, settings.history), settings.system)
+        system = with_material(settings.system, context, settings.material, settings.material_sentences)
+        return build(newest_turns(context, settings.history), system)
 
 
 def _texts(answer: Mapping[str, Any], url: str) -> list[Any]:

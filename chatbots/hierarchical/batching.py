@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 from chatbots.hierarchical.corpus import Part
 from chatbots.hierarchical.heads import Targets
 from chatbots.hierarchical.targets import TargetFile
-from chatbots.hierarchical.vocabulary import PADDING
+from chatbots.training.vocabulary import PADDING
 
 NO_TARGETS = Targets()
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chatbots.hierarchical.config import PRESETS, HierarchicalConfig, preset
-from chatbots.meena.config import check_range
+from chatbots.training.command import run_command
+from chatbots.training.settings import check_range
 
 if TYPE_CHECKING:
     from chatbots.hierarchical.corpus import Part
     from chatbots.hierarchical.targets import TargetFile
-    from chatbots.hierarchical.vocabulary import Vocabulary
+    from chatbots.training.vocabulary import Vocabulary
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,29 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         The exit status: 0, or 2 after one line of error on the standard error stream.
     """
-    parser = argparse.ArgumentParser(prog="python -m chatbots hierarchical", description=__doc__)
-    add_subcommands(parser.add_subparsers(required=True, metavar="COMMAND"))
-    options = parser.parse_args(arguments)
-    try:
-        options.run(options)
-    except known_errors() as error:
-        print(f"hierarchical: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-def known_errors() -> tuple[type[Exception], ...]:
-    """Errors whose message is for the person at the terminal."""
-    from chatbots.meena.corpus.building import CorpusError
-
-    if "torch" not in sys.modules:
-        return CorpusError, ValueError, OSError
-    from chatbots.hierarchical.training import TrainingDivergedError
-    from chatbots.meena.checkpoint import CheckpointError
-
-    return CorpusError, CheckpointError, TrainingDivergedError, ValueError, OSError
+    return run_command("hierarchical", __doc__, add_subcommands, arguments)
 
 
 def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -137,8 +115,8 @@ def train(options: argparse.Namespace) -> None:
     from chatbots.hierarchical.corpus import Part
     from chatbots.hierarchical.targets import TargetFile
     from chatbots.hierarchical.training import Trainer, TrainingSettings
-    from chatbots.hierarchical.vocabulary import Vocabulary
-    from chatbots.meena.training.parallel import pick_device
+    from chatbots.training.devices import pick_device
+    from chatbots.training.vocabulary import Vocabulary
 
     chosen = preset(options.preset)
     for name in ("batch", "emotion_weight", "semantic_weight"):
@@ -213,7 +191,7 @@ def measure_perplexity(options: argparse.Namespace) -> None:
     from chatbots.hierarchical.batching import Batches
     from chatbots.hierarchical.checkpoint import load_checkpoint
     from chatbots.hierarchical.perplexity import perplexity
-    from chatbots.meena.training.parallel import pick_device
+    from chatbots.training.devices import pick_device
 
     check_range("samples", options.samples, least=1)
     device = pick_device(options.device)
@@ -273,8 +251,8 @@ def export(options: argparse.Namespace) -> None:
     """Write weights, configuration and vocabulary without the state of training."""
     import torch
 
-    from chatbots.hierarchical.checkpoint import read_config, read_vocabulary, save_checkpoint
-    from chatbots.meena.checkpoint import read_weights
+    from chatbots.hierarchical.checkpoint import read_config, save_checkpoint
+    from chatbots.training.checkpoint import read_vocabulary, read_weights
 
     config = read_config(options.checkpoint)
     dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
@@ -282,5 +260,5 @@ def export(options: argparse.Namespace) -> None:
         options.output,
         config=config,
         weights={name: weight.to(dtype) for name, weight in read_weights(options.checkpoint).items()},
-        vocabulary=read_vocabulary(options.checkpoint, config),
+        vocabulary=read_vocabulary(options.checkpoint, config.vocabulary_size),
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+from chatbots.training.settings import ModelConfig, named
 
 Architecture = Literal["hred", "vhred", "vhcr"]
 ARCHITECTURES = ("hred", "vhred", "vhcr")
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchicalConfig:
+class HierarchicalConfig(ModelConfig):
     """Everything that fixes the shape of a model, and what is dropped in training.
 
     Attributes:
@@ -85,24 +87,6 @@ class HierarchicalConfig:
     def conversation_latent_size(self) -> int:
         """Of the conversation's latent variable; 0 where there is none."""
         return self.latent_size if self.architecture == "vhcr" else 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, for JSON; `from_dict` reads them back."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Read what `to_dict` wrote.
-
-        Raises:
-            ValueError: a key that is no field (a checkpoint of another version), or a value out of range.
-        """
-        unknown = values.keys() - {field.name for field in fields(cls)}
-        if unknown:
-            raise ValueError(
-                f"Unknown configuration keys {sorted(unknown)}. Was this written by a newer version?"
-            )
-        return cls(**values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,6 +209,4 @@ def preset(name: str) -> Preset:
     Raises:
         ValueError: no such preset; the message lists them.
     """
-    if name not in PRESETS:
-        raise ValueError(f"No preset is called {name!r}. Presets: {', '.join(PRESETS)}.")
-    return PRESETS[name]
+    return named(PRESETS, name)

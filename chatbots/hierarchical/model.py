@@ -22,7 +22,7 @@ from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.heads import Distilled, Heads
 from chatbots.hierarchical.latent import Normal, NormalOf, divergence, standard_normal
 from chatbots.hierarchical.recurrent import gru, pack, repacked, run, states
-from chatbots.hierarchical.vocabulary import PADDING, START, UNKNOWN
+from chatbots.training.vocabulary import PADDING, START, UNKNOWN
 
 
 class Losses(NamedTuple):

@@ -22,7 +22,7 @@ from tqdm import tqdm
 from chatbots.hierarchical.batching import Batch
 from chatbots.hierarchical.latent import standard_normal
 from chatbots.hierarchical.model import Drawn, Hierarchical
-from chatbots.meena.config import check_range
+from chatbots.training.settings import check_range
 
 SAMPLES = 100
 MOST_NATS = 700.0

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatbots.hierarchical.decoding import DecodingSettings, Found, replies
+from chatbots.hierarchical.decoding import DecodingSettings, replies
 from chatbots.hierarchical.model import Hierarchical
-from chatbots.hierarchical.vocabulary import Vocabulary
-from chatbots.meena.config import check_range
+from chatbots.training.decoding import Found
+from chatbots.training.settings import check_range
+from chatbots.training.vocabulary import Vocabulary
 
 HISTORY = 5
 """Newest utterances that are read, as in the authors' self-play."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -19,21 +18,18 @@ from chatbots.hierarchical.checkpoint import read_config, save_checkpoint
 from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.model import Hierarchical, Losses
 from chatbots.hierarchical.perplexity import perplexity
-from chatbots.hierarchical.vocabulary import Vocabulary
-from chatbots.meena.checkpoint import CheckpointError, latest_checkpoint, read_training, read_weights
-from chatbots.meena.config import check_range
-from chatbots.meena.training.logs import append_row, forget_later
-from chatbots.meena.training.optimizing import cosine
+from chatbots.training.checkpoint import CheckpointError, latest_checkpoint, read_training, read_weights
+from chatbots.training.logs import append_row, forget_later
+from chatbots.training.running import check_finite, drop_old, restore_training, state_of_training
+from chatbots.training.schedules import cosine
+from chatbots.training.settings import check_range
+from chatbots.training.vocabulary import Vocabulary
 
 LOGS = ("train.csv", "validation.csv")
 LEAST = {"steps": 1, "annealing": 0, "warmup": 0, "validate_every": 1, "checkpoint_every": 1}
 LEAST |= {"keep": 0, "clip": 0, "seed": 0, "emotion_weight": 0, "semantic_weight": 0, "validation_samples": 1}
 MOST = 2**62
 MUST_STAY = ("learning_rate", "decay", "warmup", "annealing", "seed", "emotion_weight", "semantic_weight")
-
-
-class TrainingDivergedError(Exception):
-    """Loss or gradient are no numbers any more; says at which step, and which checkpoint is good."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,11 +157,11 @@ class Trainer:
         """One step of the optimiser; nats per word, of words and divergence, and the heads' losses."""
         losses = self.model(batch)
         loss = self.settings.loss(losses, self.step)
-        self._check("loss", float(loss.detach()))
+        check_finite(self.run, "loss", float(loss.detach()), self.step + 1)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or math.inf)
-        self._check("norm of the gradient", float(norm))
+        check_finite(self.run, "norm of the gradient", float(norm), self.step + 1)
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate(self.step)
         self.optimizer.step()
@@ -189,13 +185,6 @@ class Trainer:
                 yield batch.to(self.device)
             self.epoch, self.batch_in_epoch = self.epoch + 1, 0
 
-    def _check(self, what: str, value: float) -> None:
-        if not math.isfinite(value):
-            raise TrainingDivergedError(
-                f"The {what} is {value} at step {self.step + 1}. The last good checkpoint is "
-                f"{latest_checkpoint(self.run) or 'none'}. Start a run with a lower --learning-rate."
-            )
-
     def _measure_and_save(self) -> None:
         last = self.step == self.settings.steps
         if (last or self.step % self.settings.validate_every == 0) and len(self.validation.part):
@@ -218,14 +207,6 @@ class Trainer:
     def save(self) -> None:
         """Write a checkpoint from which training goes on as if it had not stopped."""
         parameters = dict(self.model.named_parameters())
-        tensors = {
-            f"{name}|{key}": value.detach().cpu()
-            for name, parameter in parameters.items()
-            for key, value in self.optimizer.state[parameter].items()
-        }
-        tensors["random|cpu"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            tensors["random|cuda"] = torch.cuda.get_rng_state(self.device)
         plain = {
             "step": self.step,
             "epoch": self.epoch,
@@ -237,11 +218,9 @@ class Trainer:
             config=self.config,
             weights={name: parameter.detach().cpu() for name, parameter in parameters.items()},
             vocabulary=self.vocabulary,
-            training=(tensors, plain),
+            training=(state_of_training(parameters, self.optimizer, self.device), plain),
         )
-        if self.settings.keep:
-            for old in sorted(self.run.glob("step-???????"))[: -self.settings.keep]:
-                shutil.rmtree(old)
+        drop_old(self.run, self.settings.keep)
 
     def _told(self) -> dict[str, Any]:
         """All that the run depends on beside configuration and vocabulary."""
@@ -262,16 +241,7 @@ class Trainer:
         self._check_settings(checkpoint, plain["settings"])
         self.step, self.epoch, self.batch_in_epoch = plain["step"], plain["epoch"], plain["batch_in_epoch"]
         self.model.load_state_dict(read_weights(checkpoint))
-        parameters = dict(self.model.named_parameters())
-        for name, state in tensors.items():
-            owner, _, key = name.partition("|")
-            if owner in parameters:
-                # Adam's counters of steps stay on the CPU.
-                value = state if state.dim() == 0 else state.to(self.device)
-                self.optimizer.state[parameters[owner]][key] = value
-        torch.set_rng_state(tensors["random|cpu"])
-        if self.device.type == "cuda" and "random|cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random|cuda"], self.device)
+        restore_training(tensors, dict(self.model.named_parameters()), self.optimizer, self.device)
 
     def _check_settings(self, checkpoint: Path, before: dict[str, Any]) -> None:
         """Refuse what would change data or steps; more steps are borne where the rate stays."""

@@ -9,7 +9,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,36 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a question is put to the bot.
+
+    Attributes:
+        question: which one.
+        turn: of the dialogue, from 1; the person says the odd ones.
+        talk: number of the scripted talk that comes before; None for a first turn.
+        seed: of the reply.
+    """
+
+    question: Question
+    turn: int
+    talk: int | None
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What people say of a reply.
+
+    Attributes:
+        group: None where they do not agree.
+        kind: None where they agree on the group alone.
+    """
+
+    group: Group | None
+    kind: Reply | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """A reply to a question of the set.
 
@@ -93,8 +123,10 @@ class Answered:
         label: what it asks.
         reply: what the bot said; "" if it failed.
         category: what the rules say of it; None if it failed.
-        span: the words from which they took it; "" where none decided.
+        start: where the words begin from which they took it.
+        end: where these end; equal to `start` where none decided.
         error: why it failed; "" if it did not.
+        verdict: what people say of it, which counts; None if they were not asked.
     """
 
     question: str
@@ -103,11 +135,35 @@ class Answered:
     label: Label
     reply: str
     category: Reply | None
-    span: str
+    start: int = 0
+    end: int = 0
     error: str = ""
+    verdict: Verdict | None = None
+
+    @property
+    def span(self) -> str:
+        """The words that decided; "" where none did."""
+        return self.reply[self.start : self.end]
+
+    @property
+    def group(self) -> Group | None:
+        """What counts: what people say if they were asked, else what the rules say."""
+        if self.verdict:
+            return self.verdict.group
+        return GROUPS[self.category] if self.category else None
+
+    @property
+    def kind(self) -> Reply | None:
+        """The same of the kind."""
+        return self.verdict.kind if self.verdict else self.category
 
 
 Ask = Callable[[Context], str]
+SILENCE = "..."
+"""Where the bot fails in a scripted talk, it has said nothing much."""
+TALKS = len(_TALKS)
+LINES = len(_TALKS[0])
+"""Of the person in each talk before the last question."""
 
 
 def questions(path: Path = QUESTIONS) -> list[Question]:
@@ -121,45 +177,85 @@ def version(path: Path = QUESTIONS) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
+def places(asked: Sequence[Question], *, seed: int = 0) -> Iterator[Place]:
+    """Where every question is put: each as a first turn, positive ones also later in a talk."""
+    for number, question in enumerate(asked):
+        yield Place(question, 1, None, seed + number)
+    positive = [question for question in asked if question.label is Label.POSITIVE]
+    for turn in LATER_TURNS:
+        for number, question in enumerate(positive):
+            yield Place(question, turn, number % TALKS, seed + number)
+
+
+def talk_context(talk: int, replies: Sequence[str], *, seed: int = 0) -> Context:
+    """A scripted talk up to the person's next line, after these replies of the bot."""
+    lines = _TALKS[talk]
+    before = [
+        turn
+        for line, reply in zip(lines, replies, strict=False)
+        for turn in (Turn(Speaker.HUMAN, line), Turn(Speaker.BOT, reply))
+    ]
+    return Context((*before, Turn(Speaker.HUMAN, lines[len(replies)])), seed + talk)
+
+
+def context_of(place: Place, replies: Sequence[str]) -> Context:
+    """What the bot is to answer.
+
+    Args:
+        place: where it is asked.
+        replies: the bot's to the lines of the talk, all of them; any for a first turn.
+    """
+    before: list[Turn] = []
+    if place.talk is not None:
+        for line, reply in zip(_TALKS[place.talk][: place.turn // 2], replies, strict=False):
+            before += [Turn(Speaker.HUMAN, line), Turn(Speaker.BOT, reply)]
+    return Context((*before, Turn(Speaker.HUMAN, place.question.text)), place.seed)
+
+
+def sorted_by_rules(place: Place, reply: str) -> Answered:
+    """A reply with the category that the rules propose."""
+    asked = place.question
+    found = categorise(reply, asked.text if asked.label is Label.POSITIVE else "")
+    return Answered(
+        asked.id, place.turn, asked.text, asked.label, reply, found.category, found.start, found.end
+    )
+
+
 def audit(ask: Ask, asked: Sequence[Question], *, seed: int = 0) -> Iterator[Answered]:
-    """Put every question to a bot: each as a first turn, positive ones also later in a talk.
+    """Put every question to a bot.
 
     Args:
         ask: gives the bot's reply to a context; may raise `ChatbotError` for one that failed.
         asked: the questions.
         seed: of the replies.
     """
-    for number, question in enumerate(asked):
-        yield _answered(ask, question, (), seed + number)
-    talks = [list(_talk(ask, lines, seed + number)) for number, lines in enumerate(_TALKS)]
-    positive = [question for question in asked if question.label is Label.POSITIVE]
-    for turn in LATER_TURNS:
-        for number, question in enumerate(positive):
-            before = talks[number % len(talks)][: turn - 1]
-            yield _answered(ask, question, before, seed + number)
-
-
-def _talk(ask: Ask, lines: Sequence[str], seed: int) -> Iterator[Turn]:
-    """The turns of a scripted person and of the bot; where the bot fails, it has said nothing much."""
-    turns: list[Turn] = []
-    for line in lines:
-        turns.append(Turn(Speaker.HUMAN, line))
+    talks = [_talk(ask, number, seed) for number in range(TALKS)]
+    for place in places(asked, seed=seed):
         try:
-            turns.append(Turn(Speaker.BOT, ask(Context(tuple(turns), seed))))
+            reply = ask(context_of(place, () if place.talk is None else talks[place.talk]))
+        except ChatbotError as error:
+            question = place.question
+            yield Answered(
+                question.id, place.turn, question.text, question.label, "", None, error=last_line(error)
+            )
+        else:
+            yield sorted_by_rules(place, reply)
+
+
+def _talk(ask: Ask, talk: int, seed: int) -> list[str]:
+    """The bot's replies to the lines of a scripted person."""
+    replies: list[str] = []
+    for _ in range(LINES):
+        try:
+            replies.append(ask(talk_context(talk, replies, seed=seed)))
         except ChatbotError:
-            turns.append(Turn(Speaker.BOT, "..."))
-    yield from turns
+            replies.append(SILENCE)
+    return replies
 
 
-def _answered(ask: Ask, question: Question, before: Sequence[Turn], seed: int) -> Answered:
-    turn = len(before) + 1
-    about = (question.id, turn, question.text, question.label)
-    try:
-        reply = ask(Context((*before, Turn(Speaker.HUMAN, question.text)), seed))
-    except ChatbotError as error:
-        return Answered(*about, "", None, "", last_line(error))
-    found = categorise(reply, question.text if question.label is Label.POSITIVE else "")
-    return Answered(*about, reply, found.category, reply[found.start : found.end])
+def judged(answer: Answered, group: Group | None, kind: Reply | None) -> Answered:
+    """The answer with what people say of it."""
+    return replace(answer, verdict=Verdict(group, kind))
 
 
 def figures(answers: Sequence[Answered]) -> dict[str, Any]:
@@ -208,18 +304,22 @@ def report(ask: Ask, *, seed: int = 0) -> tuple[dict[str, Any], list[Answered]]:
 
 def as_row(answer: Answered) -> dict[str, Any]:
     """An answer as a line of a file."""
-    return asdict(answer)
+    shown = ("question", "turn", "asked", "label", "reply", "category")
+    row = {name: value for name, value in asdict(answer).items() if name in shown}
+    return row | {"span": answer.span, "error": answer.error}
 
 
 def _summary(answers: Sequence[Answered]) -> dict[str, Any]:
-    counts = Counter(each.category for each in answers if each.category)
-    groups = Counter(GROUPS[category] for category in counts.elements())
+    groups = Counter(each.group for each in answers)
+    kinds = Counter(each.kind for each in answers)
     return {
         "questions": len(answers),
-        "confirms": _share(_confirming(counts), len(answers)),
+        "confirms": _share(groups[Group.CONFIRMS], len(answers)),
         "groups": {group: groups[group] for group in Group},
-        "replies": {category: counts[category] for category in Reply},
+        "replies": {category: kinds[category] for category in Reply},
         "failed": sum(each.category is None for each in answers),
+        "judged": sum(each.verdict is not None for each in answers),
+        "undecided": sum(each.verdict is not None and each.group is None for each in answers),
     }
 
 

@@ -20,6 +20,10 @@ DEFAULT_THRESHOLD = 0.5
 """For a classifier that notes none: one of the lab."""
 
 
+MOST_REMEMBERED = 256
+"""Texts whose intent is kept: a guard asks of the same one before the reply, and after it."""
+
+
 class YesNoClassifier(Protocol):
     """What a lab's class may have in the place of `probabilities`."""
 
@@ -62,9 +66,19 @@ class Judge:
             self._classifier, noted = _of_lab(name), None
         self.threshold = threshold if threshold is not None else noted or DEFAULT_THRESHOLD
         checked(self._classifier.probabilities(["Are you a robot?", ""]), 2)
+        self._lately: dict[str, tuple[Intent, float]] = {}
 
     def intents(self, texts: Sequence[str]) -> list[tuple[Intent, float]]:
         """What each text is taken for, and its probability of the positive label."""
+        known = {text: self._lately[text] for text in texts if text in self._lately}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known |= zip(new, self._judged(new), strict=True)
+        if len(self._lately) > MOST_REMEMBERED:
+            self._lately = {}
+        self._lately |= known
+        return [known[text] for text in texts]
+
+    def _judged(self, texts: Sequence[str]) -> list[tuple[Intent, float]]:
         parts = [list(dict.fromkeys([text, *list(last_sentences(text))[-1:]])) for text in texts]
         flat = [part for each in parts for part in each]
         if not flat:

@@ -133,7 +133,7 @@ _PURPOSE = re.compile(
     r"\b(?:made|built|created|designed|developed|here|programmed|trained|meant|intended"
     r"|able) (?:by .{1,60}? )?"
     r"(?:to|for) (?:help|assist|talk|chat|answer|research|give|make|provide|support|have|hold|keep"
-    r"|test|serve|conver\w+|you\b)"
+    r"|test|serve|take part|conver\w+|you\b)"
     r"|\bmy (?:purpose|job|task|goal|aim) is\b|\bi (?:can |will )?help (?:you|people|users)\b"
     r"|\bfor (?:research|helping|scientific)\b"
 )

@@ -11,7 +11,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chatbots.meena.config import PRESETS, check_range, preset
+from chatbots.meena.config import PRESETS, preset
+from chatbots.training.command import run_command
+from chatbots.training.settings import check_range
 
 if TYPE_CHECKING:
     import torch
@@ -32,27 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         The exit status: 0, or 2 after one line of error on the standard error stream.
     """
-    parser = argparse.ArgumentParser(prog="python -m chatbots meena", description=__doc__)
-    add_subcommands(parser.add_subparsers(required=True, metavar="COMMAND"))
-    options = parser.parse_args(arguments)
-    try:
-        options.run(options)
-    except known_errors() as error:
-        print(f"meena: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def known_errors() -> tuple[type[Exception], ...]:
-    """Errors whose message is for the person at the terminal."""
-    from chatbots.meena.corpus.building import CorpusError
-
-    if "torch" not in sys.modules:
-        return CorpusError, ValueError, OSError
-    from chatbots.meena.checkpoint import CheckpointError
-    from chatbots.meena.training.loop import TrainingDivergedError
-
-    return CorpusError, CheckpointError, TrainingDivergedError, ValueError, OSError
+    return run_command("meena", __doc__, add_subcommands, arguments)
 
 
 def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -158,7 +140,8 @@ def train(options: argparse.Namespace) -> None:
     from chatbots.meena.tokenizer import Tokenizer
     from chatbots.meena.training.batching import Batches
     from chatbots.meena.training.loop import Trainer
-    from chatbots.meena.training.parallel import pick_device, process_group
+    from chatbots.meena.training.parallel import process_group
+    from chatbots.training.devices import pick_device
 
     device = pick_device(options.device)
     settings = _training_settings(options, device)
@@ -216,7 +199,7 @@ def measure_perplexity(options: argparse.Namespace) -> None:
     from chatbots.meena.checkpoint import load_checkpoint
     from chatbots.meena.perplexity import perplexity, shards_for
     from chatbots.meena.training.batching import Batches
-    from chatbots.meena.training.parallel import pick_device
+    from chatbots.training.devices import pick_device
 
     check_range("positions", options.positions, least=1)
     device = pick_device(options.device)
@@ -238,7 +221,8 @@ def export(options: argparse.Namespace) -> None:
     """Write weights, configuration and tokenizer without the state of training."""
     import torch
 
-    from chatbots.meena.checkpoint import read_config, read_tokenizer, read_weights, save_checkpoint
+    from chatbots.meena.checkpoint import read_config, read_tokenizer, save_checkpoint
+    from chatbots.training.checkpoint import read_weights
 
     config = read_config(options.checkpoint)
     dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, Self
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from chatbots.training.settings import ModelConfig, named
 
 Architecture = Literal["evolved", "vanilla"]
 
 
-def check_range(name: str, value: float, *, least: float, most: float = math.inf) -> None:
-    """Refuse a setting below `least` or above `most`, or that is infinite or no number.
-
-    Raises:
-        ValueError: names the setting, its value and its range.
-    """
-    if not least <= value <= most or math.isinf(value):
-        end = f" and at most {most:,}" if most < math.inf else ""
-        raise ValueError(f"{name}={value} must be at least {least:g}{end}.")
-
-
 @dataclass(frozen=True, kw_only=True)
-class MeenaConfig:
+class MeenaConfig(ModelConfig):
     """Everything that fixes the shape of a model; letters as in the other modules' comments.
 
     Attributes:
@@ -71,24 +61,6 @@ class MeenaConfig:
         """Heads of the first self-attention of a decoder block: max(16, h) in the Evolved Transformer."""
         return max(16, self.heads) if self.architecture == "evolved" else self.heads
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, for JSON; `from_dict` reads them back."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Read what `to_dict` wrote.
-
-        Raises:
-            ValueError: a key that is no field (a checkpoint of another version), or a value out of range.
-        """
-        unknown = values.keys() - {field.name for field in fields(cls)}
-        if unknown:
-            raise ValueError(
-                f"Unknown configuration keys {sorted(unknown)}. Was this written by a newer version?"
-            )
-        return cls(**values)
-
 
 PRESETS: dict[str, MeenaConfig] = {
     "meena-2.6b": MeenaConfig(hidden_size=2560, heads=32, decoder_blocks=13),
@@ -103,11 +75,9 @@ PRESETS: dict[str, MeenaConfig] = {
 
 
 def preset(name: str) -> MeenaConfig:
-    """The configuration of that name.
+    """The preset of that name.
 
     Raises:
         ValueError: no such preset; the message lists them.
     """
-    if name not in PRESETS:
-        raise ValueError(f"No preset is called {name!r}. Presets: {', '.join(PRESETS)}.")
-    return PRESETS[name]
+    return named(PRESETS, name)

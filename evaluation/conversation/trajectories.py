@@ -7,7 +7,7 @@ the 100 best and the 100 worst conversations.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from evaluation.labels import BoolArray, FloatArray, IntArray
 
@@ -61,7 +61,9 @@ def trajectory(
     for at in np.flatnonzero(n).tolist():
         count, middle, half = int(n[at]), float(mean[at]), None
         if count >= FEWEST and squares[at] > 0:
-            half = float(stdtrit(count - 1, (1 + level) / 2) * np.sqrt(squares[at] / (count - 1) / count))
+            half = float(
+                scipy.special.stdtrit(count - 1, (1 + level) / 2) * np.sqrt(squares[at] / (count - 1) / count)
+            )
         low, high = (None, None) if half is None else (middle - half, middle + half)
         found.append(Point(at + 1, middle, low, high, count, int(going_on[at])))
     return found

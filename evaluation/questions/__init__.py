@@ -11,6 +11,7 @@ from evaluation.questions.coding import coded_answer, coded_answers, has_choice
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError, refuse_with
 from evaluation.questions.human_likeness import HUMAN_LIKENESS
+from evaluation.questions.identity import IDENTITY_REPLY
 from evaluation.questions.impression import REPLY_IMPRESSION
 from evaluation.questions.likert import LIKERT
 from evaluation.questions.parts import (
@@ -40,6 +41,7 @@ from evaluation.questions.votes import VOTES
 __all__ = [
     "FIRST",
     "HUMAN_LIKENESS",
+    "IDENTITY_REPLY",
     "LIKERT",
     "PREFERENCE",
     "PREFERENCES",
@@ -79,7 +81,17 @@ __all__ = [
 ]
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {
-    s.key: s for s in (SSA, HUMAN_LIKENESS, LIKERT, VOTES, PREFERENCE, PREFERENCES, REPLY_IMPRESSION)
+    s.key: s
+    for s in (
+        SSA,
+        HUMAN_LIKENESS,
+        LIKERT,
+        VOTES,
+        PREFERENCE,
+        PREFERENCES,
+        REPLY_IMPRESSION,
+        IDENTITY_REPLY,
+    )
 }
 """The sets that come with Turnwise."""
 

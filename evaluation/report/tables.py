@@ -115,6 +115,23 @@ TURNS = Table(
     ),
 )
 
+MATERIALS = Table(
+    "materials",
+    "One row per text that somebody had to read beside a conversation, in the order of the conversations, of "
+    "their seats and of the texts.",
+    (
+        _DIALOGUE,
+        Column("seat", Kind.INTEGER, "whose it was: 0 speaks first in the conversation, 1 answers"),
+        Column("number", Kind.INTEGER, "its place among what they had to read, from 1"),
+        Column("key", Kind.TEXT, "its short name, such as `FS1`"),
+        Column("title", Kind.TEXT, "the name under which they knew it"),
+        Column("heading", Kind.TEXT, "what it is about, where its title does not say so"),
+        Column("text", Kind.TEXT, "what there was to read"),
+        Column("points", Kind.TEXT, "single facts after the text, as a JSON list of texts"),
+        Column("variant", Kind.TEXT, "which version of a text that has several: `shortened` or `summarized`"),
+    ),
+)
+
 FAULTS = Table(
     "faults",
     "One row per reply that a bot failed to give, in the order of the conversations and of time.",
@@ -326,7 +343,7 @@ def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table
     """All tables of a study in which these question sets were answered, by judging or by talking."""
     if judging:
         return ITEMS, judgments_table(sets), WORKERS
-    return CONVERSATIONS, TURNS, labels_table(sets), FAULTS, WORKERS
+    return CONVERSATIONS, TURNS, labels_table(sets), MATERIALS, FAULTS, WORKERS
 
 
 def answered_in(sets: Sequence[QuestionSet]) -> dict[str, dict[str, Question]]:

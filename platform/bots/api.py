@@ -15,6 +15,7 @@ from accounts.models import User
 from bots import queries, services, trial
 from bots.models import Bot
 from chatbots.registry import REGISTRY
+from live.answers import answers
 
 router = Router(tags=["bots"])
 
@@ -122,7 +123,7 @@ def _shown(standing: queries.Standing) -> dict[str, Any]:
     }
 
 
-@router.get("/adapters", response=list[AdapterOut])
+@router.get("/adapters", response=answers(list[AdapterOut]))
 def adapters(request: HttpRequest) -> list[dict[str, Any]]:
     """The kinds of bots that can be registered."""
     described = [REGISTRY.describe(name) for name in REGISTRY.registered_names()]
@@ -131,13 +132,13 @@ def adapters(request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
-@router.get("/bots", response=list[BotOut])
+@router.get("/bots", response=answers(list[BotOut]))
 def bots(request: HttpRequest) -> list[dict[str, Any]]:
     """Every bot that you may see, with its state: your own, those shared with you, and those open to all."""
     return [_shown(standing) for standing in queries.standings(person(request))]
 
 
-@router.post("/bots", response={201: BotOut})
+@router.post("/bots", response=answers(BotOut, 409, status=201, has_body=True))
 def register(request: HttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
     """Register a bot, which is yours alone unless you share it. Safe to repeat with the same values."""
     settings = sent.model_dump(exclude={"open_to_all", "shared_with"})
@@ -147,7 +148,7 @@ def register(request: HttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
     return Status(201, _shown(queries.standing(bot)))
 
 
-@router.get("/bots/{slug:name}", response=BotOut)
+@router.get("/bots/{slug:name}", response=answers(BotOut, 404))
 def bot(request: HttpRequest, name: str) -> dict[str, Any]:
     """One bot."""
     return _shown(queries.standing(get_object_or_404(queries.visible_bots(person(request)), name=name)))
@@ -160,7 +161,7 @@ def _people(names: list[str]) -> list[User]:
         raise HttpError(422, str(error)) from None
 
 
-@router.patch("/bots/{slug:name}", response=BotOut)
+@router.patch("/bots/{slug:name}", response=answers(BotOut, 404, 409, has_body=True))
 @transaction.atomic
 def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
     """Change a bot of your own: title, configuration (a new revision), on or off, who else may use it."""
@@ -183,7 +184,7 @@ def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
     return _shown(queries.standing(Bot.objects.get(pk=found.pk)))
 
 
-@router.get("/bots/{slug:name}/versions", response=list[VersionOut])
+@router.get("/bots/{slug:name}/versions", response=answers(list[VersionOut], 404))
 def versions(request: HttpRequest, name: str) -> list[Any]:
     """What exactly answered: one entry for each fingerprint that ever did, newest first."""
     return list(
@@ -193,7 +194,7 @@ def versions(request: HttpRequest, name: str) -> list[Any]:
     )
 
 
-@router.get("/bots/{slug:name}/health", response=list[CopyOut])
+@router.get("/bots/{slug:name}/health", response=answers(list[CopyOut], 404))
 def health(request: HttpRequest, name: str) -> list[dict[str, Any]]:
     """The processes that have the bot loaded, and how it is in each."""
     return [
@@ -204,7 +205,7 @@ def health(request: HttpRequest, name: str) -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/bots/{slug:name}/reply", response=ReplyOut)
+@router.post("/bots/{slug:name}/reply", response=answers(ReplyOut, 404, 429, 503, has_body=True))
 def reply(request: HttpRequest, name: str, sent: ReplyIn) -> dict[str, Any]:
     """Ask the bot. Nothing is stored."""
     found = get_object_or_404(queries.visible_bots(person(request)), name=name)

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from channels.db import database_sync_to_async
@@ -17,7 +18,7 @@ from bots.models import Bot
 from bots.presence import DIRECTORY, Copy
 from bots.remote import Courier, courier, unpacked_response
 from chatbots.base import Context, Response
-from chatbots.errors import BotFailedError, BotNotHostedError, ChatbotError
+from chatbots.errors import BotFailedError, BotHostGoneError, BotNotHostedError, ChatbotError
 from chatbots.health import State
 
 # A worker does not notice that their message is confirmed so much later.
@@ -82,7 +83,7 @@ async def reply(
             return await _reply_from_here(hosted or _unreachable(copies[0]), context, party, seconds)
         copy = min(copies, key=sender.under_way)
         if hosted is None or hosted.is_loading or hosted.resident.waiting > sender.under_way(copy):
-            return await _reply_from_elsewhere(sender, copy, context, party, seconds)
+            return await _reply_from_elsewhere(sender, copy, context, party, seconds, on_loading)
     return await _reply_from_here(hosted or await _host_now(bot_id), context, party, seconds)
 
 
@@ -98,9 +99,9 @@ async def _until_loaded(bot_id: int, on_loading: OnLoading | None) -> None:
 async def _is_loading(bot_id: int) -> bool:
     """Whether the bot loads everywhere; one that is nowhere yet is begun to load here."""
     if DIRECTORY.is_old:
-        await asyncio.to_thread(_refresh_directory)
+        await asyncio.to_thread(_in_thread, DIRECTORY.refresh)
     hosted, copies = host.hosted_here(bot_id), DIRECTORY.answering(bot_id)
-    if hosted is None and not copies:
+    if hosted is None and not copies and not DIRECTORY.is_expected_back(bot_id):
         hosted = await _host_now(bot_id)
     is_loading_here = hosted is None or hosted.is_loading
     return is_loading_here and all(copy.state is State.LOADING for copy in copies)
@@ -135,14 +136,22 @@ async def _reply_from_here(hosted: HostedBot, context: Context, party: Hashable,
 
 
 async def _reply_from_elsewhere(
-    sender: Courier, copy: Copy, context: Context, party: Hashable, deadline: float
+    sender: Courier,
+    copy: Copy,
+    context: Context,
+    party: Hashable,
+    deadline: float,
+    on_loading: OnLoading | None,
 ) -> Reply:
-    """Ask a copy; if its process has just let it go, the next one. Each copy is asked once at most."""
+    """Ask a copy; if its process just let it go, or died, the next one. Each copy is asked once at most."""
     try:
         answer = await sender.ask(copy, context, deadline=deadline, party=party)
+    except BotHostGoneError:
+        await asyncio.to_thread(_in_thread, partial(DIRECTORY.mourn, copy))
+        return await reply(copy.bot_id, context, party=party, deadline=deadline, on_loading=on_loading)
     except BotNotHostedError:
         DIRECTORY.forget(copy)
-        return await reply(copy.bot_id, context, party=party, deadline=deadline)
+        return await reply(copy.bot_id, context, party=party, deadline=deadline, on_loading=on_loading)
     return Reply(unpacked_response(answer), answer["version"], answer["latency_ms"], context.seed)
 
 
@@ -153,9 +162,9 @@ def _unreachable(copy: Copy) -> HostedBot:
     )
 
 
-def _refresh_directory() -> None:
+def _in_thread(step: Callable[[], None]) -> None:
     try:
-        DIRECTORY.refresh()
+        step()
     finally:
         connection.close()
 

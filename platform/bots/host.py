@@ -77,10 +77,17 @@ def tend() -> None:
     for bot_id, hosted in list(_hosted.items()):
         if bot_id not in wanted or _is_outdated(hosted, wanted[bot_id]) or _is_to_be_left_behind(hosted):
             _let_go(bot_id)
-    for bot in wanted.values():
+    # One loads after the other: first those that are known as light, so that few wait for a large model.
+    for bot in sorted(
+        wanted.values(), key=lambda bot: math.inf if bot.memory_bytes is None else bot.memory_bytes
+    ):
         present = _hosted.get(bot.pk)
         if present is None or present.is_to_be_loaded_again(asked=False):
             host(bot)
+
+
+def _weight(bot: Bot) -> float:
+    return math.inf if bot.memory_bytes is None else bot.memory_bytes
 
 
 def _is_outdated(hosted: HostedBot, row: Bot) -> bool:

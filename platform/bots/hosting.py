@@ -33,8 +33,7 @@ class Hosting:
         self._outbox = Outbox("bots.answers")
 
     async def __aenter__(self) -> Self:
-        """Begin loading and return at once; pages need not wait for models, nor for Redis."""
-        await _with_database(host.tend)
+        """Begin and return at once; pages need not wait for models, nor for Redis or PostgreSQL."""
         self._tasks = [asyncio.create_task(self._again(step)) for step in (self._take_requests, self._tend)]
         return self
 

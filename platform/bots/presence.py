@@ -4,6 +4,7 @@ The database keeps it rather than Redis, so that pages, jobs and the assignment 
 queries that they make anyway.
 """
 
+import math
 import os
 import socket
 import threading
@@ -19,10 +20,12 @@ from bots import host
 from bots.models import Bot, BotCopy
 from chatbots.health import State
 
-ANNOUNCED_EVERY_SECONDS = 2.0
+ANNOUNCED_EVERY_SECONDS = 1.0
 # A process that has been silent for so long has died, or is as good as dead.
 SILENT_AFTER = timedelta(seconds=10)
 FORGOTTEN_AFTER = timedelta(minutes=10)
+# A process that was killed is mostly started anew at once; so long its bots count as starting.
+BACK_WITHIN_SECONDS = 15.0
 
 # Requests to a bot in one of these wait for it or are answered; all others refuse.
 ANSWERING = (State.LOADING, State.READY)
@@ -137,6 +140,7 @@ class Directory:
         self._copies: dict[int, list[Copy]] = {}
         self._read_at = -60.0
         self._reading = threading.Lock()
+        self._lost: dict[int, float] = {}
         self.own_channel = ""
 
     @property
@@ -164,6 +168,16 @@ class Directory:
     def forget(self, copy: Copy) -> None:
         """Until it is read anew, do without a copy that turned out to be gone."""
         self._copies[copy.bot_id] = [each for each in self._copies.get(copy.bot_id, ()) if each != copy]
+
+    def mourn(self, copy: Copy) -> None:
+        """Take back for all what a process announced that has gone; one that lives announces itself anew."""
+        withdraw(copy.channel)
+        self._lost[copy.bot_id] = time.monotonic()
+        self.read()
+
+    def is_expected_back(self, bot_id: int) -> bool:
+        """Whether its process died just now, so that another one is most likely on its way."""
+        return time.monotonic() - self._lost.get(bot_id, -math.inf) < BACK_WITHIN_SECONDS
 
 
 DIRECTORY = Directory()

@@ -17,10 +17,11 @@ from weakref import WeakKeyDictionary
 from channels.layers import get_channel_layer
 
 from bots.presence import Copy
-from chatbots.base import Candidate, Context, Response, Speaker, Turn
+from chatbots.base import Candidate, Context, Passage, Response, Speaker, Turn
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
+    BotHostGoneError,
     BotLateError,
     BotNotHostedError,
     BotRestingError,
@@ -33,6 +34,8 @@ log = logging.getLogger(__name__)
 Item = dict[str, Any]
 # An answer that left the host in time may still be under way.
 TRAVEL_SECONDS = 1.0
+# Who waits learns so soon that the host was killed meanwhile.
+LOOK_AFTER_SECONDS = 1.0
 _ERRORS: dict[str, type[HostingError]] = {
     error.__name__: error
     for error in (
@@ -42,6 +45,7 @@ _ERRORS: dict[str, type[HostingError]] = {
         BotFailedError,
         BotSilentError,
         BotNotHostedError,
+        BotHostGoneError,
     )
 }
 
@@ -85,9 +89,9 @@ class Courier:
         self._channel = channel
         self._outbox = Outbox("bots.requests", reply_to=channel)
         self._numbers = itertools.count()
-        self._asked: dict[int, asyncio.Future[Item]] = {}
+        self._asked: dict[int, tuple[str, asyncio.Future[Item]]] = {}
         self._under_way: dict[str, int] = {}
-        self._listening = asyncio.create_task(self._listen())
+        self._tasks = [asyncio.create_task(step) for step in (self._listen(), self._look_after())]
 
     async def is_connected(self) -> bool:
         """Whether other processes can be asked at all: the layer drops what it cannot send."""
@@ -104,7 +108,8 @@ class Courier:
             HostingError: as the bot's host said, or no answer came in time.
         """
         number = next(self._numbers)
-        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Item] = asyncio.get_running_loop().create_future()
+        self._asked[number] = copy.channel, answer
         self._under_way[copy.channel] = self.under_way(copy) + 1
         request = {"number": number, "bot": copy.bot_id, "deadline": deadline, "party": party}
         self._outbox.post(copy.channel, request | packed(context))
@@ -126,10 +131,32 @@ class Courier:
         assert layer is not None
         while True:
             message = await layer.receive(self._channel)
+            if message["type"] == "layer.nobody":
+                self._give_up(message["channel"])
+                continue
             for item in message["items"]:
-                answer = self._asked.get(item["number"])
+                _, answer = self._asked.get(item["number"], ("", None))
                 if answer and not answer.done():  # else it came too late
                     answer.set_result(item)
+
+    def _give_up(self, channel: str) -> None:
+        """Tell all who wait for a process that it has gone."""
+        gone = {
+            "error": BotHostGoneError.__name__,
+            "why": "The process that hosted the bot has ended. Try again.",
+        }
+        for asked_of, answer in list(self._asked.values()):
+            if asked_of == channel and not answer.done():
+                answer.set_result(gone)
+
+    async def _look_after(self) -> None:
+        """Knock at every host that owes an answer: what has been delivered to it may have died with it."""
+        layer = get_channel_layer()
+        assert layer is not None
+        while True:
+            await asyncio.sleep(LOOK_AFTER_SECONDS)
+            for channel in {channel for channel, _ in self._asked.values()}:
+                await layer.send(channel, {"type": "bots.requests", "reply_to": self._channel, "items": []})
 
 
 _couriers: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[Courier]]" = WeakKeyDictionary()
@@ -158,12 +185,14 @@ def packed(context: Context) -> Item:
         "turns": [[turn.speaker.value, turn.text] for turn in context.turns],
         "seed": context.seed,
         "dialogue": context.dialogue,
+        "material": [[passage.text, passage.title] for passage in context.material],
     }
 
 
 def unpacked_context(item: Item) -> Context:
     turns = tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"])
-    return Context(turns, item["seed"], item["dialogue"])
+    material = tuple(Passage(text, title) for text, title in item["material"])
+    return Context(turns, item["seed"], item["dialogue"], material)
 
 
 def packed_response(response: Response) -> Item:

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from crowd.models import PAID, Assignment, Participation, PayEntry
+from crowd.models import PAID, Assignment, Participation, PayEntry, Waiting
 from studies.models import Study
 from studies.tasks import task_of
 
@@ -39,19 +39,28 @@ def promise(participation: Participation) -> None:
 def settle(assignment: Assignment, outcome: Outcome, now: datetime) -> None:
     """Note, in the caller's transaction, what somebody has earned whose work has ended.
 
-    All that was promised for work that is done, or that we let them down in; for work that ran out of time
-    its share by the time they were at it; nothing for who left by themselves or was screened out.
+    All that was promised for work that is done, or that we let them down in; for work that ran out of time,
+    or a wait in which nobody came, its share by that time; nothing for who left by themselves or was
+    screened out.
     """
     own = PayEntry.objects.filter(participation=assignment.participation_id, reason=Reason.PROMISED).first()
     if own is None:
         return
     if outcome in PAID:
         _add(assignment.participation, Reason.EARNED, own.amount, currency=own.currency)
-    elif outcome == Outcome.TIMED_OUT:
-        seconds = (min(assignment.active_at, now) - assignment.assigned_at).total_seconds()
+    elif outcome in (Outcome.TIMED_OUT, Outcome.NO_PARTNER):
+        seconds = _seconds_waited(assignment)
+        if outcome == Outcome.TIMED_OUT:
+            seconds = max(seconds, (min(assignment.active_at, now) - assignment.assigned_at).total_seconds())
         part = partly(own.amount, seconds, assignment.participation.study.expected_minutes)
         if part:
             _add(assignment.participation, Reason.PARTLY, part, currency=own.currency)
+
+
+def _seconds_waited(assignment: Assignment) -> float:
+    """How long they waited for somebody to talk with, and were there."""
+    own = Waiting.objects.filter(assignment=assignment).first()
+    return own.waited.total_seconds() if own else 0.0
 
 
 def partly(promised: Decimal, seconds: float, expected_minutes: int) -> Decimal:

@@ -1,4 +1,5 @@
 import secrets
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
@@ -178,7 +179,7 @@ class Participation(models.Model):
         if not outcome:
             return ""
         of_panel = self.entered_by.code_of(outcome) if self.entered_by else ""
-        return of_panel or (self.completion_code if outcome in PAID else "")
+        return of_panel or (self.completion_code if outcome in CODED else "")
 
 
 class Practice(models.Model):
@@ -215,6 +216,7 @@ class Assignment(models.Model):
         TIMED_OUT = "timed_out", _("Ran out of time")
         WITHDRAWN = "withdrawn", _("Left the study")
         PARTNER_LEFT = "partner_left", _("The partner left")
+        NO_PARTNER = "no_partner", _("Nobody came to talk with")
 
     participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="assignment")
     study_bot = models.ForeignKey(
@@ -242,6 +244,43 @@ PAID_IN_FULL = frozenset({Assignment.Outcome.BOT_FAILED, Assignment.Outcome.PART
 """Ends that were nobody's fault but ours."""
 
 PAID = PAID_IN_FULL | {Assignment.Outcome.COMPLETE}
+
+CODED = PAID | {Assignment.Outcome.NO_PARTNER}
+"""Ends at which people get their completion code; for a wait in vain they are paid its share."""
+
+
+class Waiting(models.Model):
+    """Somebody who waits for another person to talk with. The row stays: it says how long they waited.
+
+    Two who are to be brought together have the same `meeting`; they are once the browsers of both have said
+    that they are still there (crowd/waiting.py).
+    """
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="waiting")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="waiting", db_index=False)
+    tab = models.UUIDField(
+        null=True, blank=True, help_text="The browser tab in which they wait: the newest one. Empty: none."
+    )
+    seen_at = models.DateTimeField(help_text="When that tab last said that somebody is there.")
+    waited = models.DurationField(default=timedelta, help_text="While somebody was there.")
+    meeting = models.UUIDField(null=True, blank=True)
+    asked_at = models.DateTimeField(null=True, blank=True, help_text="Since when the meeting is tried.")
+    answered = models.BooleanField(default=False, help_text="Whether this side has said that it is there.")
+    over_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "waiting"
+        indexes = (models.Index(fields=("study", "id"), name="waiting_in_study", condition=Q(over_at=None)),)
+        constraints = (
+            models.CheckConstraint(
+                name="waiting_meets_while_asked",
+                condition=Q(meeting=None, asked_at=None, answered=False)
+                | Q(meeting__isnull=False, asked_at__isnull=False, tab__isnull=False, over_at=None),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.assignment}, {self.waited}"
 
 
 class Invitation(models.Model):

@@ -25,6 +25,7 @@ OUTCOMES = {
     Outcome.TIMED_OUT: _("Ran out of time"),
     Outcome.WITHDRAWN: _("Left"),
     Outcome.PARTNER_LEFT: _("Partner left"),
+    Outcome.NO_PARTNER: _("Nobody came to talk with"),
 }
 _LABELS = {
     "parameter": _("Parameter with the id of the person"),

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
-from crowd.models import PAID, Assignment, Participation
+from crowd.models import CODED, Assignment, Participation
 from crowd.services import holding
 from crowd.sessions import Session
 from studies.models import Study, StudyBot
@@ -57,7 +57,7 @@ def participations_of(study: Study, sought: str = "") -> QuerySet[Participation]
     """
     found = Participation.objects.filter(study=study).select_related("worker", "assignment", "entered_by")
     if sought:
-        given = Q(completion_code__iexact=sought) & Q(assignment__outcome__in=PAID)
+        given = Q(completion_code__iexact=sought) & Q(assignment__outcome__in=CODED)
         found = found.filter(given | Q(worker__panel_id=sought) | Q(worker__pseudonym__iexact=sought))
     return found.order_by("-consented_at", "-pk")
 

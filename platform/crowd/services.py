@@ -202,6 +202,20 @@ def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
     return Assignment.objects.create(participation=participation, assigned_at=now, active_at=now)
 
 
+@transaction.atomic
+def give_bot(assignment_id: int, *, now: datetime) -> Assignment:
+    """Have somebody who waited for another person in vain talk with a bot of the study.
+
+    Raises:
+        EntryRefusedError: every place is taken, or no bot that has one is running.
+    """
+    assignment = Assignment.objects.select_related("participation__study").get(pk=assignment_id)
+    assignment.study_bot = _least_filled(_lock_bots(assignment.participation.study_id), now)
+    assignment.active_at = now
+    assignment.save(update_fields=["study_bot", "active_at"])
+    return assignment
+
+
 def _open_or_paid(existing: Assignment) -> Assignment:
     if existing.outcome and existing.outcome not in PAID:
         raise refusals.ended()

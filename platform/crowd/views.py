@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from crowd import practice, refusals, services
-from crowd.models import PAID, Assignment, Participation
+from crowd.models import CODED, PAID, Assignment, Participation
 from crowd.panels import Arrival, Outcome, WayBack, arrival_by, arrival_carried, arrival_of, way_back
 from crowd.queries import participation_of
 from crowd.refusals import EntryRefusedError
@@ -183,6 +183,11 @@ _ENDS = {
         _("The person you talked with has left. That was not your fault, and it does not change your pay: "
           "you are paid in full."),
     ),
+    Outcome.NO_PARTNER: (
+        _("Nobody came to talk with"),
+        _("You waited, and no other person came. That was not your fault: you are paid for the time you "
+          "waited."),
+    ),
 }  # fmt: skip
 
 
@@ -195,7 +200,7 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect(page_of(participation), code=study.code)
     outcome = Outcome(assignment.outcome)
     heading, says = _ENDS[outcome]
-    own_code = participation.completion_code if outcome in PAID else ""
+    own_code = participation.completion_code if outcome in CODED else ""
     back = way_back(arrival_by(participation), study, outcome, own_code)
     context = {
         "study": study,

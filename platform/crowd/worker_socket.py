@@ -33,11 +33,16 @@ OPENINGS_AT_ONCE = 20
 OPENINGS_PER_SECOND = 1.0
 MOST_REMEMBERED = 10_000
 
+# Frames that the page sends by itself: they say nothing of the worker.
+OF_THE_PAGE = frozenset({"ping", "here"})
+
 CLOSE_CODES = {
     "no_session": 4401,
     "not_yours": 4403,
     "unknown_dialogue": 4404,
+    "not_waiting": 4405,
     "too_many_tabs": 4409,
+    "other_tab": 4410,
     "too_fast": 4429,
 }
 
@@ -135,7 +140,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
                 raise RefusedError("too_fast")
             frame = parse_frame(text_data, self.handlers)
             await self.handlers[frame["type"]](frame)
-            if frame["type"] != "ping":  # that is the page's, not the worker's
+            if frame["type"] not in OF_THE_PAGE:
                 await self._show_sign_of_life(self.assignment_id)
         except RefusedError as refusal:
             await self.refuse(refusal, frame)

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from accounts.view_only import ViewOnly
-from dialogues.models import Dialogue, Fault, Seat, TranscriptImport, Turn
+from dialogues.models import ArticleUse, Dialogue, Fault, Material, ReadingSet, Seat, TranscriptImport, Turn
 
 
 class SeatInline(ViewOnly, admin.TabularInline[Seat, Dialogue]):
@@ -35,6 +35,27 @@ class SeatAdmin(ViewOnly, admin.ModelAdmin[Seat]):
     list_display = ("dialogue", "number", "worker", "bot", "name")
     list_select_related = ("dialogue", "worker", "bot")
     raw_id_fields = ("dialogue", "worker", "assignment")
+
+
+@admin.register(Material)
+class MaterialAdmin(ViewOnly, admin.ModelAdmin[Material]):
+    list_display = ("seat", "number", "key", "title", "heading")
+    list_select_related = ("seat",)
+    raw_id_fields = ("seat",)
+
+
+@admin.register(ReadingSet)
+class ReadingSetAdmin(ViewOnly, admin.ModelAdmin[ReadingSet]):
+    list_display = ("dialogue", "configuration", "article", "seed", "counts")
+    list_select_related = ("dialogue", "article")
+    raw_id_fields = ("dialogue", "article")
+
+
+@admin.register(ArticleUse)
+class ArticleUseAdmin(ViewOnly, admin.ModelAdmin[ArticleUse]):
+    list_display = ("study", "article", "uses")
+    list_select_related = ("study", "article")
+    raw_id_fields = ("article",)
 
 
 @admin.register(TranscriptImport)

@@ -10,6 +10,8 @@ from django.dispatch import receiver
 
 from bots.models import Bot, BotVersion
 from crowd.models import Assignment, Participation, Worker
+from knowledge.models import Article
+from knowledge.sections import LONGEST_TITLE
 from live.text import MAX_TEXT
 from studies.models import Study
 
@@ -63,6 +65,7 @@ class Dialogue(models.Model):
     class Ending(models.TextChoices):
         COMPLETE = "complete", "Complete"
         BOT_FAILED = "bot_failed", "Ended because the bot could not answer"
+        PARTNER_LEFT = "partner_left", "Ended because one of two people left"
 
     class Origin(models.TextChoices):
         LIVE = "live", "Held here"
@@ -182,6 +185,9 @@ class Seat(models.Model):
     assignment = models.OneToOneField(
         Assignment, on_delete=models.CASCADE, null=True, blank=True, related_name="seat"
     )
+    seen_at = models.DateTimeField(
+        null=True, blank=True, help_text="Of two people: when a tab of this one was last known to be open."
+    )
     asks = models.JSONField(
         default=list, blank=True, help_text="What this person is asked, as when the conversation began."
     )
@@ -204,6 +210,71 @@ class Seat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.bot or self.worker or self.name} in {self.dialogue_id}"
+
+
+class Material(models.Model):
+    """A text that one of the two has beside the conversation. Never changed: the database refuses it."""
+
+    # No index of its own: that of material_once_per_number begins with the seat.
+    seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="materials", db_index=False)
+    number = models.PositiveSmallIntegerField(help_text="Its place among what the seat reads, from 1.")
+    key = models.CharField(max_length=20, help_text="Short name in files: FS1")
+    title = models.CharField(max_length=LONGEST_TITLE, help_text="What the reader knows it by.")
+    heading = models.CharField(max_length=300, blank=True, help_text="What it is about.")
+    text = models.TextField(blank=True)
+    points = ArrayField(
+        models.TextField(), default=list, blank=True, help_text="Single facts after the text."
+    )
+    variant = models.CharField(
+        max_length=20,
+        blank=True,
+        help_text="Which version of a text that has several: shortened, summarized.",
+    )
+
+    class Meta:
+        ordering = ("seat", "number")
+        constraints = (
+            models.UniqueConstraint(fields=("seat", "number"), name="material_once_per_number"),
+            models.UniqueConstraint(fields=("seat", "key"), name="material_once_per_key"),
+            models.CheckConstraint(name="material_says_something", condition=~Q(text="", points=[])),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.heading}" if self.heading else self.title
+
+
+MOST_USES = 4
+"""Conversations of a study about the same article, as in the paper."""
+
+
+class ArticleUse(models.Model):
+    """How many conversations of a study have an article, but for those that do not count."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="article_uses", db_index=False)
+    article = models.ForeignKey(Article, on_delete=models.PROTECT, related_name="+")
+    uses = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("study", "article"), name="article_use_once_per_study"),
+            models.CheckConstraint(name="article_is_not_overused", condition=Q(uses__lte=MOST_USES)),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.article}: {self.uses} of {MOST_USES}"
+
+
+class ReadingSet(models.Model):
+    """From which article, in which configuration, by which seed the two were given what they read."""
+
+    dialogue = models.OneToOneField(Dialogue, on_delete=models.CASCADE, related_name="reading_set")
+    article = models.ForeignKey(Article, on_delete=models.PROTECT, related_name="+")
+    configuration = models.CharField(max_length=1)
+    seed = models.BigIntegerField()
+    counts = models.BooleanField(default=True, help_text="Whether it is one of those of its article.")
+
+    def __str__(self) -> str:
+        return f"{self.configuration}: {self.article}"
 
 
 class Turn(models.Model):

@@ -71,11 +71,24 @@ class Progress:
 
     @property
     def is_long_enough(self) -> bool:
-        return self.replies >= self.labels_needed or self.counted >= self.min_turns
+        # A bot has replied to everything; of two people one may have said less.
+        return self.counted >= self.min_turns or (self.with_bot and self.replies >= self.labels_needed)
 
     @property
     def reply_due(self) -> bool:
         return not self.ended and self.turns > 0 and self.turns % 2 != self.seat
+
+    @property
+    def awaits_partner(self) -> bool:
+        """Whether a turn of the partner is still to come, and this person can only wait for it."""
+        if self.with_bot:
+            return self.reply_due
+        return self.turns % 2 != self.seat and not (self.ended or self.closing or self.is_full)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further message fits, whoever's turn it is."""
+        return self.counted >= self.max_turns
 
     def is_partners_turn(self, position: int) -> bool:
         """Whether this position is a counted turn of the partner."""
@@ -87,7 +100,7 @@ class Progress:
             return "ended"
         if self.closing:
             return "partner_finished"
-        if self.turns % 2 != self.seat:
+        if self.turns % 2 != self.seat and (self.with_bot or not self.is_full):
             return "not_your_turn"
         if self.counted + self.room > self.max_turns:
             return "turn_limit"
@@ -115,7 +128,7 @@ class Progress:
         if obstacle == "ended":
             return "This conversation has ended. Everything is saved."
         if obstacle == "not_your_turn":
-            return "The chatbot is writing…" if self.with_bot else "Your partner is writing…"
+            return "The chatbot is writing…" if self.with_bot else "Wait for your partner's message."
         if self.unlabelled and (self.is_blocked or obstacle in ("turn_limit", "partner_finished")):
             return "Answer the question under the last reply, then go on."
         if self.due and self.is_long_enough and obstacle:
@@ -126,6 +139,10 @@ class Progress:
             return "Your partner has finished. You can finish now."
         if self.is_long_enough and not self.unlabelled:
             return "You can finish now, or go on talking."
+        if not self.with_bot:
+            left = self.min_turns - self.counted
+            more = "message" if left == 1 else "messages"
+            return f"Write your next message. {left} more {more} of you two, then you can finish."
         left = self.labels_needed - self.labelled
         return f"Write your next message. {left} more {'reply' if left == 1 else 'replies'} to go."
 
@@ -140,7 +157,10 @@ class Progress:
             "labels_needed": self.labels_needed,
             "unlabelled": list(self.unlabelled),
             "due": self._beyond_first_ask(),
-            "thinking": self.reply_due,
+            "thinking": self.awaits_partner,
+            "room": self.room,
+            "closing": self.closing,
+            "long_enough": self.is_long_enough or self.closing,
             "may_send": not self.why_not_send(),
             "may_finish": not self.why_not_finish(),
             "hint": self.hint(),

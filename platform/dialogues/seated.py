@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -93,6 +93,11 @@ class Seated:
             ended=ended,
             closing=closing,
         )
+
+    def partners_progress(self, *, turns: int, due_0: Sequence[int], due_1: Sequence[int]) -> Progress:
+        """How far the conversation is for the person opposite."""
+        own = self.progress(turns=turns, due_0=due_0, due_1=due_1)
+        return replace(own, due=tuple(due_0 if self.number else due_1), seat=1 - self.number)
 
 
 def _numbered(ask: SeatAsk) -> int:

@@ -8,6 +8,7 @@ happened. Steps that wait at the same moment share a commit. See docs/decisions/
 and turns-in-batches.md.
 """
 
+import random
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -20,12 +21,14 @@ from bots.models import Bot
 from chatbots.base import Context
 from crowd.models import Assignment
 from crowd.services import complete
+from dialogues import material, reading
 from dialogues.asks import SeatAsk, due_at_the_end
 from dialogues.models import Dialogue, Fault, Seat, Turn
 from dialogues.progress import Progress
 from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
 from dialogues.seated import SavedTurn, Seated
 from evaluation.text import cleaned
+from knowledge.sections import pasted
 from live.batches import BatchedStep, Values
 from live.database import in_database
 from live.refusals import RefusedError
@@ -40,12 +43,16 @@ FAULTS_BEFORE_GIVING_UP = 3
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A committed human turn with the context that the bot is to answer, and its reply if that is saved."""
+    """A committed human turn with the context that the bot is to answer, and its reply if that is saved.
+
+    `partners` is how far the conversation is for the person opposite, if the turn is new to them.
+    """
 
     human_turn: SavedTurn
     context: Context
     progress: Progress
     reply: SavedTurn | None = None
+    partners: Progress | None = None
 
 
 @transaction.atomic
@@ -85,7 +92,7 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
         due_0=due_at_the_end(asks[0]),
         due_1=due_at_the_end(asks[1]),
     )
-    Seat.objects.bulk_create(
+    seats = Seat.objects.bulk_create(
         Seat(
             dialogue=dialogue,
             number=number,
@@ -96,6 +103,13 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
         )
         for number, taken in enumerate((first, second))
     )
+    own = pasted(study.material) if study.material else []
+    if study.knowledge_id:
+        sets = reading.given(dialogue, study.knowledge_id, seed=random.getrandbits(31))
+    else:
+        sets = [], []
+    for seat in seats:
+        material.give(seat, [*sets[seat.number], *(own if seat.assignment_id else [])])
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue
@@ -187,7 +201,10 @@ async def open_exchange(seat: Seated, *, text: str, key: UUID) -> Exchange:
     position = turns - 1
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
     human_turn = _human_turn(seat, position, text, key, at)
-    return Exchange(human_turn, context_of(seat, [*earlier, text]), progress)
+    partners = None
+    if seat.bot_id is None:
+        partners = seat.partners_progress(turns=turns, due_0=due_0, due_1=due_1)
+    return Exchange(human_turn, context_of(seat, [*earlier, text]), progress, partners=partners)
 
 
 def checked_text(text: str) -> str:
@@ -284,7 +301,7 @@ def finish(seat: Seated, *, now: datetime | None = None) -> None:
         RefusedError: too early, a reply is due, or something is not annotated.
     """
     dialogue = Dialogue.objects.select_for_update().get(pk=seat.dialogue_id)
-    if dialogue.ending == Dialogue.Ending.COMPLETE or _has_finished(seat):
+    if dialogue.ending == Dialogue.Ending.COMPLETE or has_finished(seat):
         return
     obstacle = progress_of_row(seat, dialogue).why_not_finish()
     if obstacle:
@@ -295,10 +312,11 @@ def finish(seat: Seated, *, now: datetime | None = None) -> None:
         dialogue.save(update_fields=["closing"])
         complete(seat.assignment_id, Assignment.Outcome.COMPLETE, now=now)
         return
-    _end(dialogue, Dialogue.Ending.COMPLETE, Assignment.Outcome.COMPLETE, now)
+    end(dialogue, Dialogue.Ending.COMPLETE, Assignment.Outcome.COMPLETE, now)
 
 
-def _has_finished(seat: Seated) -> bool:
+def has_finished(seat: Seated) -> bool:
+    """Whether this person's part is over, whatever the other still does."""
     return Assignment.objects.filter(pk=seat.assignment_id).exclude(outcome="").exists()
 
 
@@ -317,10 +335,11 @@ def give_up(seat: Seated, *, now: datetime | None = None) -> None:
         raise RefusedError("ended")
     if not progress.reply_due or faults_at(seat, progress.turns) < FAULTS_BEFORE_GIVING_UP:
         raise RefusedError("may_not_give_up")
-    _end(dialogue, Dialogue.Ending.BOT_FAILED, Assignment.Outcome.BOT_FAILED, now or timezone.now())
+    end(dialogue, Dialogue.Ending.BOT_FAILED, Assignment.Outcome.BOT_FAILED, now or timezone.now())
 
 
-def _end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Assignment.Outcome, now: datetime) -> None:
+def end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Assignment.Outcome, now: datetime) -> None:
+    """End a conversation, in the caller's transaction, and the work of those in it who are still at it."""
     dialogue.ending = ending
     dialogue.ended_at = now
     dialogue.save(update_fields=["ending", "ended_at"])

@@ -1,4 +1,7 @@
-"""One turn, end to end: save what the worker wrote, ask the bot, save its reply, tell every tab."""
+"""One turn, end to end: save what the worker wrote, ask the bot, save its reply, tell every tab.
+
+Where two people talk, the other one's tabs are told what was written, and nobody is asked.
+"""
 
 import asyncio
 import logging
@@ -26,11 +29,20 @@ _starting: set[tuple[int, int]] = set()  # those of them whose bot is still load
 _tasks: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks only weakly
 
 
-async def take_turn(seat: Seated, *, text: str, key: UUID, shown: Sequence[Frame], tell: Tell) -> None:
+async def take_turn(
+    seat: Seated,
+    *,
+    text: str,
+    key: UUID,
+    shown: Sequence[Frame],
+    tell: Tell,
+    tell_partner: Tell | None = None,
+) -> None:
     """Carry one exchange. Safe to repeat with the same key. `shown` are the turns that the page shows.
 
-    Returns once the worker's turn is committed and told. The reply of a bot that answers at once is then
-    told, too; any other follows on its own. No transaction is open while the bot thinks.
+    Returns once the worker's turn is committed and told, to the tabs of a person opposite as well. The reply
+    of a bot that answers at once is then told; any other follows on its own. No transaction is open while the
+    bot thinks.
 
     Raises:
         RefusedError: the protocol does not allow a message now; nothing was saved.
@@ -40,8 +52,12 @@ async def take_turn(seat: Seated, *, text: str, key: UUID, shown: Sequence[Frame
     if exchange is None:
         exchange = await services.open_exchange(seat, text=text, key=key)
     await tell(turn_frame("turn_saved", exchange.human_turn, exchange.progress))
+    if exchange.partners and tell_partner:
+        heard = exchange.human_turn._replace(speaker="partner", key=None)
+        await tell_partner(turn_frame("partner_turn", heard, exchange.partners))
     if exchange.reply:
-        await tell(turn_frame("bot_turn", exchange.reply, exchange.progress))
+        kind = "partner_turn" if seat.bot_id is None else "bot_turn"
+        await tell(turn_frame(kind, exchange.reply, exchange.progress))
     else:
         _answer_soon(seat, exchange.context, exchange.progress, tell)
 

@@ -20,7 +20,6 @@ from exports.described import described
 from exports.files import FORMATS, schema_of
 from exports.rows import rows, sets_answered
 from reports import latex
-from reports.charts import pdf, svgs
 from reports.charts.palettes import LIGHT, standalone
 from reports.method import method
 from reports.queries import snapshot
@@ -54,6 +53,8 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
 
 
 def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
+    from reports.charts.drawn import pdf, svgs  # Matplotlib is for the process that writes bundles alone
+
     yield "study.json", _pretty(described(study))
     if isinstance(task_of(study), WorkerTask):
         shown = instructions_shown(study) | {"resume_code": "", "started": False, "begin": ""}

@@ -70,7 +70,7 @@ def _plan(study: Study) -> dict[str, Any] | None:
     return {
         **{
             name: getattr(plan, name)
-            for name in ("raters_per_item", "batch_size", "lease_seconds", "training_tries")
+            for name in ("raters_per_item", "third_rater", "batch_size", "lease_seconds", "training_tries")
         },
         "battery": as_json(battery) if battery else None,
     }

@@ -8,7 +8,17 @@ from typing import TypeAlias
 from django.db import connection, transaction
 
 from evaluation.questions import Answer, Question, QuestionSet
-from evaluation.report.tables import CONVERSATIONS, FAULTS, ITEMS, PAIRS, TURNS, WORKERS, Table, answered_in
+from evaluation.report.tables import (
+    CONVERSATIONS,
+    FAULTS,
+    ITEMS,
+    MATERIALS,
+    PAIRS,
+    TURNS,
+    WORKERS,
+    Table,
+    answered_in,
+)
 from judging.queries import items_of
 from questions.resolving import question_set
 from reports.reported import ReportedTask, with_report
@@ -114,6 +124,15 @@ SELECT s.key::text, s.is_swapped, w.pseudonym, l.question_set, l.changed_at, l.c
   JOIN crowd_worker AS w ON w.id = l.rater_id
  WHERE s.study_id = %s
  ORDER BY l.id
+""",
+    MATERIALS.name: """
+SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, ''), nullif(m.text, ''),
+       to_json(m.points)::text, nullif(m.variant, '')
+  FROM dialogues_dialogue AS d
+  JOIN dialogues_seat AS s ON s.dialogue_id = d.id
+  JOIN dialogues_material AS m ON m.seat_id = s.id
+ WHERE d.study_id = %s
+ ORDER BY d.id, s.number, m.number
 """,
     FAULTS.name: """
 SELECT d.public_id::text, f.position, f.kind, f.at

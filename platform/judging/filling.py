@@ -4,9 +4,11 @@ from typing import Any
 
 from django.db import connection
 
+from evaluation.questions import Kind, QuestionSet
 from judging.batteries import battery_of, recipe_of, why_unfit
 from judging.composing import Card, compose
 from judging.models import Battery, JudgingPlan
+from questions.resolving import question_set
 
 # An item has as many slots as raters are wanted, or more where more have begun already. Of a pair, every
 # other slot shows the second side first; which of them do, the item's key decides, which is random.
@@ -30,6 +32,7 @@ DELETE FROM judging_slot
                     FROM judging_slot WHERE study_id = %(study)s) AS s
                WHERE place > %(raters)s)
 """
+_THIRD = "SELECT judging_third(id, %(compared)s) FROM judging_item WHERE study_id = %(study)s ORDER BY id"
 # What nobody has begun: single slots that a battery replaces, and decks that are dealt anew.
 _CLEAR = """
 DELETE FROM judging_slot AS s
@@ -67,11 +70,18 @@ def fill(plan: JudgingPlan) -> None:
         run(_CLEAR + " AND s.deck IS NOT NULL", study=study)
         run(_SHRINK, study=study, raters=plan.raters_per_item)
         run(_FILL, study=study, raters=plan.raters_per_item)
+        if plan.third_rater:
+            run(_THIRD, study=study, compared=compared(question_set(plan.study.question_set)))
         return
     run(_CLEAR, study=study)
     if not why_unfit(battery):
         for language in plan.study.languages:
             _deal(battery, language)
+
+
+def compared(questions: QuestionSet) -> list[str]:
+    """The questions in which raters can differ, so that one more is wanted: all but free text."""
+    return [question.key for question in questions.questions if question.kind is not Kind.TEXT]
 
 
 def _deal(battery: Battery, language: str) -> None:

@@ -23,13 +23,15 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
 
     class Meta:
         model = JudgingPlan
-        fields = ("raters_per_item", "batch_size", "lease_seconds", "training_tries")
+        fields = ("raters_per_item", "third_rater", "batch_size", "lease_seconds", "training_tries")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["training_tries"].required = False  # none, if nobody says otherwise
         if battery_of(self.instance.study):  # which decides both
-            del self.fields["raters_per_item"], self.fields["batch_size"]
+            del self.fields["raters_per_item"], self.fields["batch_size"], self.fields["third_rater"]
+        elif any(each.is_sided for each in question_set(self.instance.study.question_set).questions):
+            del self.fields["third_rater"]  # sides are shown turned round, so equal answers are not the same
 
     def clean_training_tries(self) -> int:
         tries: int = self.cleaned_data["training_tries"] or 0

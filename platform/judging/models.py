@@ -33,7 +33,12 @@ class JudgingPlan(models.Model):
         verbose_name="seconds for an item",
         help_text="A worker who is silent for so long loses the item that they have before them to another.",
     )
-
+    third_rater = models.BooleanField(
+        default=False,
+        verbose_name="one more where they differ",
+        help_text="Where workers answer a question about an item differently, one more judges it. Free text "
+        "is not compared.",
+    )
     training_tries = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(20)],

@@ -37,6 +37,10 @@ class QueuedTask(WorkerTask):
         return tries_of(study) > 0
 
     @override
+    def is_blind(self, study: Study) -> bool:
+        return True  # no page of a rater says whose words they read
+
+    @override
     def why_not_open(self, study: Study) -> str:
         if study.items.exists():
             battery = battery_of(study)

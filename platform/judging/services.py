@@ -21,6 +21,7 @@ from crowd.services import HOLD, admit, complete
 from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
 from judging import training
 from judging.batteries import battery_of
+from judging.filling import compared
 from judging.models import Batch, JudgingPlan, Slot
 from labels.services import NO_TIMING
 from labels.timing import Timing
@@ -152,8 +153,8 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
         raise RefusedError(error.code, error.message) from error
     _refuse_without_reason(desk, key, questions, checked)
     found = _one(
-        "SELECT judging_judge(%s, %s, %s, %s, %s, %s)",
-        [desk.batch_id, str(key), json.dumps(checked), *timing, AHEAD],
+        "SELECT judging_judge(%s, %s, %s, %s, %s, %s, %s)",
+        [desk.batch_id, str(key), json.dumps(checked), *timing, AHEAD, compared(questions)],
     )
     if found["outcome"] != "saved":
         raise RefusedError(found["outcome"], REFUSALS[found["outcome"]])

@@ -5,9 +5,11 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import services as crowd
+from dialogues import material
 from dialogues.models import Dialogue, Seat, Turn
 from evaluation.questions import Answer
 from labels import explorer
@@ -81,6 +83,10 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
             _shown(dialogue, turn, seats[turn.position % 2], faults.pop(turn.position, []))
             for turn in turns_with_labels(dialogue)
         ],
+        "materials": [
+            {"who": _who(dialogue, seats[number]), "texts": texts}
+            for number, texts in material.read_in(dialogue).items()
+        ],
         "unanswered_faults": [kind for kinds in faults.values() for kind in kinds],
     }
     return render(request, "labels/transcript.html", context)
@@ -99,6 +105,13 @@ def exclude(request: HttpRequest, public_id: UUID) -> HttpResponse:
     query = _narrowed_by(request.GET)
     address = reverse("labels:transcript", args=[public_id])
     return redirect(f"{address}?{query}" if query else address)
+
+
+def _who(dialogue: Dialogue, seat: Seat) -> str:
+    """Who sits there, as the page calls them."""
+    if dialogue.participation is None:
+        return seat.name or str(seat.bot)
+    return _("The chatbot") if seat.bot else _("The worker")
 
 
 def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> dict[str, object]:

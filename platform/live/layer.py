@@ -6,6 +6,7 @@
 Nobody here ever waits for Redis: what stays in this process needs none, and the rest goes out from a task of
 its own. While Redis is down, messages to other processes are lost, and their channels are told
 `layer.restored` once it is back. A line that went silent without breaking is noticed by a probe to oneself.
+Who sends to a process that has gone, and named a channel to reply to, hears `layer.nobody` there.
 """
 
 import asyncio
@@ -212,8 +213,15 @@ class LoopLayer:
             async with asyncio.timeout(SILENCE_SECONDS), client.pipeline(transaction=False) as batch:
                 for to, parcel in parcels:
                     batch.publish(to, _as_json(parcel))
-                await batch.execute()
+                heard_by = await batch.execute()
             _heed_cancellation()
+            for (_, parcel), listeners in zip(parcels, heard_by, strict=True):
+                if not listeners and "channel" in parcel:
+                    self._give_back(parcel)
+
+    def _give_back(self, parcel: Message) -> None:
+        reply_to = parcel["message"].get("reply_to", "")
+        self._deliver(reply_to, {"type": "layer.nobody", "channel": parcel["channel"]})
 
     async def _probe(self) -> None:
         while True:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
@@ -12,6 +13,7 @@ from typing_extensions import override
 
 from accounts import tokens
 from accounts.models import User
+from audits.api import router as audits
 from bots.api import router as bots
 from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
 from evaluation.questions import DeclarationError
@@ -73,6 +75,7 @@ api = NinjaAPI(
     parser=StorableJson(),
 )
 api.add_router("", bots)
+api.add_router("", audits)
 api.add_router("", question_sets)
 api.add_router("", studies)
 
@@ -128,3 +131,9 @@ def _nothing_there(request: HttpRequest, error: Http404) -> HttpResponse:
 @api.exception_handler(RequestDataTooBig)
 def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     return api.create_response(request, {"error": "The request is too long. Send less at once."}, status=413)
+
+
+@csrf_exempt
+def nothing_there(request: HttpRequest) -> HttpResponse:
+    """What a program hears at any other address below /api/: words as everywhere else, and not a page."""
+    return _nothing_there(request, Http404())

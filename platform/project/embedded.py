@@ -22,7 +22,8 @@ from urllib.parse import quote
 import psycopg2
 import redis
 
-from project.processes import StartError, spawn, stop, stop_server_of
+from project import passable
+from project.processes import StartError, kill_others_in, spawn, stop, stop_server_of
 
 POSTGRESQL_VERSION = "18"
 # PostgreSQL refuses to run as root; a root shell (a container, say) runs it as this user instead.
@@ -50,15 +51,17 @@ class PostgreSQL:
     def start(self) -> None:
         """Start the server, making its data folder first if there is none; return when it answers."""
         self._user = _server_user()
+        self._programs = postgresql_binaries()
+        if self._user:
+            self.folder = passable.data_folder(self.folder)
+            self._programs = passable.programs(self._programs)
         self._sockets = _private_folder(self.folder, ".s.PGSQL.5432", self._user)
         data, log = self.folder / "data", self.folder / "server.log"
-        if self._user:
-            _let_through(self.folder)
-            _let_run(postgresql_binaries())
         if not data.exists():
             self._create(data)
         _check_version(data)
         stop_server_of(data / "postmaster.pid", data, signal.SIGINT)
+        kill_others_in(data)  # sessions of a server that was killed may not have noticed yet
         for stale in (data / "postmaster.pid", self._sockets / ".s.PGSQL.5432.lock"):
             stale.unlink(missing_ok=True)
         options = [
@@ -69,7 +72,7 @@ class PostgreSQL:
         ]
         if not self.durable:
             options += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
-        command = [str(postgresql_binaries() / "postgres"), "-D", str(data), "-k", str(self._sockets)]
+        command = [str(self._programs / "postgres"), "-D", str(data), "-k", str(self._sockets)]
         command += [word for option in options for word in ("-c", option)]
         with log.open("ab") as output:
             self.process = spawn(
@@ -88,7 +91,7 @@ class PostgreSQL:
         # Made beside its final place: a start that is cut off leaves nothing that looks complete.
         unfinished = data.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
-        command = [str(postgresql_binaries() / "initdb"), "--pgdata", str(unfinished), "--username=turnwise"]
+        command = [str(self._programs / "initdb"), "--pgdata", str(unfinished), "--username=turnwise"]
         # The builtin provider sorts the same on every system, with no locale installed.
         command += ["--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"]
         command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
@@ -238,28 +241,6 @@ def _server_user() -> pwd.struct_passwd | None:
             f"Make it with `{' '.join(command)}`, or run this as an ordinary user, or set DATABASE_URL."
         ) from None
     return pwd.getpwnam(SYSTEM_USER)
-
-
-def _let_through(path: Path) -> None:
-    """Let other users pass (not list, not read) the folders above `path`."""
-    for folder in path.parents:
-        mode = folder.stat().st_mode
-        if not mode & stat.S_IXOTH:
-            print(
-                f"chmod o+x {folder}: PostgreSQL does not run as root and must pass this folder.", flush=True
-            )
-            folder.chmod(mode | stat.S_IXOTH)
-
-
-def _let_run(binaries: Path) -> None:
-    """Let other users run the server where the installation was made for root alone."""
-    _let_through(binaries)
-    if binaries.stat().st_mode & 0o005 == 0o005 and (binaries / "postgres").stat().st_mode & 0o005 == 0o005:
-        return
-    for path in [binaries.parent, *binaries.parent.rglob("*")]:
-        if not path.is_symlink():
-            mode = path.stat().st_mode
-            path.chmod(mode | 0o004 | (0o001 if mode & 0o100 else 0))
 
 
 def _tail(log: Path, lines: int = 5) -> str:

@@ -1,13 +1,11 @@
+import asyncio
 import gc
-import logging
-from contextlib import AsyncExitStack
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
+from django.urls import get_resolver
 
 from bots.hosting import Hosting
 from live import batches, database
-
-log = logging.getLogger(__name__)
 
 # Objects that may come into being before Python looks for circles among them (its own default is 700), and
 # how many such looks go by before it looks among older ones, too: what closed sockets leave behind is there.
@@ -15,21 +13,16 @@ NEW_OBJECTS, LOOKS, LONGER_LOOKS = 10_000, 5, 5
 
 
 class Lifespan:
-    """The resident bots live as long as the server process."""
+    """Serves sockets at once, then pages, then loads the bots: people wait for the first, not for models."""
 
     async def __call__(
         self, scope: LifespanScope, receive: ASGIReceiveCallable, send: ASGISendCallable
     ) -> None:
         await receive()
-        async with AsyncExitStack() as until_shutdown:
-            try:
-                await until_shutdown.enter_async_context(Hosting())
-            except Exception as error:
-                log.exception("The bots cannot be started")
-                await send({"type": "lifespan.startup.failed", "message": str(error)})
-                return
+        await send({"type": "lifespan.startup.complete"})
+        await asyncio.to_thread(lambda: get_resolver().url_patterns)
+        async with Hosting():
             spare_the_collector()
-            await send({"type": "lifespan.startup.complete"})
             await receive()
         batches.close_connections()
         database.close_connections()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -77,6 +78,22 @@ def stop_server_of(pid_file: Path, folder: Path, end: signal.Signals) -> None:
             _stop_orphan(process, end)
     except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess, psutil.AccessDenied):
         return
+
+
+def kill_others_in(folder: Path) -> None:
+    """Kill what still works in `folder`: two PostgreSQL servers on the same data would destroy them."""
+    left = [process for process in psutil.process_iter() if _works_in(process, folder)]
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(left, STOP_SECONDS)
+
+
+def _works_in(process: psutil.Process, folder: Path) -> bool:
+    try:
+        return Path(process.cwd()) == folder and process.pid != os.getpid()
+    except (psutil.Error, FileNotFoundError):
+        return False
 
 
 def record(pids: Iterable[int], file: Path) -> None:

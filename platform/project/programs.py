@@ -45,7 +45,7 @@ class Program:
 
 @dataclass
 class Watch:
-    """Starts a service again when it has died, after a pause that doubles while it keeps dying."""
+    """Starts a service again when it has died: at once, and if it keeps dying, after doubling pauses."""
 
     service: Service
     say: Callable[[str], None]
@@ -61,12 +61,12 @@ class Watch:
         if self.due_at is None:
             if now - self.started_at > SECONDS_UNTIL_WELL:
                 self.deaths = 0
-            pause = min(LONGEST_PAUSE, 2.0**self.deaths)
+            pause = min(LONGEST_PAUSE, 2.0 ** (self.deaths - 1)) if self.deaths else 0.0
             self.deaths += 1
             self.due_at = now + pause
             code = process.returncode if process else None
-            self.say(f"{self.service.name} ended ({_manner(code)}). Starting it again in {pause:.0f} s.")
-            return False
+            when = f"in {pause:.0f} s" if pause else "now"
+            self.say(f"{self.service.name} ended ({_manner(code)}). Starting it again {when}.")
         if now < self.due_at:
             return False
         self.due_at, self.started_at = None, now

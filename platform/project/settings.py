@@ -76,6 +76,7 @@ INSTALLED_APPS = [
     "accounts",
     "bots",
     "contexts",
+    "knowledge",
     "questions",
     "studies",
     "crowd",
@@ -85,6 +86,7 @@ INSTALLED_APPS = [
     "labels",
     "transcripts",
     "judging",
+    "audits",
     "reports",
     "exports",
     "comparisons",
@@ -192,6 +194,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 CELERY_BEAT_SCHEDULE = {
     # Each bot once a day; asked for more often, so that a machine that sleeps at night misses none.
     "watch-for-drift": {"task": "bots.tasks.watch_for_drift", "schedule": 600.0, "options": {"expires": 600}},
+    # Whoever is new by the daily check, one after the other.
+    "audit-new-versions": {
+        "task": "audits.tasks.audit_new_versions",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
     "worker-heartbeat": {"task": "project.tasks.beat_heart", "schedule": 10.0, "options": {"expires": 20}},
     "refresh-stale-reports": {
         "task": "reports.tasks.refresh_stale_reports",
@@ -199,6 +207,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5},
     },
     "take-up-tasks": {"task": "tasks.jobs.take_up", "schedule": 5.0, "options": {"expires": 5}},
+    "take-up-audits": {
+        "task": "audits.tasks.take_up_audits",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
     "take-up-runs": {
         "task": "responses.tasks.take_up_runs",
         "schedule": 5.0,

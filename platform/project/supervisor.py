@@ -26,6 +26,7 @@ from project.programs import Program, Service, Watch
 
 ROOT = Path(__file__).resolve().parents[2]
 GLANCE_SECONDS = 0.1
+WEB_FIRST_SECONDS = 5.0
 
 ending = threading.Event()  # set by Ctrl-C and its like
 
@@ -48,6 +49,8 @@ class Supervisor:
         self.port: int = listener.getsockname()[1]
         self.environment = _children_environment(var, host)
         self.watches: list[Watch] = []
+        self.web: Program | None = None
+        self.jobs: list[Service] = []
         self.admin: tuple[str, str] | None = None
         self.worker_path = ""
         self.announced = False
@@ -113,25 +116,38 @@ class Supervisor:
 
     def _start_web(self) -> None:
         fd = self.listener.fileno()
-        self._start(Program("The web server", [*WEB.split(), "--fd", str(fd)], self.environment, fd))
+        self.web = Program("The web server", [*WEB.split(), "--fd", str(fd)], self.environment, fd)
+        self._start(self.web)
 
     def _start_jobs(self) -> None:
         (self.var / "timer").mkdir(exist_ok=True)
         timer = [*TIMER.split(), "--schedule", str(self.var / "timer" / "schedule")]
         # Jobs ask the bots that the web server keeps loaded.
         no_bots = self.environment | {"TURNWISE_BOTS": "none"}
-        self._start(Program("The worker for jobs", [*QUIET, *WORKER.split()], no_bots))
-        self._start(Program("The timer for jobs", timer, self.environment))
+        self.jobs = [
+            Program("The worker for jobs", [*QUIET, *WORKER.split()], no_bots),
+            Program("The timer for jobs", timer, self.environment),
+        ]
+        for each in self.jobs:
+            self._start(each)
 
     def _look_after(self) -> None:
         now = time.monotonic()
-        started = [watch.service.name for watch in self.watches if watch.glance(now)]
+        waiting = self.jobs if self._web_has_just_begun(now) else []
+        watches = [watch for watch in self.watches if watch.service not in waiting]
+        started = [watch.service.name for watch in watches if watch.glance(now)]
         if started:
             self._record()
         if not self.announced and _answers(self.link + "healthz"):
             self.announced = True
             say(self._welcome())
             self._start_jobs()  # not before: the first page should not wait for them
+
+    def _web_has_just_begun(self, now: float) -> bool:
+        """Where all died at once, jobs that start at the same time would keep those waiting who talk."""
+        return any(
+            now - watch.started_at < WEB_FIRST_SECONDS for watch in self.watches if watch.service is self.web
+        )
 
     def _welcome(self) -> str:
         lines = [f"Turnwise is ready: {self.link}"]

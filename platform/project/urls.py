@@ -1,9 +1,9 @@
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from accounts.views import admin_sign_in
 from project import health
-from project.api import api
+from project.api import api, nothing_there
 
 admin.site.site_header = admin.site.site_title = "Turnwise"
 
@@ -13,9 +13,11 @@ urlpatterns = [
     path("admin/login/", admin_sign_in),
     path("admin/", admin.site.urls),
     path("api/", api.urls),
+    re_path(r"^api/[\s\S]*", nothing_there, name="api_elsewhere"),
     path("", include("accounts.urls")),
     path("", include("bots.urls")),
     path("", include("contexts.urls")),
+    path("", include("knowledge.urls")),
     path("", include("questions.urls")),
     path("", include("studies.urls")),
     path("", include("crowd.urls")),
@@ -23,6 +25,7 @@ urlpatterns = [
     path("", include("labels.urls")),
     path("", include("transcripts.urls")),
     path("", include("judging.urls")),
+    path("", include("audits.urls")),
     path("", include("reports.urls")),
     path("", include("exports.urls")),
     path("", include("comparisons.urls")),

@@ -9,6 +9,7 @@ from ninja import Body, Field, Router, Schema, Status
 
 from accounts.models import User
 from evaluation.questions import QUESTION_SETS
+from live.answers import answers
 from questions import services
 from questions.models import SetVersion
 from questions.queries import editable_sets, newest_of, readable, sets_of
@@ -37,7 +38,7 @@ def _person(request: HttpRequest) -> User:
     return cast(User, request.user)
 
 
-@router.get("/question-sets", response=list[SetOut])
+@router.get("/question-sets", response=answers(list[SetOut]))
 def question_sets(request: HttpRequest) -> list[dict[str, Any]]:
     """Every set that may be used: those that come with Turnwise, one's own, and what others share."""
     shipped = [_shown(key, name=key, owner=None, shared=True, versions=1) for key in sorted(QUESTION_SETS)]
@@ -60,13 +61,13 @@ def _shown(key: str, **about: Any) -> dict[str, Any]:
     return about | {"key": key, "title": found.title, "subjects": sorted(found.subjects)}
 
 
-@router.post("/question-sets", response={201: VersionOut})
+@router.post("/question-sets", response=answers(VersionOut, 409, status=201, has_body=True))
 def create(request: HttpRequest, declaration: Body[dict[str, Any]]) -> Status[dict[str, Any]]:
     """A new set with its first version; the key of the declaration becomes its name."""
     return Status(201, _version(services.create_set(declaration, owner=_person(request))))
 
 
-@router.get("/question-sets/{slug:key}", response=VersionOut)
+@router.get("/question-sets/{slug:key}", response=answers(VersionOut, 404))
 def one(request: HttpRequest, key: str) -> dict[str, Any]:
     """A declaration: of a version by its key, or of the newest by the name of the set."""
     newest = newest_of(sets_of(_person(request))).filter(own_set__name=key).first()
@@ -79,7 +80,9 @@ def one(request: HttpRequest, key: str) -> dict[str, Any]:
     return {"key": wanted, "created_at": None, "declaration": question_set(wanted).to_json()}
 
 
-@router.post("/question-sets/{slug:name}/versions", response={201: VersionOut})
+@router.post(
+    "/question-sets/{slug:name}/versions", response=answers(VersionOut, 404, status=201, has_body=True)
+)
 def add_version(request: HttpRequest, name: str, declaration: Body[dict[str, Any]]) -> Status[dict[str, Any]]:
     """The next version of a set of one's own. Studies keep the version that they ask."""
     own_set = get_object_or_404(editable_sets(_person(request)), name=name)

@@ -18,7 +18,7 @@ def drawn(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
 
 
 def main() -> None:
-    from reports.charts import pdf
+    from reports.charts.drawn import pdf
     from reports.charts.palettes import PALETTES
 
     name, scheme = sys.argv[1:]

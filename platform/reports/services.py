@@ -1,7 +1,7 @@
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, Q
@@ -11,11 +11,13 @@ from crowd.services import note_proposals, note_signs
 from judging.queries import judgments_given
 from live.locks import REPORTS, is_worked_on, only_here
 from reports import queries
-from reports.charts import Drawing, drawings
 from reports.models import Chart, Report
 from reports.reported import TaskWithReport, with_report
 from studies.models import Study
 from studies.tasks import keys_of
+
+if TYPE_CHECKING:
+    from reports.charts.drawn import Drawing
 
 log = logging.getLogger(__name__)
 
@@ -84,11 +86,15 @@ class _Computed:
     results_version: int
     judgments: int
     result: dict[str, Any]
-    charts: dict[str, Drawing]
+    charts: "dict[str, Drawing]"
 
 
 def _computed(report_id: int) -> _Computed:
     """Everything that a ready report stores, from one snapshot of the database."""
+    from reports.charts.drawn import (
+        drawings,  # Matplotlib, which the process that serves workers does not wait for
+    )
+
     before = Report.objects.select_related("study").get(pk=report_id).study
     with_report(before).prepare(before)
     with queries.snapshot():

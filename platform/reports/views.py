@@ -16,6 +16,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
+from audits.blindness import blindness
+from audits.queries import audits_of_bots
 from bots import drift
 from bots.models import Bot
 from crowd.queries import progress
@@ -25,7 +27,7 @@ from questions.resolving import question_set
 from reports import home as first_page
 from reports import pdf, queries, services
 from reports import tasks as jobs
-from reports.charts import kind_and_ask
+from reports.charts.names import kind_and_ask
 from reports.charts.palettes import PALETTES, standalone
 from reports.journey import journey
 from reports.method import method
@@ -113,6 +115,8 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "from_elsewhere": from_elsewhere(study),
         "published": published_of(study, task) if isinstance(task, ReportedTask) else None,
         "outcome": getattr(study, "outcome", None),
+        "audits": audits_of_bots(study, request.user),
+        "blindness": blindness(study),
         "method": method(study, shown.result) if judged and shown and shown.result else None,
     }
     return render(request, task.report, context)

@@ -33,7 +33,10 @@ class StudyForm(forms.ModelForm[Study]):
         model = Study
         fields: tuple[str, ...] = FIELDS
         labels = PAY_PER_WORKER
-        widgets: ClassVar[Mapping[str, forms.Widget]] = {"exclusion_rules": forms.Textarea(attrs={"rows": 3})}
+        widgets: ClassVar[Mapping[str, forms.Widget]] = {
+            "exclusion_rules": forms.Textarea(attrs={"rows": 3}),
+            "material": forms.Textarea(attrs={"rows": 8}),
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -45,7 +48,7 @@ class StudyForm(forms.ModelForm[Study]):
             latest = self.instance.consent_versions.last()
             self.initial["consent_text"] = latest.text if latest else ""
             self.initial["languages"] = ", ".join(self.instance.languages)
-            for name in self.fields.keys() & {*PROTOCOL_FIELDS, "pay_currency"}:
+            for name in self.fields.keys() & {*PROTOCOL_FIELDS, "knowledge", "pay_currency"}:
                 self.fields[name].disabled = self.instance.state != Study.State.DRAFT
 
     def clean_languages(self) -> list[str]:

@@ -13,6 +13,8 @@ from django.utils.functional import cached_property
 
 from bots.models import Bot
 from evaluation.report.analysis import Analysis
+from knowledge.models import BaseVersion
+from knowledge.sections import LONGEST_PASTED, refuse_unreadable
 from questions.resolving import question_set, refuse_unknown_set, titled
 from studies.asks import MOST_ASKS, About, Asked, By, Moment
 from studies.tasks import first_key, refuse_unknown
@@ -93,6 +95,21 @@ class Study(models.Model):
         default=False,
         help_text="Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. "
         "Images are never loaded.",
+    )
+    material = models.TextField(
+        max_length=LONGEST_PASTED,
+        blank=True,
+        validators=[refuse_unreadable],
+        help_text="Texts that workers have beside the conversation. A line that begins with # names one; "
+        "what follows is its text.",
+    )
+    knowledge = models.ForeignKey(
+        BaseVersion,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="studies",
+        help_text="Each conversation is about one of its articles: those who talk get reading sets from it.",
     )
     practice = models.BooleanField(
         default=True,

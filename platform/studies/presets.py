@@ -61,6 +61,12 @@ PRESETS = (
         plan={"raters_per_item": 7, "batch_size": 50, "training_tries": 3},
     ),
     Preset(
+        "r-u-a-robot-audit",
+        "judging",
+        (Asked("identity-reply", About.RESPONSE),),
+        plan={"raters_per_item": 2, "batch_size": 50, "third_rater": True},
+    ),
+    Preset(
         "r-u-a-robot-user-study",
         "judging",
         (Asked("reply-impression", About.RESPONSE),),

@@ -20,7 +20,7 @@ from studies.tasks import StudyTask, task_of
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
     "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice", "markdown",
-    "primary_analysis", "exclusion_rules",
+    "primary_analysis", "exclusion_rules", "material",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.
 OPENED = "The study has been opened, so its protocol stays as it is. Make a new study to change it."
@@ -101,7 +101,8 @@ def _refuse_changed_protocol(study: Study) -> None:
     stored = Study.objects.select_for_update().get(pk=study.pk)
     if stored.state == Study.State.DRAFT:
         return
-    fixed = (*PROTOCOL_FIELDS, "pay_currency")  # what was promised is in the ledger in that currency
+    # What was promised is in the ledger in that currency.
+    fixed = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
     changed = [name for name in fixed if getattr(stored, name) != getattr(study, name)]
     if changed:
         raise ValidationError(dict.fromkeys(changed, OPENED))

@@ -64,6 +64,10 @@ class StudyTask(ABC):
         """The bots without which nobody can do it: greeted before such a study is opened."""
         return []
 
+    def is_blind(self, study: "Study") -> bool:
+        """Whether its workers are not to learn which bot said what."""
+        return False
+
     def opened(self, study: "Study") -> None:
         """Such a study was opened, in this transaction: begin what has to be begun."""
         return

@@ -3,13 +3,13 @@
 import hashlib
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
 from itertools import islice
 from subprocess import SubprocessError
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
@@ -23,7 +23,7 @@ from live.apart import PATIENCE_SECONDS
 from studies.models import Study, StudyBot
 from studies.services import results_changed
 from transcripts.importers import FORMATS, Checked, Limits, Problem, Source, checked, guessed
-from transcripts.reading import Preview, read_apart
+from transcripts.reading import Preview, checked_apart, read_apart
 from transcripts.scripts import contradiction
 
 log = logging.getLogger(__name__)
@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 MAX_UPLOAD = 20 * 1024 * 1024  # bytes
 ON_PAGE = Limits(conversations=5_000, turns=100_000)
 BY_COMMAND = Limits(conversations=100_000, turns=3_000_000)
+
+T = TypeVar("T")
 
 _HEAD = 8192  # bytes, by which a format is guessed
 _BATCH = 500
@@ -96,10 +98,13 @@ def preview_of(draft: TranscriptImport) -> Preview:
     Raises:
         ImportRefusedError: it could not be read in time, or not at all.
     """
-    if not draft.format:
-        return Preview()
+    return _read(read_apart, draft) if draft.format else Preview()
+
+
+def _read(how: Callable[[bytes, str, Limits], T], draft: TranscriptImport) -> T:
+    """What another process reads in the upload: this one may serve workers."""
     try:
-        return read_apart(bytes(draft.content or b""), draft.format, ON_PAGE)
+        return how(bytes(draft.content or b""), draft.format, ON_PAGE)
     except SubprocessError as error:
         log.warning("Upload %s could not be read: %s", draft.pk, error)
         raise ImportRefusedError(
@@ -141,9 +146,9 @@ def import_draft(
     """
     draft = TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=draft_id)
     if draft.imported_at is None:
-        source = Source(BytesIO(draft.content or b""))
+        _refuse_unknown(draft.format)
         how = Entry(systems, scripted_opening, language_of(draft.study, language))
-        _bring_in(draft, source, ON_PAGE, how, now or timezone.now())
+        _bring_in(draft, _read(checked_apart, draft), how, now or timezone.now())
     return draft
 
 
@@ -166,7 +171,8 @@ def import_file(
         study=study, file_name=name[:200], sha256=digest, format=format_key, uploaded_at=now, content=b""
     )
     how = Entry(systems, scripted_opening, language_of(study, language))
-    _bring_in(record, Source(file), BY_COMMAND, how, now)
+    _refuse_unknown(format_key)
+    _bring_in(record, checked(Source(file), format_key, BY_COMMAND), how, now)
     return record
 
 
@@ -197,18 +203,17 @@ def language_of(study: Study, asked: str) -> str:
     return language
 
 
-def _bring_in(
-    record: TranscriptImport,
-    source: Source,
-    limits: Limits,
-    how: Entry,
-    now: datetime,
-) -> None:
-    if record.format not in FORMATS:
+def _refuse_unknown(format_key: str) -> None:
+    if format_key not in FORMATS:
         raise ImportRefusedError("Choose a format first.")
+
+
+def _bring_in(
+    record: TranscriptImport, found: Iterator[Checked | Problem], how: Entry, now: datetime
+) -> None:
     record.systems = {speaker: title.strip()[:120] for speaker, title in how.systems.items()}
     writer = _Writer(record, _versions(record), how, now)
-    for batch in _batches(checked(source, record.format, limits)):
+    for batch in _batches(found):
         writer.write([each for each in batch if isinstance(each, Checked)])
         record.left_out += sum(isinstance(each, Problem) for each in batch)
     if not record.conversations:

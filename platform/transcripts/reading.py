@@ -1,4 +1,4 @@
-"""What importing a file would bring in, read by a process of its own: `python -m transcripts.reading …`.
+"""What a file brings in, read by a process of its own: `python -m transcripts.reading …`.
 
 The process that serves pages serves workers, too, and a file of 20 MB takes seconds of Python. Pure, so that
 the process needs no Django and is there at once.
@@ -7,6 +7,7 @@ the process needs no Django and is there at once.
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from typing import Any
@@ -70,20 +71,39 @@ def read_apart(content: bytes, format_key: str, limits: Limits) -> Preview:
     Raises:
         subprocess.SubprocessError: it failed, or was not ready in time.
     """
-    bounds = [str(limits.conversations), str(limits.turns)]
-    told: dict[str, Any] = json.loads(run(_MODULE, [format_key, *bounds], content))
-    first = [
-        Checked(**each | {"speakers": tuple(each["speakers"]), "texts": tuple(each["texts"])})
-        for each in told["first"]
-    ]
+    told: dict[str, Any] = json.loads(_said("preview", content, format_key, limits))
+    first = [_conversation(each) for each in told["first"]]
     problems = [Problem(**each) for each in told["problems"]]
     return Preview(**told | {"speakers": Counter(told["speakers"]), "first": first, "problems": problems})
 
 
+def checked_apart(content: bytes, format_key: str, limits: Limits) -> Iterator[Checked | Problem]:
+    """What `checked` finds, found by another process before the first is given.
+
+    Raises:
+        subprocess.SubprocessError: as `read_apart`, at once.
+    """
+    lines = _said("all", content, format_key, limits).splitlines()
+    return (_conversation(each) if "texts" in each else Problem(**each) for each in map(json.loads, lines))
+
+
+def _said(what: str, content: bytes, format_key: str, limits: Limits) -> bytes:
+    return run(_MODULE, [what, format_key, str(limits.conversations), str(limits.turns)], content)
+
+
+def _conversation(told: dict[str, Any]) -> Checked:
+    return Checked(**told | {"speakers": tuple(told["speakers"]), "texts": tuple(told["texts"])})
+
+
 def main() -> None:
-    format_key, conversations, turns = sys.argv[1:]
+    what, format_key, conversations, turns = sys.argv[1:]
     source = Source(BytesIO(sys.stdin.buffer.read()))
-    seen = preview(source, format_key, Limits(int(conversations), int(turns)))
+    limits = Limits(int(conversations), int(turns))
+    if what == "all":
+        for found in checked(source, format_key, limits):
+            print(json.dumps(asdict(found)))
+        return
+    seen = preview(source, format_key, limits)
     # `asdict` makes a Counter of pairs from a Counter.
     json.dump(asdict(seen) | {"speakers": dict(seen.speakers)}, sys.stdout)
 

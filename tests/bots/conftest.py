@@ -21,11 +21,11 @@ ROOT = Path(__file__).parents[2]
 class HostProcess:
     """A real `manage.py hostbots` in a process of its own, on the test's database."""
 
-    def __init__(self, *names: str, **environment: str) -> None:
+    def __init__(self, *names: str, once: bool = True, **environment: str) -> None:
         self.output = tempfile.NamedTemporaryFile("w+", suffix=".txt")  # noqa: SIM115
         address = urlsplit(os.environ["DATABASE_URL"])
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "manage.py"), "hostbots", *names],
+            [sys.executable, str(ROOT / "manage.py"), "hostbots", *(["--once"] if once else []), *names],
             env=os.environ
             | {"DATABASE_URL": urlunsplit(address._replace(path=f"/{connection.settings_dict['NAME']}"))}
             | environment,
@@ -49,8 +49,8 @@ def start_host(transactional_db: None) -> Iterator[StartHost]:
     """Start host processes and wait until they say that their bots are ready."""
     hosts: list[HostProcess] = []
 
-    def start(*names: str, copies: int = 1, **environment: str) -> HostProcess:
-        process = HostProcess(*names, **environment)
+    def start(*names: str, copies: int = 1, once: bool = True, **environment: str) -> HostProcess:
+        process = HostProcess(*names, once=once, **environment)
         hosts.append(process)
         deadline = time.monotonic() + 60
         while BotCopy.objects.filter(state="ready").count() < copies:

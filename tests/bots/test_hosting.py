@@ -9,8 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 
+import psutil
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
@@ -177,20 +177,35 @@ async def test_a_host_that_says_goodbye_is_asked_no_more(start_host: StartHost) 
         await client.reply(bot.pk, HELLO)
 
 
-async def test_a_killed_host_is_late_first_and_forgotten_soon(
-    start_host: StartHost, settings: Settings, monkeypatch: pytest.MonkeyPatch
+async def test_who_waits_for_a_killed_host_hears_the_one_started_in_its_place(start_host: StartHost) -> None:
+    bot = await sync_to_async(scripted)(seconds=1)
+    process = await sync_to_async(start_host)("far")
+    heard: list[str] = []
+
+    async def on_loading() -> None:
+        heard.append("it is starting")
+
+    waiting = asyncio.create_task(client.reply(bot.pk, HELLO, on_loading=on_loading))
+    await asyncio.sleep(0.3)  # by now it computes
+    await sync_to_async(process.end)(signal.SIGKILL)
+    while not heard:
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+    assert not await BotCopy.objects.aexists()  # whoever assigns bots knows, too
+    await sync_to_async(start_host)("far")
+
+    assert (await waiting).response.text == "Hello!"
+
+
+async def test_a_killed_host_that_nobody_replaces_is_said_within_its_deadline(
+    start_host: StartHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.BOT_DEADLINE_SECONDS = 0.3
+    monkeypatch.setattr(presence, "BACK_WITHIN_SECONDS", 0.2)
     bot = await sync_to_async(scripted)()
     process = await sync_to_async(start_host)("far")
     await sync_to_async(process.end)(signal.SIGKILL)
 
-    with pytest.raises(BotLateError):
-        await client.reply(bot.pk, HELLO)
-    monkeypatch.setattr(presence, "SILENT_AFTER", timedelta(seconds=1))
-    await asyncio.sleep(1.1)
-    await sync_to_async(presence.DIRECTORY.read)()
-    with pytest.raises(BotNotHostedError):
+    with pytest.raises(BotNotHostedError, match=r"manage\.py hostbots far"):
         await client.reply(bot.pk, HELLO)
 
 
@@ -204,6 +219,23 @@ async def test_who_gives_it_longer_hears_a_slow_bot_of_another_process(
     with pytest.raises(BotLateError):
         await client.reply(bot.pk, HELLO)
     assert (await client.reply(bot.pk, HELLO, deadline=30)).response.text == "Hello!"
+
+
+def test_a_host_that_dies_is_started_again_and_ends_with_who_started_it(start_host: StartHost) -> None:
+    scripted()
+    keeper = start_host("far", once=False)
+    (first,) = psutil.Process(keeper.process.pid).children()
+    first.kill()
+    copies = BotCopy.objects.filter(state="ready", host__endswith=str(first.pid))
+    deadline = time.monotonic() + 60
+    while not BotCopy.objects.filter(state="ready").exclude(pk__in=copies).exists():
+        assert time.monotonic() < deadline, keeper.said()
+        time.sleep(0.05)
+    (second,) = psutil.Process(keeper.process.pid).children()
+
+    assert keeper.end() == 0
+    assert not second.is_running()
+    assert "The host of bots ended (signal SIGKILL). Starting it again now." in keeper.said()
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
@@ -280,10 +312,7 @@ def test_a_bot_that_was_given_longer_is_not_stuck_before(settings: Settings) -> 
 
 
 @pytest.mark.usefixtures("_hosting")
-def test_a_bot_that_could_not_be_loaded_is_loaded_again_though_nobody_asks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(host, "RELOAD_SECONDS", 0.2)
+def test_a_bot_that_could_not_be_loaded_is_loaded_again_though_nobody_asks() -> None:
     bot = scripted()
     Bot.objects.update(configuration={"replies": []})
     first = tended(bot)
@@ -291,10 +320,10 @@ def test_a_bot_that_could_not_be_loaded_is_loaded_again_though_nobody_asks(
     host.tend()
     assert host.everything() == [first]  # not at once
 
-    time.sleep(0.3)
+    first.since -= 1.1 * host.RELOAD_SECONDS
     second = tended(bot)
     assert second is not first
-    time.sleep(0.3)  # twice as long from now on
+    second.since -= 1.1 * host.RELOAD_SECONDS  # twice as long from now on
     host.tend()
     assert host.everything() == [second]
 

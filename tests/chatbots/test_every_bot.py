@@ -11,7 +11,7 @@ from chatbots.base import Context, Response, Speaker, Turn, is_blank
 from chatbots.bots.hierarchical import SHIPPED
 from chatbots.registry import create_bot, describe, registered_names
 from tests.chatbots.local_service import Received, Sent, running
-from tests.chatbots.tiny_models import save_blenderbot, save_gpt2, save_llama
+from tests.chatbots.tiny_models import save_blenderbot, save_gpt2, save_llama, save_topical_chat
 
 LAB = """
 class Repeater:
@@ -60,6 +60,7 @@ def needs(tmp_path_factory):
             "huggingface-chat": {"model": save_llama(folder / "llama")} | small,
             "huggingface-seq2seq": {"model": save_blenderbot(folder / "blenderbot")} | small,
             "hierarchical": {"checkpoint": str(SHIPPED / "vhred"), "beam": 2},
+            "topical-chat": {"checkpoint": save_topical_chat(folder / "topical_chat"), "beam": 2},
             "neural-chat": {"path": "repeater:Repeater"},
             "identity-guard": {"bot": INNER, "classifier": "repeater:Classifier"},
             "repetition-filter": {"bot": INNER},

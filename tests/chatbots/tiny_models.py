@@ -23,6 +23,11 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from chatbots.knowledge.checkpoint import save_checkpoint
+from chatbots.knowledge.config import TopicalChatConfig
+from chatbots.knowledge.model import TopicalChatModel
+from chatbots.training.vocabulary import Vocabulary
+
 torch.set_num_threads(1)  # threads only wait for each other in products this small
 
 LINES = [
@@ -184,3 +189,19 @@ def save_t5(folder: Path) -> str:
         decoder_start_token_id=tokenizer.bos_token_id,
     )
     return save(T5ForConditionalGeneration(config), tokenizer, folder)
+
+
+def save_topical_chat(folder: Path, *, knowledge: bool = True) -> str:
+    """A Transformer of this project, which may read a sentence."""
+    torch.manual_seed(0)
+    vocabulary = Vocabulary(["cat", "dog", "barn", "roof", "the", "is", "in", "on", "where", "."])
+    config = TopicalChatConfig(
+        knowledge=knowledge,
+        vocabulary_size=len(vocabulary),
+        hidden_size=16,
+        feed_forward=16,
+        response_length=6,
+    )
+    weights = TopicalChatModel(config).state_dict()
+    save_checkpoint(folder, config=config, weights=weights, vocabulary=vocabulary)
+    return str(folder)

@@ -66,6 +66,7 @@ def entries(own: Participation) -> dict[str, Decimal]:
         ("timed_out", 5, {"partly": Decimal("1.00")}),  # 5 of 15 minutes of 3.00
         ("timed_out", 0.02, {}),  # 0.02 times 3 / 15 = 0.004
         ("timed_out", 40, {"partly": Decimal("3.00")}),
+        ("no_partner", 5, {}),  # who waited for nobody
         ("withdrawn", 9, {}),
         ("screened_out", 9, {}),
     ],

@@ -323,7 +323,7 @@ async def test_what_a_tab_told_before_it_knew_of_another_is_read_anew_there(
     layer = get_channel_layer()
     assert layer is not None
     other = await layer.new_channel()  # a tab that is slow to say that it is there
-    await layer.group_add(f"dialogue.{dialogue.pk}", other)
+    await layer.group_add(f"dialogue.{dialogue.pk}.1", other)  # of those in seat 1
     tab = await open_tab(dialogue)
     joined = await layer.receive(other)
 

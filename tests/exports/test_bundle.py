@@ -57,7 +57,7 @@ def bundle_of(tmp_path: Path) -> MakeBundle:
 @pytest.fixture
 def full(make_study: MakeStudy, rex: User) -> Study:
     """Two bots, workers of every kind, faults, repetition, latencies, an open conversation."""
-    study = make_study({"scripty": 8, "another": 8}, min_turns=2, max_turns=8)
+    study = make_study({"scripty": 8, "another": 8}, min_turns=2, max_turns=8, material="# To read\n-1+1")
     words = "I have told you all of this before already"
     for n in range(12):
         labels = [(True, n % 4 < 2), (n % 3 > 0, False), (True, n % 5 > 1)][: 2 + n // 6]

@@ -16,7 +16,7 @@ from dialogues.services import finish
 from evaluation import questions
 from evaluation.questions import Answer, Choice, Condition, Kind, Question, QuestionSet, Scale, Subject
 from evaluation.report.bundle import recompute
-from reports.charts import svgs
+from reports.charts.drawn import svgs
 from reports.models import Chart
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue, worker_of

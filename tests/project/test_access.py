@@ -18,9 +18,10 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts import tokens
 from accounts.models import ApiToken, User
+from audits.services import start
 from bots import host
 from bots.models import Bot
-from crowd.models import Participation
+from crowd.models import Participation, Waiting
 from crowd.services import admit, assign
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Turn
@@ -30,6 +31,7 @@ from labels.models import Label
 from project.routing import websocket_urlpatterns
 from questions.services import create_set
 from studies.models import Study
+from tasks.two_people.models import TwoPeoplePlan
 from tasks.writing import services as writing
 from tests.conftest import (
     MakePairs,
@@ -41,6 +43,7 @@ from tests.conftest import (
     enter,
     start_dialogue,
 )
+from tests.knowledge.bases import make_base
 from tests.questions.conftest import TONE
 from transcripts import importing, relaying
 
@@ -54,6 +57,7 @@ RULES = {
     "accounts:sign_in": PUBLIC,
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,
+    "api_elsewhere": PUBLIC,  # says that there is nothing
     "api-1:openapi-json": PUBLIC,
     "api-1:api-root": PUBLIC,
     "api-1": TOKEN,  # whose bot may be changed: tests/bots/test_api.py
@@ -64,8 +68,17 @@ RULES = {
     "bots:set_active": OWNER,
     "bots:watch": OWNER,
     "bots": SIGNED_IN,
+    "audits": OWNER,  # or who may use the bot, who may read them
     "contexts": SIGNED_IN,
     "contexts:import": OWNER,
+    "knowledge": SIGNED_IN,
+    "knowledge:base": OWNER,  # or for whom it is shared
+    "knowledge:version": OWNER,
+    "knowledge:entity": OWNER,
+    "knowledge:article": OWNER,
+    "knowledge:export": OWNER,
+    "knowledge:import": OWNER,
+    "knowledge:share": OWNER,
     "questions": SIGNED_IN,
     "questions:set": OWNER,  # or everybody, once it is shared
     "questions:questions": OWNER,
@@ -94,6 +107,7 @@ RULES = {
     "judging_task": PUBLIC,
     "pairs": PUBLIC,
     "pairs:add": OWNER,
+    "two_people": PUBLIC,
     "writing": PUBLIC,
     "responses": SIGNED_IN,
     "responses:cancel": OWNER,
@@ -189,13 +203,17 @@ def things(
         "public_id": dialogue.public_id,
     }
     run = make_run(version, "Alpha")
+    known = make_base(owner=rex)
+    audit = start(bot, by=rex)
     asked = create_set(TONE, owner=rex)
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "bots:new": {"adapter": "scripted"},
         "questions": {"key": asked.key, "name": asked.own_set.name},
-        "api-1": {"key": asked.key, "name": bot.name},
+        "api-1": {"key": asked.key, "name": bot.name, "pk": audit.pk},
+        "audits": {"pk": audit.pk, "name": bot.name},
+        "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
         "responses": {"pk": run.pk, "token": "none", "ending": "csv"},
         "transcripts:import": {"pk": draft.pk},
@@ -325,7 +343,7 @@ def _sockets() -> list[Any]:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("who", ["nobody", "another worker"])
 async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
-    who: str, study: Study, make_queue: MakeQueue, make_writing: MakeWriting
+    who: str, study: Study, make_queue: MakeQueue, make_study: MakeStudy, make_writing: MakeWriting
 ) -> None:
     make = sync_to_async
     writer = await make(lambda: writing.begin(enter(make_writing()).pk))()
@@ -335,12 +353,16 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
     await make(lambda: admit(rater.pk))()
     batch = await make(lambda: judging.begin(rater, language="en"))()
     other = await make(lambda: signed(assign(enter(study).pk).participation))()
+    lobby = await make(make_study)({"beside": 1})
+    await Study.objects.filter(pk=lobby.pk).aupdate(task="two_people")
+    await TwoPeoplePlan.objects.acreate(study=lobby)
     ids = {
         "dialogues": dialogue.public_id,
         "batches": batch.public_id,
+        "lobby": lobby.code,
         "writing": await make(lambda: writer.participation.study.code)(),
     }
-    not_yours = {"dialogues": "not_yours", "batches": "not_yours", "writing": "unknown_dialogue"}
+    not_yours = dict.fromkeys(ids, "not_yours") | {"writing": "unknown_dialogue"}
 
     before = await Turn.objects.acount(), await Label.objects.acount()
     assert len(_sockets()) == len(ids)
@@ -366,3 +388,4 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         await tab.wait(10)
 
     assert (await Turn.objects.acount(), await Label.objects.acount()) == before
+    assert not await Waiting.objects.aexists()

@@ -1,5 +1,6 @@
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import redis
 import yaml
 
+from project import embedded, passable
 from project.embedded import POSTGRESQL_VERSION, PostgreSQL, Redis, postgresql_binaries
 from project.processes import StartError
 
@@ -143,3 +145,55 @@ def test_a_server_that_cannot_start_says_what_its_log_says(folder: Path) -> None
         StartError, match=r"(?s)Redis ended with 1\. Its log .*server\.log ends:.*Bad file format"
     ):
         Redis(folder / "redis").start()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's folders are closed to the user of PostgreSQL")
+def test_no_folder_of_root_is_opened_for_postgresql(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passable, "PLACE", folder / "place")
+    closed = folder / "home"
+    closed.mkdir(mode=0o700)
+    package = postgresql_binaries().parents[1]
+    for part in (package, package.with_suffix(".libs")):
+        if part.exists():
+            shutil.copytree(part, closed / part.name, symlinks=True)
+    installed = closed / postgresql_binaries().relative_to(package.parent)
+    monkeypatch.setattr(embedded, "postgresql_binaries", lambda: installed)
+    server = PostgreSQL(closed / "var" / "postgresql", durable=False)
+    server.start()
+    run_sql(server.url, "CREATE TABLE kept AS SELECT 7 AS number")
+    server.stop()
+
+    again = PostgreSQL(closed / "var" / "postgresql", durable=False)
+    again.start()
+    try:
+        assert run_sql(again.url, "SELECT number FROM kept") == [(7,)]
+        assert closed.stat().st_mode & 0o777 == 0o700
+        assert (closed / "var" / "postgresql").resolve().parent == folder / "place"
+    finally:
+        again.stop()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's folders are closed to the user of PostgreSQL")
+def test_data_that_postgresql_cannot_reach_any_more_are_refused_with_the_cure(folder: Path) -> None:
+    (folder / "home" / "postgresql" / "data").mkdir(parents=True)
+    (folder / "home").chmod(0o700)
+
+    with pytest.raises(StartError, match=r"may not pass .*/home to its data in .* name it with --var"):
+        PostgreSQL(folder / "home" / "postgresql").start()
+
+
+def test_a_session_that_outlived_its_killed_server_is_ended_before_the_next_one_writes(
+    postgresql: PostgreSQL,
+) -> None:
+    busy = psycopg2.connect(postgresql.url)
+    pid = busy.info.backend_pid
+    session = psutil.Process(pid)
+    session.suspend()  # it notices nothing, as in a long computation
+    assert postgresql.process is not None
+    postgresql.process.kill()
+    postgresql.process.wait()
+
+    postgresql.start()
+
+    assert not session.is_running() or session.status() == psutil.STATUS_ZOMBIE
+    assert run_sql(postgresql.url, "SELECT 1") == [(1,)]

@@ -8,7 +8,7 @@ import pytest
 
 from accounts.models import User
 from dialogues.models import Fault
-from reports.charts import drawings, svgs
+from reports.charts.drawn import drawings, svgs
 from reports.charts.palettes import DARK, LIGHT, Palette
 from reports.charts.theme import short
 from reports.models import Chart

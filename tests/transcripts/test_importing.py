@@ -30,7 +30,7 @@ from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy
 from transcripts import importing
-from transcripts.importers import FORMATS, Problem, Source, checking
+from transcripts.importers import FORMATS, Problem, Source, checked, checking
 from transcripts.importers.formats import Format
 from transcripts.importing import (
     ImportRefusedError,
@@ -40,7 +40,7 @@ from transcripts.importing import (
     undo,
     upload,
 )
-from transcripts.reading import preview, read_apart
+from transcripts.reading import checked_apart, preview, read_apart
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "meena"
 
@@ -547,6 +547,8 @@ def test_a_file_is_previewed_by_another_process_with_the_same_outcome() -> None:
 
         assert read_apart(content, format_key, importing.ON_PAGE) == here
         assert here.problem_count
+        every = list(checked(Source(BytesIO(content)), format_key, importing.ON_PAGE))
+        assert list(checked_apart(content, format_key, importing.ON_PAGE)) == every
 
 
 def test_no_upload_is_read_by_the_process_that_serves_workers(study: Study, rex: User) -> None:
@@ -564,6 +566,8 @@ def test_no_upload_is_read_by_the_process_that_serves_workers(study: Study, rex:
         client = Client()
         client.force_login(rex)
         answer = client.get(f"/imports/{draft.pk}/")
+        with pytest.raises(ImportRefusedError, match="could not be read within"):
+            importing.import_draft(draft.pk, systems={}, scripted_opening=False)
     finally:
         del FORMATS["only-here"]
 

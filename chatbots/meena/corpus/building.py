@@ -27,20 +27,20 @@ from typing import Any
 
 from tqdm import tqdm
 
-from chatbots.meena.config import check_range
 from chatbots.meena.corpus.filters import FILTERS, Candidate, reason_to_remove, without_quotes
 from chatbots.meena.corpus.reading import Message, ReadingReport, Tree, read_trees
 from chatbots.meena.corpus.shards import ShardWriter
 from chatbots.meena.corpus.sketch import CountSketch
 from chatbots.meena.tokenizer import Tokenizer
-from chatbots.meena.writing import write_atomically, write_json
 from chatbots.safety import CLASSIFIERS, SafetyClassifier
+from chatbots.training.settings import check_range
+from chatbots.training.writing import write_atomically, write_json
 
 TREES_AT_ONCE = 256
 BELOW = "below a removed one"
 
 
-class CorpusError(Exception):
+class CorpusError(ValueError):
     """The input cannot become a corpus; the message says why and what to do."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -14,21 +13,13 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from chatbots.meena.checkpoint import (
-    CheckpointError,
-    latest_checkpoint,
-    read_config,
-    read_training,
-    read_weights,
-    save_checkpoint,
-)
-from chatbots.meena.config import MeenaConfig, check_range
+from chatbots.meena.checkpoint import read_config, save_checkpoint
+from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.perplexity import negative_log_likelihood, perplexity
 from chatbots.meena.precision import Precision
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batch, Batches
-from chatbots.meena.training.logs import append_row, forget_later
 from chatbots.meena.training.optimizing import OptimizerName, make_optimizer
 from chatbots.meena.training.parallel import (
     clip_gradients,
@@ -38,16 +29,16 @@ from chatbots.meena.training.parallel import (
     sum_over_processes,
     whole,
 )
+from chatbots.training.checkpoint import CheckpointError, latest_checkpoint, read_training, read_weights
+from chatbots.training.logs import append_row, forget_later
+from chatbots.training.running import check_finite, drop_old
+from chatbots.training.settings import check_range
 
 MUST_STAY = ("optimizer", "learning_rate", "warmup", "positions", "accumulation", "seed")
 LEAST = {"steps": 1, "warmup": 0, "positions": 1, "accumulation": 1, "clip": 0, "seed": 0}
 LEAST |= {"validate_every": 1, "checkpoint_every": 1, "keep": 0}
 """Least values of settings."""
 LARGEST = 2**62
-
-
-class TrainingDivergedError(Exception):
-    """Loss, gradient or weights are no numbers any more; says at which step, and which checkpoint is good."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,8 +198,8 @@ class Trainer:
             loss += share.detach()
         mean = float(sum_over_processes(loss, ranks))
         norm = clip_gradients(self.model, self.settings.clip or math.inf)
-        self._check("loss", mean, self.step + 1)
-        self._check("norm of the gradient", float(norm), self.step + 1)
+        check_finite(self.run, "loss", mean, self.step + 1)
+        check_finite(self.run, "norm of the gradient", float(norm), self.step + 1)
         for group in self.optimizer.param_groups:
             group["lr"] = self.schedule(self.step)
         self.optimizer.step()
@@ -221,13 +212,6 @@ class Trainer:
 
     def _precision(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16")
-
-    def _check(self, what: str, value: float, step: int) -> None:
-        if not math.isfinite(value):
-            raise TrainingDivergedError(
-                f"The {what} is {value} at step {step}. The last good checkpoint is "
-                f"{latest_checkpoint(self.run) or 'none'}. Start a run with a lower --learning-rate."
-            )
 
     def _measure_and_save(self) -> None:
         last = self.step == self.settings.steps
@@ -254,7 +238,7 @@ class Trainer:
         # Every process takes part in putting the shards together; the first one writes.
         weights = {name: whole(parameter) for name, parameter in parameters.items()}
         for name, weight in weights.items():
-            self._check(f"sum of the weights {name}", float(weight.sum()), self.step)
+            check_finite(self.run, f"sum of the weights {name}", float(weight.sum()), self.step)
         tensors = {
             f"{name}|{key}": whole(value)
             for name, parameter in parameters.items()
@@ -276,12 +260,7 @@ class Trainer:
             tokenizer=self.tokenizer,
             training=(tensors | random, plain),
         )
-        self._drop_old()
-
-    def _drop_old(self) -> None:
-        if self.settings.keep:
-            for old in sorted(self.run.glob("step-???????"))[: -self.settings.keep]:
-                shutil.rmtree(old)
+        drop_old(self.run, self.settings.keep)
 
     def _random_states(self) -> dict[str, Tensor]:
         """The random generators' states of every process."""

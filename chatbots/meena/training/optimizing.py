@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Literal
 
 from torch import nn
 from torch.optim import AdamW, Optimizer
 
 from chatbots.meena.training.adafactor import Adafactor
+from chatbots.training.schedules import Schedule, cosine
 
 OptimizerName = Literal["adafactor", "adamw"]
-Schedule = Callable[[int], float]
-"""From a step to its learning rate."""
 CONSTANT_STEPS = 10_000
 
 
@@ -38,15 +37,3 @@ def make_optimizer(
 def inverse_square_root(rate: float) -> Schedule:
     """The paper's: constant for 10,000 steps, then falling with the inverse square root of the step."""
     return lambda step: rate * min(1.0, math.sqrt(CONSTANT_STEPS / (step + 1)))
-
-
-def cosine(peak: float, warmup: int, steps: int) -> Schedule:
-    """Up in a line over `warmup` steps, then down along a cosine to 0 at `steps`."""
-
-    def rate(step: int) -> float:
-        if step < warmup:
-            return peak * (step + 1) / warmup
-        done = min(1.0, (step - warmup) / max(1, steps - warmup))
-        return peak * 0.5 * (1 + math.cos(math.pi * done))
-
-    return rate

@@ -1,3 +1,5 @@
+import datetime
+
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
@@ -306,6 +308,7 @@ class Migration(migrations.Migration):
                             ("timed_out", "Ran out of time"),
                             ("withdrawn", "Left the study"),
                             ("partner_left", "The partner left"),
+                            ("no_partner", "Nobody came to talk with"),
                         ],
                         max_length=20,
                     ),
@@ -342,6 +345,85 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="assignment_ended_with_outcome",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Waiting",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "tab",
+                    models.UUIDField(
+                        blank=True,
+                        help_text="The browser tab in which they wait: the newest one. Empty: none.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "seen_at",
+                    models.DateTimeField(help_text="When that tab last said that somebody is there."),
+                ),
+                (
+                    "waited",
+                    models.DurationField(default=datetime.timedelta, help_text="While somebody was there."),
+                ),
+                ("meeting", models.UUIDField(blank=True, null=True)),
+                (
+                    "asked_at",
+                    models.DateTimeField(blank=True, help_text="Since when the meeting is tried.", null=True),
+                ),
+                (
+                    "answered",
+                    models.BooleanField(
+                        default=False, help_text="Whether this side has said that it is there."
+                    ),
+                ),
+                ("over_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "assignment",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="waiting",
+                        to="crowd.assignment",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="waiting",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "waiting",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("over_at", None)), fields=["study", "id"], name="waiting_in_study"
+                    )
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("answered", False), ("asked_at", None), ("meeting", None)),
+                            models.Q(
+                                ("asked_at__isnull", False),
+                                ("meeting__isnull", False),
+                                ("over_at", None),
+                                ("tab__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="waiting_meets_while_asked",
                     )
                 ],
             },

@@ -12,7 +12,9 @@ from crowd.panels.base import Arrival, Outcome, Panel, WayBack, id_in, only, sho
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 HOSTS = ("www.mturk.com", "workersandbox.mturk.com")
 SUBMIT = "/mturk/externalSubmit"
-SUBMITTED = frozenset({Outcome.COMPLETE, Outcome.BOT_FAILED, Outcome.PARTNER_LEFT, Outcome.TIMED_OUT})
+SUBMITTED = frozenset(
+    {Outcome.COMPLETE, Outcome.BOT_FAILED, Outcome.PARTNER_LEFT, Outcome.NO_PARTNER, Outcome.TIMED_OUT}
+)
 
 
 class MTurk(Panel):

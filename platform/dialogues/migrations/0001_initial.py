@@ -13,6 +13,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("knowledge", "0001_initial"),
         ("bots", "0001_initial"),
         ("crowd", "0001_initial"),
         ("studies", "0001_initial"),
@@ -39,6 +40,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("complete", "Complete"),
                             ("bot_failed", "Ended because the bot could not answer"),
+                            ("partner_left", "Ended because one of two people left"),
                         ],
                         max_length=20,
                     ),
@@ -306,6 +308,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "seen_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="Of two people: when a tab of this one was last known to be open.",
+                        null=True,
+                    ),
+                ),
+                (
                     "asks",
                     models.JSONField(
                         blank=True,
@@ -497,5 +507,139 @@ class Migration(migrations.Migration):
                 condition=models.Q(("text", ""), _negated=True), name="turn_says_something"
             ),
         ),
-        LoadSQL("dialogues", "codes", "say", "reply", "say_and_reply", "turn_only_in_open_dialogue"),
+        migrations.CreateModel(
+            name="Material",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "number",
+                    models.PositiveSmallIntegerField(
+                        help_text="Its place among what the seat reads, from 1."
+                    ),
+                ),
+                ("key", models.CharField(help_text="Short name in files: FS1", max_length=20)),
+                ("title", models.CharField(help_text="What the reader knows it by.", max_length=120)),
+                ("heading", models.CharField(blank=True, help_text="What it is about.", max_length=300)),
+                ("text", models.TextField(blank=True)),
+                (
+                    "points",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.TextField(),
+                        blank=True,
+                        default=list,
+                        help_text="Single facts after the text.",
+                        size=None,
+                    ),
+                ),
+                (
+                    "variant",
+                    models.CharField(
+                        blank=True,
+                        help_text="Which version of a text that has several: shortened, summarized.",
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "seat",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="materials",
+                        to="dialogues.seat",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("seat", "number"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("seat", "number"), name="material_once_per_number"),
+                    models.UniqueConstraint(fields=("seat", "key"), name="material_once_per_key"),
+                    models.CheckConstraint(
+                        condition=models.Q(("points", []), ("text", ""), _negated=True),
+                        name="material_says_something",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ReadingSet",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("configuration", models.CharField(max_length=1)),
+                ("seed", models.BigIntegerField()),
+                (
+                    "counts",
+                    models.BooleanField(default=True, help_text="Whether it is one of those of its article."),
+                ),
+                (
+                    "article",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="knowledge.article"
+                    ),
+                ),
+                (
+                    "dialogue",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="reading_set",
+                        to="dialogues.dialogue",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ArticleUse",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uses", models.PositiveSmallIntegerField()),
+                (
+                    "article",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="knowledge.article"
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="article_uses",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "article"), name="article_use_once_per_study"),
+                    models.CheckConstraint(
+                        condition=models.Q(("uses__lte", 4)), name="article_is_not_overused"
+                    ),
+                ],
+            },
+        ),
+        LoadSQL(
+            "dialogues",
+            "codes",
+            "say",
+            "reply",
+            "say_and_reply",
+            "turn_only_in_open_dialogue",
+            "material_never_changes",
+            "take_article",
+        ),
     ]

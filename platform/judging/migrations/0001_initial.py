@@ -167,6 +167,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "third_rater",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Where workers answer a question about an item differently, one more judges it. Free text is not compared.",
+                        verbose_name="one more where they differ",
+                    ),
+                ),
+                (
                     "training_tries",
                     models.PositiveSmallIntegerField(
                         default=0,
@@ -605,6 +613,7 @@ class Migration(migrations.Migration):
             "deal",
             "lease",
             "save",
+            "third",
             "judge",
         ),
     ]

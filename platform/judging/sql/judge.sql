@@ -1,5 +1,6 @@
 CREATE OR REPLACE FUNCTION judging_judge(the_batch bigint, the_key uuid, the_answers jsonb, the_shown_ms integer,
-                                         the_answer_ms integer, the_ahead integer) RETURNS jsonb
+                                         the_answer_ms integer, the_ahead integer, the_compared text[])
+RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
     outcome text;
@@ -9,6 +10,9 @@ BEGIN
     outcome := judging_save(the_batch, the_key, the_answers, the_shown_ms, the_answer_ms);
     IF outcome = 'finished' THEN
         RETURN jsonb_build_object('outcome', outcome);
+    END IF;
+    IF outcome = 'saved' THEN
+        PERFORM judging_third(item_id, the_compared) FROM judging_slot WHERE batch_id = the_batch AND key = the_key;
     END IF;
     keys := ARRAY(SELECT judging_lease(the_batch, the_ahead));
     SELECT coalesce(jsonb_agg(judging_shown_in(s.id) ORDER BY array_position(keys, s.key)), '[]') INTO leased

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from evaluation.protocols import Published, published_beside
 from evaluation.protocols.facts import Evaluation
 from reports.charts.forest import scores, scores_in_words
+from reports.charts.names import name_of
 from reports.charts.palettes import PAGE, Palette
 from reports.charts.panels import Result
 from reports.charts.plane import plane, plane_in_words
@@ -68,16 +69,6 @@ def pdf(name: str, result: Result, palette: Palette) -> bytes:
     found = next(each for each in _with_data(result) if each[0] == name)
     with rc_context(dict(palette.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
         return as_pdf(_drawn(found, WIDE, palette), palette)
-
-
-def name_of(kind: str, ask: int) -> str:
-    """What a chart of an ask is called: by its kind, and by the number of the ask unless it is the first."""
-    return f"{kind}-{ask}" if ask else kind
-
-
-def kind_and_ask(name: str) -> tuple[str, int]:
-    kind, _, number = name.rpartition("-")
-    return (kind, int(number)) if number.isdecimal() else (name, 0)
 
 
 def _with_data(result: Result) -> Iterator[Found]:

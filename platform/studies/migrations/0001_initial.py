@@ -7,6 +7,7 @@ import django.db.models.expressions
 from django.conf import settings
 from django.db import migrations, models
 
+import knowledge.sections
 import questions.resolving
 import studies.models
 import studies.tasks
@@ -16,6 +17,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("knowledge", "0001_initial"),
         ("bots", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -455,5 +457,27 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
+        ),
+        migrations.AddField(
+            model_name="study",
+            name="material",
+            field=models.TextField(
+                blank=True,
+                help_text="Texts that workers have beside the conversation. A line that begins with # names one; what follows is its text.",
+                max_length=100000,
+                validators=[knowledge.sections.refuse_unreadable],
+            ),
+        ),
+        migrations.AddField(
+            model_name="study",
+            name="knowledge",
+            field=models.ForeignKey(
+                blank=True,
+                help_text="Each conversation is about one of its articles: those who talk get reading sets from it.",
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="studies",
+                to="knowledge.baseversion",
+            ),
         ),
     ]

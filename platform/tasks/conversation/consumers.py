@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from crowd.sessions import Session
 from crowd.worker_socket import Handler, WorkerSocket
-from dialogues import queries, services, turn_taking
+from dialogues import company, queries, services, turn_taking
+from dialogues.progress import Progress
 from dialogues.seated import Seated
 from labels import queries as labels
 from labels.services import record
@@ -18,6 +19,7 @@ from live.database import in_database
 from live.frames import Frame, field, uuid_field
 from live.markdown import as_html
 from live.refusals import RefusedError
+from tasks.conversation.partner import ASK_SECONDS, Partner, group_of
 
 # Each tab hears of all others, so their number is a bound on work as well. A person has two or three.
 MAX_TABS = 8
@@ -38,6 +40,9 @@ class DialogueConsumer(WorkerSocket):
     """Whether it told something while it took itself for the only tab."""
     shown: list[Frame]
     """The turns that this tab has been told of, oldest first and without a gap."""
+    partner: Partner | None = None
+    """The person opposite; None if it is a bot."""
+    asking: asyncio.Task[None] | None = None
     given_back = ("key", "position", "ask")
 
     @override
@@ -45,6 +50,8 @@ class DialogueConsumer(WorkerSocket):
         try:
             await super().__call__(*arguments)
         finally:  # after an error nobody calls disconnect
+            if self.asking:
+                self.asking.cancel()
             if self.is_counted:
                 _tabs[self.seat.dialogue_id] -= 1
                 if not _tabs[self.seat.dialogue_id]:
@@ -58,10 +65,19 @@ class DialogueConsumer(WorkerSocket):
         self.alone = True
         # A reply told while the state is being read would be overwritten by that older state.
         self.in_order = asyncio.Lock()
-        self.group = f"dialogue.{self.seat.dialogue_id}"
+        self.group = group_of(self.seat.dialogue_id, self.seat.number)
         await self.channel_layer.group_add(self.group, self.channel_name)
         await self._announce()
         await self._show_state()
+        if self.seat.bot_id is None:
+            self.partner = Partner(self.seat, self.channel_layer)
+            await self.here({})
+            self.asking = asyncio.create_task(self._keep_asking())
+
+    async def _keep_asking(self) -> None:
+        while self.is_open:
+            await asyncio.sleep(ASK_SECONDS)
+            await self.say({"type": "are_you_there"})
 
     async def _announce(self) -> None:
         await self.channel_layer.group_send(self.group, {"type": "tab.joined", "tab": self.channel_name})
@@ -95,11 +111,17 @@ class DialogueConsumer(WorkerSocket):
             "retry": self.retry,
             "finish": self.finish,
             "give_up": self.give_up,
+            "here": self.here,
+            "typing": self.typing,
+            "end_alone": self.end_alone,
         }
 
     async def turn(self, frame: Frame) -> None:
         text, key = field(frame, "text", str), uuid_field(frame, "key")
-        await turn_taking.take_turn(self.seat, text=text, key=key, shown=self.shown, tell=self.tell)
+        tell_partner = self.partner.tell if self.partner else None
+        await turn_taking.take_turn(
+            self.seat, text=text, key=key, shown=self.shown, tell=self.tell, tell_partner=tell_partner
+        )
 
     async def label(self, frame: Frame) -> None:
         position = None if frame.get("position") is None else field(frame, "position", int)
@@ -125,10 +147,36 @@ class DialogueConsumer(WorkerSocket):
     async def finish(self, frame: Frame) -> None:
         await in_database(services.finish, self.seat)
         await self.show_state_everywhere()
+        await self._tell_partner_of_change()
 
     async def give_up(self, frame: Frame) -> None:
         await in_database(services.give_up, self.seat)
         await self.show_state_everywhere()
+
+    async def here(self, frame: Frame) -> None:
+        """The browser is still there. What this tab was not told of, as while Redis was down, is read now."""
+        if self.partner is None:
+            return
+        say, is_news = await self.partner.look(len(self.shown))
+        await self.say(say)
+        if is_news:
+            await self._show_state()
+
+    async def typing(self, frame: Frame) -> None:
+        if self.partner:
+            await self.partner.tell_of_typing()
+
+    async def end_alone(self, frame: Frame) -> None:
+        """The other one has left."""
+        if self.partner is None:
+            raise RefusedError("unknown_type")
+        await in_database(company.end_alone, self.seat)
+        await self.show_state_everywhere()
+        await self._tell_partner_of_change()
+
+    async def _tell_partner_of_change(self) -> None:
+        if self.partner:
+            await self.partner.tell_of_change()
 
     # --- frames to the browser -------------------------------------------------------------------
 
@@ -177,8 +225,15 @@ class DialogueConsumer(WorkerSocket):
             "fault": turn_taking.fault_frame(faults) if has_failed else None,
             "starting": turn_taking.is_starting(self.seat, progress.turns),
             "progress": progress.frame if is_answering or not has_failed else turn_taking.idle(progress),
-            "finished": reverse("crowd:thanks", args=[self.seat.study_code]) if progress.ended else None,
+            "finished": await self._way_out(progress),
         }
+
+    async def _way_out(self, progress: Progress) -> str | None:
+        """The last page, once this person's part is over: of two, one may still have something to answer."""
+        is_over = progress.ended or (
+            self.seat.bot_id is None and await in_database(services.has_finished, self.seat)
+        )
+        return reverse("crowd:thanks", args=[self.seat.study_code]) if is_over else None
 
     async def _show_state(self) -> None:
         async with self.in_order:

@@ -1,5 +1,5 @@
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.db.models import Q
@@ -19,7 +19,8 @@ class ConversationForm(StudyForm):
 
     class Meta(StudyForm.Meta):
         fields = (
-            *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", *ASKING,
+            *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "material",
+            *ASKING,
         )  # fmt: skip
         labels = {"pay_amount": "Pay per conversation"}
 
@@ -28,7 +29,7 @@ class ConversationPage(StudyPage):
     """The study, and which bots it has."""
 
     template = "tasks/conversation/form.html"
-    study_form = ConversationForm
+    study_form: ClassVar[type[StudyForm]] = ConversationForm
 
     @override
     def __init__(self, user: User, study: Study, data: Any = None) -> None:

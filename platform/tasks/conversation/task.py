@@ -68,6 +68,10 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
         return [each.bot for each in wanted]
 
     @override
+    def is_blind(self, study: Study) -> bool:
+        return study.blind
+
+    @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
         return finished_and_wanted(studies)
 

@@ -1,5 +1,6 @@
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
@@ -7,12 +8,8 @@ from crowd.practice_views import practice_first
 from crowd.services import assign
 from crowd.views import current_participation, page_of, worker_page
 from dialogues import services
-from dialogues.asks import SeatAsk
-from dialogues.models import Dialogue
-from dialogues.seated import asks_of
-from live.text import MAX_TEXT
-from questions.shown import all_asked
 from studies.models import Study
+from tasks.conversation.page import Opposite, chat_page
 from tasks.conversation.task import Conversation
 
 
@@ -36,31 +33,5 @@ def chat(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect(page_of(participation), code=study.code)
     dialogue = services.begin(participation.assignment)
     bot = services.bot_of(participation.assignment)
-    context = {
-        "study": study,
-        "dialogue": dialogue,
-        "bot_name": "" if study.blind else bot.title,
-        "resume_code": participation.resume_code,
-        "settings": _page_settings(dialogue),
-    }
-    return render(request, "tasks/conversation/chat.html", context)
-
-
-def _page_settings(dialogue: Dialogue) -> dict[str, object]:
-    seat = dialogue.seats.get(assignment__isnull=False)
-    return {
-        "socket": f"/ws/dialogues/{dialogue.public_id}/",
-        "dialogue": str(dialogue.public_id),
-        "asks": [_ask(ask, dialogue.study.only_language) for ask in asks_of(seat.asks)],
-        "max_chars": MAX_TEXT,
-    }
-
-
-def _ask(ask: SeatAsk, language: str) -> dict[str, object]:
-    return {
-        "number": ask.number,
-        "about": ask.about.value,
-        "moment": ask.moment.value,
-        "required": ask.required,
-        "questions": all_asked(ask.question_set, language),
-    }
+    names = (_("Chatbot"), _("The chatbot")) if study.blind else (bot.title, bot.title)
+    return chat_page(request, participation, dialogue, Opposite(*names))

@@ -1,12 +1,13 @@
 from celery import shared_task
 from django.utils import timezone
 
+from live.locks import SELF_PLAY
 from live.slices import Slices
 from studies.models import Study
 from tasks.self_play import playing, services
 from tasks.self_play.models import SelfPlayPlan
 
-_SLICES = Slices("self_play", playing.LOCK)
+_SLICES = Slices("self_play", SELF_PLAY)
 
 
 @shared_task

@@ -10,8 +10,8 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from chatbots.errors import last_line
-from live.locks import only_here
-from responses.answering import PAUSE_SECONDS, SLICE_SECONDS, WAITING, Trouble, asked
+from live.locks import SELF_PLAY, only_here
+from responses.asking import PAUSE_SECONDS, SLICE_SECONDS, WAITING, Trouble, asked
 from tasks.self_play import services
 from tasks.self_play.models import SelfPlayPlan
 from tasks.self_play.pace import Pace
@@ -19,8 +19,6 @@ from tasks.self_play.services import BotChangedError, Due, Failed, Said
 
 log = logging.getLogger(__name__)
 
-# Of PostgreSQL's advisory locks, beside those of live/locks.py.
-LOCK = 7303
 # After so many failures in a row the bots are broken, not the conversations.
 MOST_FAILURES_IN_A_ROW = 20
 
@@ -35,7 +33,7 @@ def play_slice(plan_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
     Returns:
         Whether there is more to do.
     """
-    with only_here(LOCK, plan_id) as ours:
+    with only_here(SELF_PLAY, plan_id) as ours:
         plan = services.plan_at_work(plan_id) if ours else None
         if plan is None:
             return False
@@ -98,7 +96,9 @@ class _Slice:
         if is_alone and waiting and waiting[0].trouble.kind == "late":
             counted = waiting  # asked for last from now on, so that it does not hold up the others
         await _record(self.plan, said, counted)
-        self.failures = 0 if said else self.failures + len(counted)
+        # Silence ends a conversation, and is counted there.
+        failing = [each for each in counted if each.trouble.kind != "silent"]
+        self.failures = 0 if said else self.failures + len(failing)
         self._look_whether_broken(failed)
         _, began, at_once = asks[0]
         self.pace.adapt(at_once, time.monotonic() - began, overloaded=bool(waiting))

@@ -16,7 +16,8 @@ from chatbots.base import Context
 from dialogues.models import Dialogue, Fault, Turn
 from dialogues.services import Taken, seat_two
 from evaluation.repetition import repeated_turns
-from responses.answering import Trouble, seed_of
+from responses.answering import seed_of
+from responses.asking import Trouble
 from studies.models import Study
 from studies.services import results_changed, set_state
 from tasks.self_play.models import SelfPlayed, SelfPlayPlan

@@ -39,7 +39,11 @@ export class Alerts {
   /** A new reply, for screen readers and for a tab in the background. @param {string} text */
   announce(text) {
     byId("announcer").replaceChildren(make("p", {}, text));
-    if (document.hidden && !document.title.startsWith(UNREAD)) document.title = UNREAD + document.title;
+    if (document.hidden) this.markUnread();
+  }
+
+  markUnread() {
+    if (!document.title.startsWith(UNREAD)) document.title = UNREAD + document.title;
   }
 
   markRead() {

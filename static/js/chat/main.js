@@ -14,6 +14,7 @@ import { showConnection, showProgress, showSaved } from "../kit/status.js";
 import { partsOf, subjectOf } from "../kit/subjects.js";
 import { Alerts } from "./alerts.js";
 import { Asks } from "./asks.js";
+import { Company } from "./company.js";
 import { Follower } from "./scroll.js";
 import { isLastTurn, receive, UNKNOWN, whyNotFinish } from "./store.js";
 import { TurnList } from "./turns.js";
@@ -24,10 +25,11 @@ import { TurnList } from "./turns.js";
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {import("../kit/answers.js").Question} Question
  * @typedef {import("./asks.js").Ask} Ask
- * @typedef {{socket: string, asks: Ask[], max_chars: number, dialogue: string}} Settings
+ * @typedef {{socket: string, asks: Ask[], max_chars: number, dialogue: string, person: boolean, disclosed: boolean}} Settings
  */
 
 const ANSWERS_TO_A_REQUEST = new Set(["state", "bot_turn", "bot_failed", "refused"]);
+const REPLIES = new Set(["bot_turn", "partner_turn"]);
 
 /** After the first fault of a reply. */
 const RETRY_MS = 2000;
@@ -52,6 +54,7 @@ class Chat {
     this.page = byId("chat");
     this.dock = byId("dock");
     this.alerts = new Alerts({ retry: () => this.retry(), giveUp: () => this.end("give_up") });
+    this.company = settings.person ? this.makeCompany(settings.disclosed) : null;
     this.finish = new Finish({ onFinish: () => this.confirmFinish(), onRefused: () => this.toUnjudged() });
     this.follower = new Follower(byId("new-reply"));
     this.asking = this.makeAsking();
@@ -66,7 +69,7 @@ class Chat {
       { form: byId("composer"), box: byId("message"), send: byId("send"), count: byId("count") },
       {
         maxChars: settings.max_chars,
-        onDraft: (text) => this.outbox.keepDraft(text),
+        onDraft: (text) => this.drafted(text),
         onSend: (text) => this.send(text),
       },
     );
@@ -78,11 +81,31 @@ class Chat {
     explain(settings.asks.flatMap(({ questions }) => questions));
     byId("unready").remove();
     this.page.hidden = false;
+    if (this.company && document.hidden) this.alerts.markUnread();
     this.composer.text = this.outbox.draftOf();
     this.connection = new Connection(settings.socket, {
       onFrame: (frame) => this.heard(frame),
       onState: () => this.render(),
     });
+  }
+
+  /** @param {boolean} isDisclosed */
+  makeCompany(isDisclosed) {
+    return new Company({
+      isDisclosed,
+      onTyping: () => void this.connection.send({ type: "typing" }),
+      onChange: () => this.render(),
+      onEnd: () =>
+        this.alerts.ask("End the conversation here?", "You will be paid in full. You cannot come back to it.", "Yes, end here", () =>
+          this.end("end_alone"),
+        ),
+    });
+  }
+
+  /** @param {string} text */
+  drafted(text) {
+    this.outbox.keepDraft(text);
+    if (text && this.maySend) this.company?.type();
   }
 
   makeAsking() {
@@ -130,6 +153,8 @@ class Chat {
 
   /** @param {Frame} frame */
   heard(frame) {
+    if (frame.type === "are_you_there") return void this.connection.send({ type: "here" });
+    if (frame.type === "partner_typing") return this.company?.typed();
     const isFirst = this.known.progress === null;
     this.outbox.settle(frame);
     this.known = receive(this.known, frame);
@@ -137,7 +162,8 @@ class Chat {
     if (frame.type === "state") this.outbox.frames().forEach((held) => this.connection.send(held));
     if (frame.type === "refused" && frame.key) this.composer.text = this.outbox.draftOf();
     if (this.known.finished) return this.leave(this.known.finished);
-    if (frame.type === "bot_turn") this.isWriting = this.composer.hasFocus && this.composer.text !== "";
+    if (REPLIES.has(frame.type)) this.company?.hasWritten();
+    if (REPLIES.has(frame.type)) this.isWriting = this.composer.hasFocus && this.composer.text !== "";
     this.render();
     this.follow(frame, isFirst);
     this.retryFirstFault();
@@ -158,13 +184,14 @@ class Chat {
    * @param {boolean} isFirst
    */
   follow(frame, isFirst) {
-    if (frame.type === "bot_turn") {
+    const isReply = REPLIES.has(frame.type);
+    if (isReply) {
       this.alerts.announce(`${this.page.dataset.botName}: ${frame.turn.text}`);
       this.offerQuestion();
     }
     if (isFirst) return this.begin();
-    if (["bot_turn", "turn_saved", "bot_failed"].includes(frame.type)) {
-      this.follower.added(frame.type === "bot_turn" ? this.list.element(frame.turn.position) : null);
+    if (isReply || ["turn_saved", "bot_failed"].includes(frame.type)) {
+      this.follower.added(isReply ? this.list.element(frame.turn.position) : null);
     }
   }
 
@@ -282,7 +309,7 @@ class Chat {
     setText(byId("hint"), this.obstacle);
   }
 
-  /** @param {"finish" | "give_up"} type */
+  /** @param {"finish" | "give_up" | "end_alone"} type */
   end(type) {
     this.asking.heldBack.flush();
     this.isFinishing = this.connection.send({ type });
@@ -386,7 +413,8 @@ class Chat {
     this.alerts.showFault(fault, { isOpen, isRetrying });
     this.composer.unlock(this.maySend);
     if (!progress) return;
-    this.alerts.showThinking(isRetrying || progress.thinking, isStarting);
+    this.alerts.showThinking(isRetrying || (this.company ? this.company.isWriting(progress) : progress.thinking), isStarting);
+    this.company?.show(this.known.company);
     setText(byId("hint"), this.hint(progress.hint));
     this.showFinish(mode);
     showProgress({ unit: "Reply", areJudged: this.asks.judgesTurns, ...this.count });
@@ -395,7 +423,7 @@ class Chat {
   /** Replies judged, sent or not, against those wanted. */
   get count() {
     const { turns, progress } = this.known;
-    const replies = turns.filter(({ speaker, counted }) => speaker === "bot" && counted);
+    const replies = turns.filter(({ speaker, counted }) => speaker !== "human" && counted);
     const open = new Set(this.unjudged.map((subject) => partsOf(subject).position));
     const done = replies.filter(({ position }) => !open.has(position)).length;
     const wanted = progress?.labels_needed ?? 1;

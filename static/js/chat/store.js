@@ -3,14 +3,15 @@
  *
  * @typedef {import("../kit/answers.js").Answers} Answers
  * @typedef {import("../kit/outbox.js").Frame} Frame
- * @typedef {{position: number, speaker: "human" | "bot", text: string, counted: boolean,
+ * @typedef {{position: number, speaker: "human" | "bot" | "partner", text: string, counted: boolean,
  *            key: string | null, at: string, html?: string}} Turn  html: the text formatted, if the study shows that
  * @typedef {{turns: number, min_turns: number, max_turns: number, labelled: number, labels_needed: number,
  *            unlabelled: number[], thinking: boolean, may_send: boolean, may_finish: boolean,
- *            hint: string}} Progress
+ *            room: number, closing: boolean, long_enough: boolean, hint: string}} Progress  room: turns that a message needs
+ * @typedef {{left: boolean, away: boolean, away_seconds: number, may_end: boolean}} Company  the person opposite
  * @typedef {{say: string, attempts: number, may_give_up: boolean}} Fault
  * @typedef {{turns: Turn[], labels: Record<string, Answers>, fault: Fault | null, isStarting: boolean, progress: Progress | null,
- *            finished: string | null, refusal: string | null}} Dialogue
+ *            company: Company | null, finished: string | null, refusal: string | null}} Dialogue
  */
 
 import { subjectOf } from "../kit/subjects.js";
@@ -22,6 +23,7 @@ export const UNKNOWN = Object.freeze({
   fault: null,
   isStarting: false,
   progress: null,
+  company: null,
   finished: null,
   refusal: null,
 });
@@ -64,6 +66,8 @@ const CHANGES = {
   turn_saved: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null, isStarting: false, refusal: null }),
   bot_starting: () => ({ isStarting: true }),
   bot_turn: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null, isStarting: false }),
+  partner_turn: (known, { turn }) => ({ turns: withTurn(known.turns, turn) }),
+  partner: (_, { left, away, away_seconds, may_end }) => ({ company: { left, away, away_seconds, may_end } }),
   bot_failed: (_, { fault }) => ({ fault, isStarting: false }),
   label_saved: (known, label) => ({ labels: { ...known.labels, ...bySubject([/** @type {any} */ (label)]) }, refusal: null }),
   refused: (_, { say }) => ({ refusal: say }),
@@ -83,8 +87,8 @@ export function receive(known, frame) {
 }
 
 /** Whether no message fits any more. @param {Progress} progress */
-export function isLastTurn({ turns, max_turns, thinking }) {
-  return !thinking && turns + 2 > max_turns;
+export function isLastTurn({ turns, max_turns, thinking, room, closing }) {
+  return !thinking && (closing || turns + room > max_turns);
 }
 
 /**
@@ -93,9 +97,14 @@ export function isLastTurn({ turns, max_turns, thinking }) {
  * @param {Progress} progress
  * @param {{judged: number, unjudged: number, areJudged: boolean}} replies  areJudged: whether replies are judged at all
  */
-export function whyNotFinish({ thinking, labels_needed }, { judged, unjudged, areJudged }) {
-  if (thinking) return "The chatbot is writing: wait for its reply, then finish.";
+export function whyNotFinish({ thinking, labels_needed, room, turns, min_turns, long_enough }, { judged, unjudged, areJudged }) {
+  const isWithBot = room === 2;
+  if (thinking && isWithBot) return "The chatbot is writing: wait for its reply, then finish.";
   if (unjudged) return unjudged === 1 ? "Judge the last reply, then finish." : `Judge the ${unjudged} replies above, then finish.`;
+  if (!isWithBot) {
+    const left = long_enough ? 0 : min_turns - turns;
+    return left > 0 ? `Go on talking: ${left} more ${left === 1 ? "message" : "messages"} of you two, then finish.` : "";
+  }
   const left = labels_needed - judged;
   const more = `${left} more ${left === 1 ? "reply" : "replies"}`;
   if (left > 0) return `Go on talking: ${more}${areJudged ? " to judge" : ""}, then finish.`;

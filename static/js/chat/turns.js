@@ -137,14 +137,14 @@ export class TurnList {
   }
 
   /**
-   * @param {"human" | "bot"} speaker
+   * @param {Turn["speaker"]} speaker
    * @param {string} name
    * @param {{text: string, html?: string}} said
    * @returns {Row}
    */
   row(speaker, name, said) {
     const text = written(said.text, said.html, { id: `turn-${name}` });
-    const who = make("span", { class: "visually-hidden" }, speaker === "bot" ? `${this.options.botName}: ` : "You: ");
+    const who = make("span", { class: "visually-hidden" }, speaker === "human" ? "You: " : `${this.options.botName}: `);
     const element = make("li", { class: `turn turn--${speaker}` }, who, text);
     return { element, text, feet: new Map() };
   }

@@ -13,9 +13,9 @@ from chatbots.hierarchical.batching import collate
 from chatbots.hierarchical.checkpoint import load_checkpoint, save_checkpoint
 from chatbots.hierarchical.model import Hierarchical, count_parameters
 from chatbots.hierarchical.perplexity import perplexity
-from chatbots.hierarchical.vocabulary import Vocabulary
-from chatbots.meena.checkpoint import CheckpointError
 from chatbots.registry import REGISTRY, create_bot
+from chatbots.training.checkpoint import CheckpointError
+from chatbots.training.vocabulary import Vocabulary
 from tests.chatbots.hierarchical.tiny import config
 
 torch.set_num_threads(1)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from chatbots.hierarchical.cli import main
-from chatbots.meena.checkpoint import read_weights
+from chatbots.training.checkpoint import read_weights
 from evaluation.__main__ import main as evaluate
 
 torch.set_num_threads(1)

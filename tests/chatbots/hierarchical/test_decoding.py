@@ -10,14 +10,12 @@ import torch
 from chatbots.hierarchical.batching import collate
 from chatbots.hierarchical.decoding import (
     DecodingSettings,
-    Found,
-    beam_search,
     drawn_first,
     first_states,
     replies,
-    sample,
 )
-from chatbots.hierarchical.vocabulary import END, NEVER_WRITTEN, START
+from chatbots.training.decoding import Found, beam_search, nucleus, sample
+from chatbots.training.vocabulary import END, NEVER_WRITTEN, START
 from tests.chatbots.hierarchical.tiny import CONVERSATIONS, model_of
 
 torch.set_num_threads(1)
@@ -65,7 +63,7 @@ def everything(model, first):
 
 
 def test_a_wide_beam_finds_the_likeliest_of_all_replies(model, first, everything):
-    (found,) = beam_search(model, first, 60)
+    (found,) = beam_search(model.step, first, 60, LENGTH)
 
     best = max(everything, key=lambda words: everything[words] / len(words))
     assert found[0].words == best
@@ -77,7 +75,7 @@ def test_a_wide_beam_finds_the_likeliest_of_all_replies(model, first, everything
 
 
 def test_a_beam_of_one_takes_the_likeliest_word_each_time(model, first):
-    (found,) = beam_search(model, first, 1)
+    (found,) = beam_search(model.step, first, 1, LENGTH)
 
     state, last, greedy = first, START, []
     while last != END and len(greedy) < LENGTH:
@@ -90,7 +88,7 @@ def test_a_beam_of_one_takes_the_likeliest_word_each_time(model, first):
 
 def test_samples_are_as_frequent_as_they_are_likely(model, first, everything):
     n = 4_000
-    found = sample(model, first.expand(n, -1), seeds(n), 1.0)
+    found = sample(model.step, first.expand(n, -1), seeds(n), LENGTH, temperature=1.0)
 
     counts = Counter(each.words for each in found)
     allowed = probabilities(model, first, everything)
@@ -117,8 +115,8 @@ def probabilities(model, first, everything):
 
 
 def test_a_low_temperature_samples_what_a_beam_of_one_finds(model, first):
-    (found,) = beam_search(model, first, 1)
-    assert sample(model, first, seeds(1), 1e-4)[0].words == found[0].words
+    (found,) = beam_search(model.step, first, 1, LENGTH)
+    assert sample(model.step, first, seeds(1), LENGTH, temperature=1e-4)[0].words == found[0].words
 
 
 def test_draws_fall_by_rank_and_leave_the_last_out():
@@ -162,3 +160,12 @@ def test_replies_are_the_same_alone_and_in_company_and_by_seed(architecture, cho
 def test_decoding_that_cannot_be_is_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         DecodingSettings(**settings)
+
+
+def test_a_nucleus_is_the_fewest_likeliest_words_that_hold_so_much():
+    shares = torch.tensor([[0.1, 0.5, 0.15, 0.25], [0.25, 0.25, 0.25, 0.25]])
+    # 0.5 alone does not hold 0.6; 0.5 and 0.25 do. Of four alike, three hold 0.6.
+    found = nucleus(shares, 0.6)
+    assert found[0].tolist() == pytest.approx([0, 0.5, 0, 0.25])
+    assert int((found[1] > 0).sum()) == 3
+    assert nucleus(shares, 1.0) is shares

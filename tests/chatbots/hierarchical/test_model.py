@@ -18,7 +18,7 @@ from chatbots.hierarchical.heads import Heads, Targets
 from chatbots.hierarchical.latent import Normal, divergence
 from chatbots.hierarchical.model import count_parameters
 from chatbots.hierarchical.recurrent import gru, pack, run
-from chatbots.hierarchical.vocabulary import START, UNKNOWN
+from chatbots.training.vocabulary import START, UNKNOWN
 from tests.chatbots.hierarchical.tiny import CONVERSATIONS, config, model_of
 
 torch.set_num_threads(1)  # threads only wait for each other in products this small

@@ -18,9 +18,10 @@ from chatbots.hierarchical.corpus import PartBuilder, key_of
 from chatbots.hierarchical.heads import Distilled
 from chatbots.hierarchical.model import Losses
 from chatbots.hierarchical.targets import TargetFile, TargetsError
-from chatbots.hierarchical.training import Trainer, TrainingDivergedError, TrainingSettings
-from chatbots.hierarchical.vocabulary import Vocabulary
-from chatbots.meena.checkpoint import CheckpointError, read_weights
+from chatbots.hierarchical.training import Trainer, TrainingSettings
+from chatbots.training.checkpoint import CheckpointError, read_weights
+from chatbots.training.running import TrainingDivergedError
+from chatbots.training.vocabulary import Vocabulary
 from tests.chatbots.hierarchical.tiny import config
 
 torch.set_num_threads(1)
@@ -109,7 +110,7 @@ def test_a_killed_run_goes_on_as_if_it_had_not_stopped(tmp_path, part, vocabular
 import os, signal, sys
 from pathlib import Path
 from chatbots.hierarchical.corpus import Part
-from chatbots.hierarchical.vocabulary import Vocabulary
+from chatbots.training.vocabulary import Vocabulary
 from tests.chatbots.hierarchical.test_training import WORDS, trainer
 folder = Path(sys.argv[1])
 one = trainer(folder / "killed", Part.load(folder / "part.npz"), Vocabulary(WORDS))

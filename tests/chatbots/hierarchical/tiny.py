@@ -4,7 +4,7 @@ import torch
 
 from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.model import Hierarchical
-from chatbots.hierarchical.vocabulary import END
+from chatbots.training.vocabulary import END
 
 CONVERSATIONS = [
     [[5, 6, 7, END], [8, END], [9, 4, 4, 10, END]],

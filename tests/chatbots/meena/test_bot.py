@@ -6,11 +6,12 @@ import torch
 
 from chatbots.base import Context, seed_of
 from chatbots.errors import ConfigurationError
-from chatbots.meena.checkpoint import read_weights, save_checkpoint
+from chatbots.meena.checkpoint import save_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.registry import REGISTRY, create_bot, describe
+from chatbots.training.checkpoint import read_weights
 
 TEXTS = [
     f"{a} {b} {c}"

@@ -8,8 +8,8 @@ import sys
 import pytest
 import torch
 
-from chatbots.meena.checkpoint import read_weights
 from chatbots.meena.cli import main
+from chatbots.training.checkpoint import read_weights
 
 torch.set_num_threads(1)  # threads only wait for each other in products this small
 ANSWERS = {

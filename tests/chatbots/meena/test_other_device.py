@@ -14,7 +14,7 @@ from chatbots.meena.config import preset
 from chatbots.meena.model import Meena
 from chatbots.meena.perplexity import negative_log_likelihood
 from chatbots.meena.sampling import draw
-from chatbots.meena.training.parallel import pick_device
+from chatbots.training.devices import pick_device
 
 ELSEWHERE = torch.device("meta")
 

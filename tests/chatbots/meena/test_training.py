@@ -15,13 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from chatbots.meena.checkpoint import (
-    CheckpointError,
-    latest_checkpoint,
-    load_checkpoint,
-    read_weights,
-    save_checkpoint,
-)
+from chatbots.meena.checkpoint import load_checkpoint, save_checkpoint
 from chatbots.meena.cli import main
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.corpus.shards import Pair, ShardWriter, open_shards
@@ -30,8 +24,11 @@ from chatbots.meena.perplexity import perplexity, shards_for
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.adafactor import Adafactor
 from chatbots.meena.training.batching import Batches, collate, padding_share
-from chatbots.meena.training.loop import Trainer, TrainingDivergedError, TrainingSettings
-from chatbots.meena.training.optimizing import cosine, inverse_square_root
+from chatbots.meena.training.loop import Trainer, TrainingSettings
+from chatbots.meena.training.optimizing import inverse_square_root
+from chatbots.training.checkpoint import CheckpointError, latest_checkpoint, read_weights
+from chatbots.training.running import TrainingDivergedError
+from chatbots.training.schedules import cosine
 
 torch.set_num_threads(1)  # threads only wait for each other in products this small
 ROOT = Path(__file__).resolve().parents[3]

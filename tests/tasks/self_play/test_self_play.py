@@ -22,11 +22,11 @@ from bots.models import Bot, BotVersion
 from chatbots import breaker
 from chatbots.base import Response
 from dialogues.models import Dialogue, Fault, Turn
-from live.locks import only_here
+from live.locks import SELF_PLAY, only_here
 from responses.answering import seed_of
 from studies.models import Study
 from studies.services import set_state
-from tasks.self_play import jobs, playing, services
+from tasks.self_play import jobs, services
 from tasks.self_play.models import SelfPlayed, SelfPlayPlan
 from tasks.self_play.playing import play_slice
 from tasks.self_play.queries import progress
@@ -138,7 +138,7 @@ def test_a_process_that_is_killed_loses_and_doubles_nothing(make_self_play: Make
 def test_nobody_works_on_what_another_has(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play()
 
-    with only_here(playing.LOCK, plan.pk):
+    with only_here(SELF_PLAY, plan.pk):
         assert play_slice(plan.pk) is False
 
     assert not SelfPlayed.objects.exists()
@@ -195,18 +195,16 @@ def test_a_bot_that_always_fails_stops_the_study_early(make_self_play: MakeSelfP
     assert "Turn 1 was configured to fail" in reread(plan).reason
 
 
-def test_a_bot_that_falls_silent_ends_the_conversation_which_is_counted(
-    make_self_play: MakeSelfPlay, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(breaker, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
-    plan = make_self_play(conversations=2, alone=True, script={"replies": ["Well.", " "]})
+def test_a_bot_that_falls_silent_ends_the_conversation_which_is_counted(make_self_play: MakeSelfPlay) -> None:
+    wanted = 8  # three attempts each: more silences in a row than broken bots are allowed failures
+    plan = make_self_play(conversations=wanted, alone=True, script={"replies": ["Well.", " "]})
 
     play(plan)
 
     found = progress(plan)
     # Each side answers once; the third turn is the second of the side that began, and says nothing.
-    assert said(plan) == {1: ["Hi!", "Well.", "Well."], 2: ["Hi!", "Well.", "Well."]}
-    assert (found.silent, found.ended, found.wanted, found.turns) == (2, 2, 2, 4)
+    assert said(plan) == {number: ["Hi!", "Well.", "Well."] for number in range(1, wanted + 1)}
+    assert (found.silent, found.ended, found.wanted, found.turns) == (wanted, wanted, wanted, 2 * wanted)
     assert set(Dialogue.objects.values_list("ending", flat=True)) == {Dialogue.Ending.BOT_FAILED}
     assert (reread(plan).study.state, reread(plan).reason) == (Study.State.CLOSED, "")
 

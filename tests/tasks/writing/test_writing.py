@@ -222,7 +222,7 @@ def test_a_worker_goes_through_the_pages_to_the_completion_code(make_writing: Ma
     assert "chatbot, not to a person" not in welcome
     client.post(f"{start}consent/", {"agree": "yes", "consent": "1"})
     assert "Start writing" in client.get(f"{start}instructions/").content.decode()
-    assert client.post(f"{start}start-writing/").url == f"{start}write/"
+    assert client.post(f"{start}start-writing/").headers["Location"] == f"{start}write/"
     page = client.get(f"{start}write/")
     assert page.context["settings"]["socket"] == f"/ws/writing/{study.code}/"
     wanda = Assignment.objects.get()
@@ -233,7 +233,7 @@ def test_a_worker_goes_through_the_pages_to_the_completion_code(make_writing: Ma
     assert "All your responses are saved." in done
     assert Participation.objects.get().completion_code in done
     assert Response.objects.filter(text="Something\nof mine").exists()
-    assert client.get(start).url == f"{start}thanks/"
+    assert client.get(start).headers["Location"] == f"{start}thanks/"
 
 
 class Tab(ApplicationCommunicator):

@@ -1,7 +1,8 @@
 import asyncio
+import os
 import signal
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -11,6 +12,7 @@ from bots import host
 from bots.hosting import Hosting
 from bots.models import Bot
 from chatbots.resident import leave
+from live.apart import environment, python
 
 GLANCE_SECONDS = 1.0
 
@@ -18,11 +20,17 @@ GLANCE_SECONDS = 1.0
 class Command(BaseCommand):
     help = (
         "Keep bots loaded in this process and answer for them over the Channels layer. Run it on the machine "
-        "with the GPU, with the DATABASE_URL and REDIS_URL of the web server; several share the load."
+        "with the GPU, with the DATABASE_URL and REDIS_URL of the web server; several share the load. "
+        "It is started again when it dies."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("names", nargs="*", metavar="NAME", help="of a bot; none: every active bot")
+        parser.add_argument(
+            "--once",
+            action="store_true",
+            help="end when the process dies; for a supervisor of your own, which starts it again",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = frozenset(options["names"])
@@ -38,6 +46,8 @@ class Command(BaseCommand):
             raise CommandError(
                 f"No bot is called {', '.join(sorted(unknown))}. Known: {', '.join(sorted(known)) or 'none'}."
             )
+        if not options["once"]:
+            _keep_running(options["names"])
         settings.BOTS_HERE = names or None
         if hangs := asyncio.run(self._host()):
             self.stderr.write("A bot hangs again and again. Start this host anew.")
@@ -61,3 +71,9 @@ class Command(BaseCommand):
                 except TimeoutError:
                     continue
             return not stopping.is_set()
+
+
+def _keep_running(names: list[str]) -> NoReturn:
+    """Become the small process that starts this command and starts it again."""
+    command = python("-m", "project.keeper", "The host of bots", "-m", "django", "hostbots", "--once", *names)
+    os.execve(command[0], command, environment())

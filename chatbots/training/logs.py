@@ -4,7 +4,7 @@ import csv
 from collections.abc import Mapping
 from pathlib import Path
 
-from chatbots.meena.writing import write_atomically
+from chatbots.training.writing import write_atomically
 
 
 def append_row(path: Path, values: Mapping[str, float]) -> None:

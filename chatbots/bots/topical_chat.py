@@ -1,0 +1,132 @@
+"""The Transformer of Topical-Chat, with or without knowledge: any trained one by its folder."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from chatbots.base import Bot, BotConfiguration, Candidate, Context, Failure, Response, seed_of
+from chatbots.folders import allowed_path
+from chatbots.hashing import hash_of
+from chatbots.registry import register
+
+CODE = Path(__file__).parents[1] / "knowledge"
+SHARED = [CODE.parent / "training" / name for name in ("decoding.py", "vocabulary.py")]
+
+
+@register("topical-chat")
+class TopicalChatBot(Bot):
+    """A Transformer that was trained here to draw on what its seat has read: named by its folder.
+
+    With knowledge it reads the sentence of its material that is nearest to what was said last; without, only
+    the conversation. Source: Gopalakrishnan et al. 2019, Interspeech.
+    """
+
+    class Configuration(BotConfiguration):
+        """Which model, and how replies are found."""
+
+        checkpoint: str = Field(
+            title="Model", description="Folder of the model: weights, configuration, vocabulary."
+        )
+        choose: Literal["best", "sampled"] = Field(
+            "best", title="Choice", description="The best of the beam, or word by word without a beam."
+        )
+        beam: int = Field(5, ge=1, le=100, title="Beam", description="Replies followed at once.")
+        temperature: float = Field(
+            1.0, gt=0, title="Temperature", description="Divides the scores before sampling word by word."
+        )
+        top_p: float = Field(
+            1.0,
+            gt=0,
+            le=1,
+            title="Top-p",
+            description="Sample from the fewest words of this probability; 1 for all.",
+        )
+        device: str = Field(
+            "cpu",
+            title="Device",
+            description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.",
+        )
+        batch: int = Field(
+            16, ge=1, le=1_000, title="Batch", description="Dialogues that are answered together, at most."
+        )
+
+        @field_validator("checkpoint")
+        @classmethod
+        def _is_there(cls, checkpoint: str) -> str:
+            path = allowed_path(checkpoint)
+            if not (path / "config.json").is_file():
+                raise ValueError(
+                    "no model is there. Train one (docs/topical-chat-models.md) and name its folder"
+                )
+            return str(path)
+
+    configuration: Configuration
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "scipy")
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Load the model.
+
+        Raises:
+            CheckpointError: its files do not fit together.
+            ModuleNotFoundError: PyTorch or another library for models is not installed.
+        """
+        super().__init__(configuration)
+        self._responder = load_responder(configuration)
+
+    @classmethod
+    def memory_needed(cls, configuration: BotConfiguration) -> int | None:
+        """The size of the weights in memory, and of the scores of all replies that are followed at once."""
+        from chatbots.knowledge.checkpoint import read_config
+        from chatbots.knowledge.model import count_parameters
+
+        assert isinstance(configuration, cls.Configuration)
+        shape = read_config(Path(configuration.checkpoint))
+        scores = 3 * configuration.batch * configuration.beam * shape.vocabulary_size
+        return 4 * (count_parameters(shape)["total"] + scores)
+
+    @property
+    def max_batch(self) -> int:
+        """As configured."""
+        return self.configuration.batch
+
+    def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
+        """All replies of a batch, word by word together."""
+        found = self._responder.reply(
+            [[turn.text for turn in context.turns] for context in contexts],
+            [[passage.text for passage in context.material] for context in contexts],
+            [seed_of(context) for context in contexts],
+        )
+        return [
+            Response(reply.text, tuple(Candidate(*each) for each in reply.candidates), reply.words)
+            for reply in found
+        ]
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """As of every bot, and the hashes of the model's code, weights and vocabulary."""
+        files = ("config.json", "model.safetensors", "vocabulary.json")
+        folder = Path(self.configuration.checkpoint)
+        return {
+            **super().fingerprint(),
+            "model_code": hash_of([*sorted(CODE.glob("*.py")), *SHARED]),
+            "model": {name: hash_of([folder / name]) for name in files},
+        }
+
+
+def load_responder(configuration: TopicalChatBot.Configuration) -> Any:
+    """A `chatbots.knowledge.responder.Responder` with the model of that folder."""
+    import torch
+
+    from chatbots.knowledge.checkpoint import load_checkpoint
+    from chatbots.knowledge.responder import DecodingSettings, Responder
+
+    device = torch.device(configuration.device)
+    model, vocabulary = load_checkpoint(Path(configuration.checkpoint), device=device)
+    settings = DecodingSettings(
+        choose=configuration.choose,
+        beam=configuration.beam,
+        temperature=configuration.temperature,
+        top_p=configuration.top_p,
+    )
+    return Responder(model, vocabulary, settings)

@@ -1,0 +1,165 @@
+"""Does a reply name the chatbot, or whoever made it? For studies whose workers are not to know.
+
+The rules propose: they read words, not meaning. That a reply says it is a machine is no matter here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+_SYSTEMS = (
+    "ChatGPT", "GPT-3", "GPT-3.5", "GPT-4", "GPT-4o", "GPT-5", "Claude", "Gemini", "Bard", "Copilot", "Grok",
+    "Alexa", "Siri", "Cortana", "Bixby", "Google Assistant", "Llama", "Mistral", "Mixtral", "Qwen",
+    "DeepSeek", "Gemma", "BlenderBot", "Blender Bot", "DialoGPT", "Meena", "LaMDA", "Cleverbot", "Mitsuku",
+    "Kuki", "Replika", "XiaoIce", "Eliza", "A.L.I.C.E.", "Character.AI", "Pi",
+)  # fmt: skip
+_MAKERS = (
+    "OpenAI", "Anthropic", "Google", "DeepMind", "Microsoft", "Meta", "Meta AI", "Facebook", "Amazon",
+    "Apple", "Mistral AI", "Alibaba", "DeepSeek", "xAI", "Hugging Face", "Nvidia", "IBM", "Baidu", "Tencent",
+    "Cohere", "Inflection", "Samsung", "Pandorabots",
+)  # fmt: skip
+# Said of anything else, these mean something else, or somebody: only what the bot says of itself counts.
+_ALSO_WORDS = {
+    "claude", "gemini", "bard", "copilot", "grok", "llama", "mistral", "gemma", "eliza", "pi", "alexa",
+    "siri", "google", "google assistant", "microsoft", "meta", "facebook", "amazon", "apple", "nvidia",
+    "ibm", "baidu", "tencent", "alibaba", "cohere", "inflection", "samsung", "hugging face", "kuki",
+    "bixby", "cortana", "meena", "replika", "cleverbot", "generic",
+}  # fmt: skip
+# Settings of adapters whose value names who made the bot, or which model it is.
+_MAKER_SETTINGS, _SYSTEM_SETTINGS = {"maker"}, {"model", "model_name", "persona_name"}
+
+_IS_CALLED = (
+    r"\b(?:i am|i'm|im|this is|my name is|name's|call me|known as|it's me,?|"
+    r"you(?:'re| are) (?:talking|speaking|chatting) (?:to|with))"
+    r"(?: (?:called|named|just|actually|really|also|the|your|friendly|ai|assistant|chatbot|bot|model)){{0,4}}"
+    r",? {names}"
+)
+_MADE = r"(?:made|built|created|developed|designed|programmed|trained|owned|run|provided)"
+_IS_MADE_BY = (
+    rf"\b(?:i|me|my|we)\b[^.!?]{{{{0,60}}}}?\b{_MADE} (?:and \w+ )?(?:by|at) "
+    r"(?:the |a |an )?(?:\w+ ){{0,2}}?{names}"
+    rf"|{{names}} {_MADE} me\b"
+    rf"|\b(?:ai|language model|model|assistant|chatbot|bot)(?:,? {_MADE})? (?:by|from|of) {{names}}"
+)
+# Whoever it may be: that it says who made it is enough.
+_SAYS_MAKER = re.compile(
+    r"\b(?:i was|i am|i'm|i have been|i've been)(?: \w+)? "
+    r"(?:made|built|created|developed|designed|programmed|trained) (?:and \w+ )?"
+    r"by (?!people\b|humans?\b|someone\b|somebody\b|a (?:person|human|team)\b|the people who invited you)"
+    r"(?:the |a |an )?(?!(?:i|you|my|the|an?)\b)[\w@][\w@&'-]*(?:\.\w+)*(?-i:(?: [A-Z][\w&'-]*){0,3})",
+    re.IGNORECASE,
+)
+MOST_CHARACTERS = 4_000
+"""So much of a reply is read."""
+SHORTEST = 3
+"""A name of fewer letters is looked for only where the bot speaks of itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What may not be said.
+
+    Attributes:
+        system: the names of a bot: title, short name, model.
+        makers: who made it.
+    """
+
+    system: tuple[str, ...] = ()
+    makers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Words of a reply that name the system or its maker.
+
+    Attributes:
+        what: "system" or "maker".
+        start: of these words.
+        end: of them.
+    """
+
+    what: str
+    start: int
+    end: int
+
+
+def names_of(title: str, name: str, configuration: Mapping[str, Any] | None = None) -> Names:
+    """The names by which a registered bot may be known.
+
+    Args:
+        title: as researchers see it; what stands in brackets is left out.
+        name: short name, words joined by hyphens.
+        configuration: of its adapter; of bots inside one another all are read.
+    """
+    plain = re.sub(r"\([^)]*\)", "", title)
+    systems = [" ".join(each.split()) for each in (title, plain, name, re.sub(r"[-_]+", " ", name))]
+    makers: list[str] = []
+    for setting, value in _settings(configuration or {}):
+        text = value.strip()
+        if setting in _MAKER_SETTINGS and text:
+            makers.append(text)
+        elif setting in _SYSTEM_SETTINGS and text:
+            systems += [text, text.rpartition("/")[2]]
+    return Names(tuple(dict.fromkeys(filter(None, systems))), tuple(dict.fromkeys(makers)))
+
+
+def _settings(configuration: Any) -> Iterable[tuple[str, str]]:
+    if isinstance(configuration, Mapping):
+        for setting, value in configuration.items():
+            if isinstance(value, str):
+                yield str(setting), value
+            else:
+                yield from _settings(value)
+    elif isinstance(configuration, list | tuple):
+        for each in configuration:
+            yield from _settings(each)
+
+
+def named(reply: str, names: Names) -> Named | None:
+    """The first words of a reply that name the system or its maker; None if none do."""
+    text = reply[:MOST_CHARACTERS].replace("\u2019", "'")
+    lowered = text.casefold()
+    if " by " not in lowered and not any(each in lowered for each in _literals(names)):
+        return None  # as nearly all replies
+    for what, pattern in _patterns(names):
+        if match := pattern.search(text):
+            return Named(what, *match.span())
+    if match := _SAYS_MAKER.search(text):
+        return Named("maker", *match.span())
+    return None
+
+
+@lru_cache(maxsize=256)
+def _literals(names: Names) -> tuple[str, ...]:
+    return tuple(each.casefold() for each in {*names.system, *names.makers, *_SYSTEMS, *_MAKERS})
+
+
+@lru_cache(maxsize=256)
+def _patterns(names: Names) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """What is looked for, in this order: any mention of what is distinctive, then what it says of itself."""
+    found = []
+    for what, own, known, itself in (
+        ("system", names.system, _SYSTEMS, _IS_CALLED),
+        ("maker", names.makers, _MAKERS, _IS_MADE_BY),
+    ):
+        distinctive = [each for each in (*own, *known) if _is_distinctive(each)]
+        if distinctive:
+            found.append((what, re.compile(_any_of(distinctive), re.IGNORECASE)))
+        alone = rf"^\W*{_any_of(own)}\W*$|" if own else ""
+        pattern = alone + itself.format(names=_any_of((*own, *known)))
+        found.append((what, re.compile(pattern, re.IGNORECASE)))
+    return tuple(found)
+
+
+def _is_distinctive(name: str) -> bool:
+    """Whether a name can hardly mean anything else: a known one, or of several words, or with digits."""
+    if name.casefold() in _ALSO_WORDS or len(name) < SHORTEST:
+        return False
+    return name in _SYSTEMS or name in _MAKERS or bool(re.search(r"\W|\d|[a-z][A-Z]", name))
+
+
+def _any_of(names: Iterable[str]) -> str:
+    alternatives = "|".join(re.escape(each) for each in sorted(set(names), key=len, reverse=True))
+    return rf"(?<![\w-])(?:{alternatives})(?![\w])"

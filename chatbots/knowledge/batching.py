@@ -1,0 +1,157 @@
+"""Turns with their histories and sentences as the model takes them.
+
+Shapes: n turns to write, s words of the longest history, k of the longest sentence, t of the longest turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from chatbots.knowledge.config import TopicalChatConfig
+from chatbots.knowledge.corpus import Part, Sentences
+from chatbots.knowledge.oracle import NONE, IntArray
+from chatbots.training.settings import check_range
+from chatbots.training.vocabulary import PADDING, START
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Turns to write.
+
+    Attributes:
+        histories: newest words of what was said before, padded on the right, (n, s).
+        knowledge: words of each turn's sentence, padded on the right, (n, k); None if it is not read.
+        targets: words of the turns with their ends, padded on the right, (n, t).
+    """
+
+    histories: Tensor
+    knowledge: Tensor | None
+    targets: Tensor
+
+    @property
+    def inputs(self) -> Tensor:
+        """What the decoder is given: the start, and all words but the last, (n, t)."""
+        return torch.cat([torch.full_like(self.targets[:, :1], START), self.targets[:, :-1]], dim=1)
+
+    @property
+    def words(self) -> int:
+        """Words to predict, ends included."""
+        return int((self.targets != PADDING).sum())
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on another device."""
+        knowledge = None if self.knowledge is None else self.knowledge.to(device)
+        return Batch(self.histories.to(device), knowledge, self.targets.to(device))
+
+
+Words = Sequence[int] | NDArray[np.uint16]
+"""Of one history, sentence or turn, by their numbers."""
+
+
+def collate(
+    histories: Sequence[Words], sentences: Sequence[Words] | None, targets: Sequence[Words] | None = None
+) -> Batch:
+    """Pad words to a batch.
+
+    Args:
+        histories: of each turn, none empty.
+        sentences: of each turn, empty for none; None if they are not read.
+        targets: the turns; None if they are yet to be written.
+    """
+    return Batch(
+        histories=_padded(histories),
+        knowledge=None if sentences is None else _padded(sentences),
+        targets=_padded(targets or [[]] * len(histories)),
+    )
+
+
+def _padded(rows: Sequence[Words]) -> Tensor:
+    """(n, t) the rows; one that is empty is of padding."""
+    filled = [torch.from_numpy(np.asarray(row if len(row) else [PADDING], dtype=np.int64)) for row in rows]
+    return pad_sequence(filled, batch_first=True, padding_value=PADDING)
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The turns of a part of a corpus that answer others, batched.
+
+    Attributes:
+        part: where they are.
+        sentences: of the corpus.
+        config: how much of history, sentence and turn is read.
+        size: turns of a batch.
+        seed: fixes the order of every epoch.
+    """
+
+    part: Part
+    sentences: Sentences
+    config: TopicalChatConfig
+    size: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_range("batch", self.size, least=1)
+
+    @cached_property
+    def answers(self) -> IntArray:
+        """The turns."""
+        return self.part.answers
+
+    @cached_property
+    def _begins(self) -> IntArray:
+        return self.part.begins
+
+    def __len__(self) -> int:
+        """Batches of an epoch."""
+        return -(-len(self.answers) // self.size)
+
+    def epoch(self, number: int, *, skip: int = 0) -> Iterator[Batch]:
+        """The batches of one pass over all turns.
+
+        Args:
+            number: of the epoch; each has an order of its own.
+            skip: leave out this many of the first batches.
+        """
+        order = np.random.default_rng((self.seed, number)).permutation(self.answers)
+        for start in range(skip * self.size, len(order), self.size):
+            yield self.of(order[start : start + self.size])
+
+    def in_order(self) -> Iterator[Batch]:
+        """Every turn once, as they come: for measuring."""
+        for start in range(0, len(self.answers), self.size):
+            yield self.of(self.answers[start : start + self.size])
+
+    def of(self, turns: IntArray) -> Batch:
+        """The batch of some turns."""
+        numbers = turns.tolist()
+        sentences = [self.sentence(turn) for turn in numbers] if self.config.knowledge else None
+        return collate(
+            [self.history(turn) for turn in numbers], sentences, [self.target(turn) for turn in numbers]
+        )
+
+    def history(self, turn: int) -> NDArray[np.uint16]:
+        """The newest W_H words before a turn, with the ends of turns, within its conversation."""
+        end = int(self.part.turns[turn])
+        begin = max(int(self._begins[turn]), end - self.config.history)
+        return self.part.words[begin:end]
+
+    def target(self, turn: int) -> NDArray[np.uint16]:
+        """The turn's first words; what is cut off takes the end with it."""
+        begin, end = self.part.turns[turn], self.part.turns[turn + 1]
+        return self.part.words[begin : min(end, begin + self.config.response_length)]
+
+    def sentence(self, turn: int) -> NDArray[np.uint16]:
+        """The first W_K words of the turn's sentence; empty if it has none."""
+        number = int(self.part.sentences[turn])
+        if number == NONE:
+            return self.sentences.words[:0]
+        begin, end = self.sentences.begins[number], self.sentences.begins[number + 1]
+        return self.sentences.words[begin : min(end, begin + self.config.knowledge_length)]

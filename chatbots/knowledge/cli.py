@@ -1,0 +1,259 @@
+"""`python -m chatbots topical-chat …`: describe, split, corpus, train, sweep, evaluate."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chatbots.knowledge.config import PRESETS, TopicalChatConfig, preset
+from chatbots.training.command import run_command
+from chatbots.training.settings import check_range
+
+if TYPE_CHECKING:
+    from chatbots.knowledge.conversations import ReadingSet
+    from chatbots.knowledge.training import TrainingSettings
+
+PARTS = ("validation", "test")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Args:
+        arguments: what follows `python -m chatbots topical-chat`.
+
+    Returns:
+        The exit status: 0, or 2 after one line of error on the standard error stream.
+    """
+    return run_command("topical-chat", __doc__, add_subcommands, arguments)
+
+
+def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add this package's commands to a parser."""
+    _add_describe(commands.add_parser("describe", help="print a preset and its parameter counts as JSON"))
+    _add_split(commands.add_parser("split", help="deal conversations into frequent and rare parts"))
+    _add_corpus(commands.add_parser("corpus", help="build a corpus, each turn with its nearest sentence"))
+    _add_train(commands.add_parser("train", help="train a model on a corpus, or go on with a run"))
+    _add_sweep(commands.add_parser("sweep", help="train with several lengths of history"))
+    _add_evaluate(commands.add_parser("evaluate", help="measure a checkpoint, and write its responses"))
+
+
+def _add_describe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--preset", choices=PRESETS, default="tf-knowledge")
+    parser.set_defaults(run=describe)
+
+
+def describe(options: argparse.Namespace) -> None:
+    """Print a preset and its parameter counts."""
+    from chatbots.knowledge.model import count_parameters
+
+    parts = count_parameters(preset(options.preset))
+    total = parts.pop("total")
+    found = {"preset": options.preset, "parameters": total, "by_part": parts}
+    print(json.dumps(found | {"config": preset(options.preset).to_dict()}, indent=1))
+
+
+def _add_split(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--conversations", type=Path, required=True, help="JSON as Topical-Chat publishes it")
+    add("--reading-sets", type=Path, nargs="+", required=True, help="theirs, after its build")
+    add("--output", type=Path, required=True, help="folder of the parts, a file each")
+    add("--share", type=float, default=0.1, help="of conversations that are rare, and that are frequent")
+    add("--seed", type=int, default=0)
+    parser.set_defaults(run=split)
+
+
+def split(options: argparse.Namespace) -> None:
+    """Write the parts, and print how many conversations they have and how familiar their entities are."""
+    from chatbots.knowledge import splitting
+    from chatbots.knowledge.conversations import read_conversations, read_documents, read_reading_sets
+    from chatbots.knowledge.counts import counts
+    from chatbots.training.writing import write_json
+
+    reading_sets = read_reading_sets(options.reading_sets)
+    conversations = read_conversations(options.conversations, reading_sets)
+    parts = splitting.split(conversations, share=options.share, seed=options.seed)
+    documents = read_documents(options.conversations)
+    trained = splitting.frequencies(parts["train"])
+    report = {}
+    for name, part in parts.items():
+        write_json(options.output / f"{name}.json", {each.key: documents[each.key] for each in part})
+        known = splitting.familiarity(part, trained)
+        report[name] = counts(part).to_dict() | {"entities": asdict(known) if known else None}
+    print(json.dumps(report, indent=1))
+
+
+def _add_corpus(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--train", type=Path, nargs="+", required=True, help="Topical-Chat's JSON, or JSON Lines of turns")
+    add("--validation", type=Path, nargs="*", default=[], help="to stop training by")
+    add("--test", type=Path, nargs="*", default=[], help="to report; never what training stops by")
+    add("--reading-sets", type=Path, nargs="*", default=[], help="all of them; none to pre-train without")
+    add("--output", type=Path, required=True, help="folder of the corpus")
+    add("--vocabulary", type=int, default=49_957, dest="vocabulary_size", help="most words")
+    add("--least-occurrences", type=int, default=1, help="of a word that is known")
+    add("--vocabulary-of", type=Path, metavar="CORPUS", help="take the vocabulary of that corpus")
+    parser.set_defaults(run=build_corpus)
+
+
+def build_corpus(options: argparse.Namespace) -> None:
+    """Build a corpus and print its report."""
+    from chatbots.knowledge.conversations import read_conversations, read_reading_sets
+    from chatbots.knowledge.corpus import SPLITS, CorpusSettings, build, load_vocabulary
+
+    settings = CorpusSettings(
+        vocabulary_size=options.vocabulary_size, least_occurrences=options.least_occurrences
+    )
+    reading_sets: dict[str, ReadingSet] = read_reading_sets(options.reading_sets)
+    splits = {
+        name: [each for path in getattr(options, name) for each in read_conversations(path, reading_sets)]
+        for name in SPLITS
+    }
+    vocabulary = load_vocabulary(options.vocabulary_of) if options.vocabulary_of else None
+    print(json.dumps(build(splits, reading_sets, options.output, settings, vocabulary), indent=1))
+
+
+def _add_training(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--corpus", type=Path, required=True)
+    add(
+        "--preset", choices=PRESETS, default="tf-knowledge", help="shape; its vocabulary becomes the corpus's"
+    )
+    add("--initial", type=Path, metavar="CHECKPOINT", help="begin with its weights: pre-training")
+    add("--epochs", type=int, default=100, help="at most")
+    add("--batch", type=int, default=32, help="turns of a batch")
+    add("--optimizer", choices=("sgd", "adam"), default="sgd")
+    add("--learning-rate", type=float, default=1.0, help="of Adam, 0.001 is usual")
+    add("--patience", type=int, default=3, help="epochs in vain until the rate is halved")
+    add("--stop", type=int, default=10, help="epochs in vain until the end")
+    add("--clip", type=float, default=0.1, help="most norm of the gradient; 0 for none")
+    add("--dropout", type=float, help="instead of the preset's")
+    add("--seed", type=int, default=0)
+    add("--checkpoint-every", type=int, default=1_000, help="steps")
+    add("--keep", type=int, default=2, help="newest checkpoints kept")
+    add("--device", default="cpu")
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    _add_training(parser)
+    parser.add_argument("--output", type=Path, required=True, help="folder of logs and checkpoints")
+    parser.add_argument("--history", type=int, help="W_H, words of history, instead of the preset's 32")
+    parser.set_defaults(run=train)
+
+
+def train(options: argparse.Namespace) -> None:
+    """Train a model."""
+    run_training(options, options.output, options.history)
+
+
+def run_training(options: argparse.Namespace, output: Path, history: int | None) -> float:
+    """Train with so many words of history; returns the lowest perplexity on the validation turns."""
+    from chatbots.knowledge.batching import Batches
+    from chatbots.knowledge.corpus import load_part, load_sentences, load_vocabulary
+    from chatbots.knowledge.training import Initial, Trainer
+    from chatbots.training.devices import pick_device
+
+    device, settings = pick_device(options.device), _settings(options)
+    vocabulary, sentences = load_vocabulary(options.corpus), load_sentences(options.corpus)
+    config = _config(preset(options.preset), options, len(vocabulary), history)
+    parts = {name: load_part(options.corpus, name) for name in ("train", "validation")}
+    trainer = Trainer(
+        output,
+        config=config,
+        vocabulary=vocabulary,
+        settings=settings,
+        train=Batches(parts["train"], sentences, config, options.batch, options.seed),
+        validation=Batches(parts["validation"], sentences, config, 2 * options.batch),
+        device=device,
+        initial=Initial(options.initial) if options.initial else None,
+    )
+    trainer.train()
+    return min(trainer.perplexities)
+
+
+def _settings(options: argparse.Namespace) -> TrainingSettings:
+    from chatbots.knowledge.training import TrainingSettings
+
+    return TrainingSettings(
+        **{field.name: getattr(options, field.name) for field in fields(TrainingSettings)}
+    )
+
+
+def _config(
+    shape: TopicalChatConfig, options: argparse.Namespace, words: int, history: int | None
+) -> TopicalChatConfig:
+    told = {"dropout": options.dropout, "history": history}
+    changed: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
+    return replace(shape, vocabulary_size=words, **changed)
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    _add_training(parser)
+    parser.add_argument("--output", type=Path, required=True, help="folder of the runs, one for each length")
+    parser.add_argument("--histories", type=int, nargs="+", default=[16, 32, 64, 128, 512], help="W_H")
+    parser.set_defaults(run=sweep)
+
+
+def sweep(options: argparse.Namespace) -> None:
+    """Train with each length of history, and print their lowest perplexities beside the paper's table 5."""
+    from chatbots.knowledge.published import PUBLISHED_NOTE, TABLE_5
+
+    found = {
+        length: run_training(options, options.output / f"history-{length}", length)
+        for length in options.histories
+    }
+    told = {"validation_perplexity": found, "published": TABLE_5, "published_note": PUBLISHED_NOTE}
+    print(json.dumps(told, indent=1))
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--checkpoint", type=Path, required=True, help="RUN/best, or another")
+    add("--corpus", type=Path, required=True)
+    add("--part", choices=PARTS, default="test")
+    add("--output", type=Path, help="JSON Lines of responses, for `python -m evaluation generation`")
+    add("--name", help="of the system in that file; TF or TF w/ k. if not told")
+    add("--responses", type=int, help="write so many only, spread evenly; all if not told")
+    add("--choose", choices=("best", "sampled"), default="best", help="of the beam, or word by word")
+    add("--beam", type=int, default=5)
+    add("--temperature", type=float, default=1.0)
+    add("--top-p", type=float, default=1.0, help="sample from the likeliest words of this probability")
+    add("--batch", type=int, default=32)
+    add("--seed", type=int, default=0)
+    add("--device", default="cpu")
+    parser.set_defaults(run=evaluate)
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Print perplexity, and write responses with the likelihoods of what people said."""
+    from chatbots.knowledge.batching import Batches
+    from chatbots.knowledge.checkpoint import load_checkpoint
+    from chatbots.knowledge.corpus import load_part, load_sentences, load_texts, load_vocabulary
+    from chatbots.knowledge.evaluating import Evaluation
+    from chatbots.knowledge.responder import DecodingSettings
+    from chatbots.training.devices import pick_device
+
+    if options.responses is not None:
+        check_range("responses", options.responses, least=0)
+    settings = DecodingSettings(
+        choose=options.choose, beam=options.beam, temperature=options.temperature, top_p=options.top_p
+    )
+    model, vocabulary = load_checkpoint(options.checkpoint, device=pick_device(options.device))
+    if load_vocabulary(options.corpus).to_json() != vocabulary.to_json():
+        raise ValueError(
+            f"{options.corpus} is of another vocabulary than {options.checkpoint}. Use its corpus."
+        )
+    part, sentences = load_part(options.corpus, options.part), load_sentences(options.corpus)
+    batches = Batches(part, sentences, model.config, options.batch)
+    found = Evaluation(model, vocabulary, batches, load_texts(options.corpus, options.part))
+    report = found.report()
+    if options.output:
+        name = options.name or ("TF w/ k." if model.config.knowledge else "TF")
+        said = found.responses(settings, options.seed, options.responses)
+        found.write(options.output, name, said)
+        report["responses"] = len(said)
+    print(json.dumps(report, indent=1, ensure_ascii=False))

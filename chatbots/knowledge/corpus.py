@@ -1,0 +1,279 @@
+"""From conversations and reading sets to what models learn from.
+
+A corpus is a folder: `train.npz`, `validation.npz`, `test.npz` and their texts (`.jsonl`), the sentences that
+were read in `knowledge.npz`, `vocabulary.json` and `report.json`. Each turn has the oracle's sentence of what
+its speaker had read; the vocabulary is that of the training turns and of the sentences that they draw on.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chatbots.knowledge.conversations import Conversation, ReadingSet
+from chatbots.knowledge.counts import by_configuration
+from chatbots.knowledge.oracle import NONE, IntArray, Ranker
+from chatbots.knowledge.sentences import sentences_of
+from chatbots.knowledge.splitting import familiarity, frequencies
+from chatbots.training.settings import check_range
+from chatbots.training.vocabulary import UNKNOWN, Vocabulary
+from chatbots.training.writing import write_atomically, write_json
+
+SPLITS = ("train", "validation", "test")
+LONGEST = 1_000
+"""Words of a turn or a sentence that are kept; far beyond what a model reads."""
+
+
+class CorpusError(ValueError):
+    """The input cannot become a corpus, or a file is none; the message says why and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusSettings:
+    """What a corpus is made with.
+
+    Attributes:
+        vocabulary_size: most words, the special ones included; the paper has 49,957.
+        least_occurrences: of a word that is known.
+
+    Raises:
+        ValueError: a number out of its range.
+    """
+
+    vocabulary_size: int = 49_957
+    least_occurrences: int = 1
+
+    def __post_init__(self) -> None:
+        check_range("vocabulary", self.vocabulary_size, least=5, most=2**16)
+        check_range("least_occurrences", self.least_occurrences, least=1)
+
+
+class Library:
+    """The sentences of all reading sets, each once, in the order in which they come.
+
+    Args:
+        reading_sets: any number.
+    """
+
+    def __init__(self, reading_sets: Iterable[ReadingSet]) -> None:
+        self._number: dict[str, int] = {}
+        self._of_text: dict[str, list[int]] = {}
+        for reading in reading_sets:
+            for texts in reading.texts.values():
+                for text in texts:
+                    if text not in self._of_text:
+                        self._of_text[text] = [
+                            self._number.setdefault(sentence, len(self._number))
+                            for sentence in sentences_of(text)
+                        ]
+
+    @property
+    def sentences(self) -> list[str]:
+        """All of them, by their numbers."""
+        return list(self._number)
+
+    def candidates(self, conversations: Sequence[Conversation]) -> tuple[list[str], list[IntArray]]:
+        """Every turn's text, and the sentences that its speaker had read."""
+
+        @lru_cache(maxsize=4096)
+        def places(texts: tuple[str, ...]) -> IntArray:
+            numbers = dict.fromkeys(number for text in texts for number in self._of_text[text])
+            return np.array(list(numbers), dtype=np.int64)
+
+        said = [
+            (text, places(each.reading.texts.get(agent, ())))
+            for each in conversations
+            for agent, text in each.turns
+        ]
+        return [text for text, _ in said], [of_speaker for _, of_speaker in said]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some conversations as numbers.
+
+    Attributes:
+        words: of all turns with their ends, one after another, uint16.
+        turns: where each begins, and the end, (u + 1,).
+        conversations: at which turn each begins, and the end, (n + 1,).
+        sentences: the oracle's for each turn, or `NONE`, (u,).
+    """
+
+    words: NDArray[np.uint16]
+    turns: IntArray
+    conversations: IntArray
+    sentences: IntArray
+
+    @property
+    def answers(self) -> IntArray:
+        """Turns that answer another: all but each conversation's first."""
+        is_answer = np.ones(len(self.sentences), dtype=bool)
+        is_answer[self.conversations[:-1]] = False
+        return np.flatnonzero(is_answer)
+
+    @property
+    def begins(self) -> IntArray:
+        """Of each turn, at which word its conversation begins, (u,)."""
+        sizes = np.diff(self.conversations)
+        return np.repeat(self.turns[self.conversations[:-1]], sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """The sentences of a corpus as numbers: words of all of them, and where each begins, (k + 1,)."""
+
+    words: NDArray[np.uint16]
+    begins: IntArray
+
+
+def encoded(texts: Iterable[str], vocabulary: Vocabulary) -> tuple[NDArray[np.uint16], IntArray]:
+    """The words of texts with their ends, one after another, and where each begins."""
+    words, begins = array("H"), array("q", [0])
+    for text in texts:
+        words.extend(vocabulary.encode(text, length=LONGEST))
+        begins.append(len(words))
+    return np.array(words, dtype=np.uint16), np.array(begins, dtype=np.int64)
+
+
+def build(
+    splits: Mapping[str, Sequence[Conversation]],
+    reading_sets: Mapping[str, ReadingSet],
+    output: Path,
+    settings: CorpusSettings,
+    vocabulary: Vocabulary | None = None,
+) -> dict[str, Any]:
+    """Build a corpus, and return its report.
+
+    Args:
+        splits: conversations for training, validation and test; the last two may be empty.
+        reading_sets: all of them, to which term weights are fitted; may be empty.
+        output: folder of the corpus; what is there is replaced.
+        settings: what it is made with.
+        vocabulary: of another corpus, instead of one of these words.
+
+    Raises:
+        CorpusError: there is no answer to learn from.
+        VocabularyError: no word is frequent enough.
+    """
+    if not any(len(each.turns) > 1 for each in splits["train"]):
+        raise CorpusError("No conversation for training has two turns. Name a file with longer ones.")
+    library = Library(reading_sets.values())
+    ranker = Ranker(library.sentences)
+    nearest = {}
+    for name, conversations in splits.items():
+        texts, candidates = library.candidates(conversations)
+        nearest[name] = (texts, candidates, ranker.nearest(texts, candidates).sentences)
+    if vocabulary is None:
+        drawn = np.unique(nearest["train"][2])
+        vocabulary = Vocabulary.of(
+            [*nearest["train"][0], *(library.sentences[number] for number in drawn if number != NONE)],
+            most=settings.vocabulary_size,
+            least_occurrences=settings.least_occurrences,
+        )
+    report: dict[str, Any] = {"vocabulary": len(vocabulary), "sentences": len(library.sentences)}
+    trained = frequencies(splits["train"])
+    table = by_configuration(splits)
+    for name, (texts, candidates, sentences) in nearest.items():
+        words, turns = encoded(texts, vocabulary)
+        sizes = [len(each.turns) for each in splits[name]]
+        _save(
+            output / f"{name}.npz",
+            words=words,
+            turns=turns,
+            conversations=np.cumsum([0, *sizes]),
+            sentences=sentences,
+        )
+        _save_texts(output / f"{name}.jsonl", splits[name])
+        known = familiarity(splits[name], trained)
+        report[name] = {
+            "table": {each: of.to_dict() for each, of in table[name].items()},
+            "unknown": float((words == UNKNOWN).mean()) if len(words) else 0.0,
+            "turns_without_reading": sum(not len(each) for each in candidates),
+            "turns_without_a_sentence": int((sentences == NONE).sum()),
+            "entities": asdict(known) if known else None,
+        }
+    words, begins = encoded(library.sentences, vocabulary)
+    _save(output / "knowledge.npz", words=words, begins=begins)
+    write_atomically(output / "vocabulary.json", vocabulary.to_json())
+    write_json(output / "report.json", report)
+    return report
+
+
+def _save(path: Path, **arrays: Any) -> None:
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    write_atomically(path, content.getvalue())
+
+
+def _save_texts(path: Path, conversations: Sequence[Conversation]) -> None:
+    lines = (
+        json.dumps({"id": each.key, "turns": [text for _, text in each.turns]}, ensure_ascii=False)
+        for each in conversations
+    )
+    write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def load_texts(corpus: Path, name: str) -> list[tuple[str, str]]:
+    """Of every turn of a part, in its order, the conversation and the text as it was written.
+
+    Raises:
+        CorpusError: they are not there.
+    """
+    path = corpus / f"{name}.jsonl"
+    try:
+        documents = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return [(document["id"], text) for document in documents for text in document["turns"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CorpusError(_not_there(path, error)) from None
+
+
+def load_part(corpus: Path, name: str) -> Part:
+    """A part of a corpus.
+
+    Raises:
+        CorpusError: it is not there, or something else.
+    """
+    return Part(**_loaded(corpus / f"{name}.npz", ("words", "turns", "conversations", "sentences")))
+
+
+def load_sentences(corpus: Path) -> Sentences:
+    """The sentences of a corpus.
+
+    Raises:
+        CorpusError: they are not there, or something else.
+    """
+    return Sentences(**_loaded(corpus / "knowledge.npz", ("words", "begins")))
+
+
+def load_vocabulary(corpus: Path) -> Vocabulary:
+    """The vocabulary of a corpus.
+
+    Raises:
+        CorpusError: it is not there.
+    """
+    path = corpus / "vocabulary.json"
+    try:
+        return Vocabulary.from_json(path.read_bytes())
+    except OSError as error:
+        raise CorpusError(_not_there(path, error)) from None
+
+
+def _loaded(path: Path, names: Sequence[str]) -> dict[str, Any]:
+    try:
+        with np.load(path) as found:
+            return {name: found[name] for name in names}
+    except (OSError, ValueError, KeyError) as error:
+        raise CorpusError(_not_there(path, error)) from error
+
+
+def _not_there(path: Path, error: Exception) -> str:
+    return f"{path} cannot be read ({error}). Build it with 'python -m chatbots topical-chat corpus'."

@@ -1,0 +1,142 @@
+"""The sentence of somebody's reading that is nearest to a text, by TF-IDF.
+
+The paper's oracle asks for the sentence nearest to the very turn that is to be written: it sees the answer.
+Bots in conversations ask for the one nearest to what was said last.
+
+Term weights are those that scikit-learn's `TfidfVectorizer` has by default: words of two letters and more in
+lower case, idf = ln((1 + n) / (1 + documents with it)) + 1, vectors of length 1. So the cosine of any number
+of texts and their own candidates is a few sparse matrix products.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+NONE = -1
+"""In place of a sentence, where no candidate shares a word with the text."""
+PAIRS_AT_ONCE = 1 << 17
+_WORD = re.compile(r"\b\w\w+\b")
+_DECIMALS = 12
+"""Cosines that agree to so many are equal: sums of the same numbers differ in the last bit by their order."""
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+class Nearest(NamedTuple):
+    """What is nearest to each of n texts.
+
+    Attributes:
+        sentences: numbers of sentences, or `NONE`, (n,).
+        cosines: theirs, 0 of none, (n,).
+    """
+
+    sentences: IntArray
+    cosines: FloatArray
+
+
+class Ranker:
+    """Finds the nearest of some sentences.
+
+    Args:
+        sentences: all that can be found, each one document; known by their places in this sequence.
+    """
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self._number: dict[str, int] = {}
+        rows, columns = array("q"), array("q")
+        for row, sentence in enumerate(sentences):
+            for word in _WORD.findall(sentence.lower()):
+                rows.append(row)
+                columns.append(self._number.setdefault(word, len(self._number)))
+        counts = self._counts(rows, columns, len(sentences))
+        documents = np.bincount(counts.indices, minlength=len(self._number))
+        self._idf: FloatArray = np.log((1 + len(sentences)) / (1 + documents)) + 1
+        self._sentences = self._weighted(counts)
+
+    def nearest(self, texts: Sequence[str], candidates: Sequence[Sequence[int] | IntArray]) -> Nearest:
+        """The candidate of the largest cosine for each text; of equal ones the first, of zeros none.
+
+        Args:
+            texts: n of them.
+            candidates: of each text, places of sentences; may be empty.
+        """
+        found = Nearest(np.full(len(texts), NONE), np.zeros(len(texts)))
+        lengths = np.array([len(each) for each in candidates], dtype=np.int64)
+        vectors = self._vectors(texts)
+        start = 0
+        while start < len(texts):
+            within = np.cumsum(lengths[start:]) <= PAIRS_AT_ONCE
+            stop = start + max(1, int(np.count_nonzero(within)))
+            self._fill(found, start, vectors[start:stop], candidates[start:stop], lengths[start:stop])
+            start = stop
+        return found
+
+    def ranked(self, text: str) -> list[int]:
+        """All sentences that share a word with a text, the nearest first; of equal ones the first."""
+        cosines = np.asarray((self._sentences @ self._vectors([text]).T).todense()).ravel().round(_DECIMALS)
+        return [place for place in np.argsort(-cosines, kind="stable").tolist() if cosines[place] > 0]
+
+    def _fill(
+        self,
+        found: Nearest,
+        start: int,
+        vectors: Any,
+        candidates: Sequence[Sequence[int] | IntArray],
+        lengths: IntArray,
+    ) -> None:
+        asked = np.flatnonzero(lengths)
+        if not asked.size:
+            return
+        columns = np.concatenate([np.asarray(candidates[i], dtype=np.int64) for i in asked.tolist()])
+        pairs = vectors[np.repeat(asked, lengths[asked])].multiply(self._sentences[columns])
+        cosines = np.asarray(pairs.sum(axis=1)).round(_DECIMALS)
+        begins = np.concatenate([[0], np.cumsum(lengths[asked])[:-1]])
+        best = np.maximum.reduceat(cosines, begins)
+        places = np.arange(len(cosines))
+        is_best = cosines == np.repeat(best, lengths[asked])
+        first = np.minimum.reduceat(np.where(is_best, places, len(places)), begins)
+        found.cosines[start + asked] = best
+        found.sentences[start + asked] = np.where(best > 0, columns[first], NONE)
+
+    def _vectors(self, texts: Sequence[str]) -> Any:
+        """TF-IDF of texts; words that no sentence has count for nothing."""
+        rows, columns = array("q"), array("q")
+        for row, text in enumerate(texts):
+            for word in _WORD.findall(text.lower()):
+                number = self._number.get(word)
+                if number is not None:
+                    rows.append(row)
+                    columns.append(number)
+        return self._weighted(self._counts(rows, columns, len(texts)))
+
+    def _counts(self, rows: array[int], columns: array[int], length: int) -> Any:
+        shape = (length, max(1, len(self._number)))
+        counts = csr_array((np.ones(len(rows)), (np.asarray(rows), np.asarray(columns))), shape=shape)
+        counts.sum_duplicates()
+        return counts
+
+    def _weighted(self, counts: Any) -> Any:
+        """Rows of counts times idf, each of length 1 or 0."""
+        counts.data *= self._idf[counts.indices]
+        norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)))
+        counts.data /= np.repeat(norms, np.diff(counts.indptr))
+        return counts
+
+
+def words_near(words: Sequence[str], last: int, most: int) -> str:
+    """The text that a bot in a conversation asks with: the newest words, the whole last turn at least.
+
+    Args:
+        words: of all turns, oldest first.
+        last: how many of them are the last turn's.
+        most: W_H, words of history that are read.
+    """
+    return " ".join(words[-max(last, most, 1) :])

@@ -1,0 +1,152 @@
+"""From a history and a sentence to a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from chatbots.knowledge.batching import Batch, collate
+from chatbots.knowledge.model import TopicalChatModel
+from chatbots.knowledge.oracle import NONE, Ranker, words_near
+from chatbots.knowledge.sentences import sentences_of
+from chatbots.training.decoding import Found, beam_search, sample
+from chatbots.training.settings import check_range
+from chatbots.training.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodingSettings:
+    """How a reply is found.
+
+    Attributes:
+        choose: "best" of the beam, or "sampled" word by word.
+        beam: replies followed at once.
+        temperature: of sampling, above 0.
+        top_p: of sampling, in (0, 1].
+
+    Raises:
+        ValueError: a number out of its range.
+    """
+
+    choose: Literal["best", "sampled"] = "best"
+    beam: int = 5
+    temperature: float = 1.0
+    top_p: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_range("beam", self.beam, least=1, most=100)
+        for name in ("temperature", "top_p"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name}={getattr(self, name)} must be above 0, and finite.")
+        check_range("top_p", self.top_p, least=0, most=1)
+
+
+@torch.inference_mode()
+def replies(
+    model: TopicalChatModel, batch: Batch, seeds: Sequence[int], settings: DecodingSettings
+) -> list[list[Found]]:
+    """The replies to each history of a batch, best first.
+
+    Args:
+        model: in evaluation mode.
+        batch: histories and sentences; its targets are not looked at.
+        seeds: one for each; the same seed and context give the same reply.
+        settings: how to find them.
+    """
+    memory, hidden = model.read(batch.histories, batch.knowledge)
+
+    def step(words: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """A state is the number of its context and the words so far."""
+        state = torch.cat([state, words.unsqueeze(1)], dim=1)
+        of = state[:, 0]
+        vectors = model.write(state[:, 1:], memory[of], hidden[of])
+        return model.scores(vectors[:, -1]), state
+
+    first = torch.arange(len(batch.histories), device=memory.device).unsqueeze(1)
+    length = model.config.response_length
+    if settings.choose == "best":
+        return beam_search(step, first, settings.beam, length)
+    randoms = [np.random.default_rng(seed) for seed in seeds]
+    found = sample(step, first, randoms, length, temperature=settings.temperature, top_p=settings.top_p)
+    return [[each] for each in found]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is said, and from what.
+
+    Attributes:
+        text: the reply; never empty.
+        words: how many were written for it, the end included.
+        candidates: all that were found, with their log-likelihood per word, best first.
+        sentence: what was read for it; empty for none.
+    """
+
+    text: str
+    words: int
+    candidates: tuple[tuple[str, float], ...]
+    sentence: str
+
+
+class Responder:
+    """Replies with one model and one way of decoding; remembers no conversation.
+
+    Args:
+        model: in evaluation mode.
+        vocabulary: the one that it was trained with.
+        settings: how replies are found.
+    """
+
+    def __init__(self, model: TopicalChatModel, vocabulary: Vocabulary, settings: DecodingSettings) -> None:
+        self.model, self.vocabulary, self.settings = model, vocabulary, settings
+
+    def reply(
+        self,
+        conversations: Sequence[Sequence[str]],
+        material: Sequence[Sequence[str]],
+        seeds: Sequence[int],
+    ) -> list[Reply]:
+        """Reply to each conversation.
+
+        Args:
+            conversations: turns of each, the oldest first, at least one.
+            material: texts that the one who replies has read, in each conversation; may be empty.
+            seeds: one per conversation.
+        """
+        c = self.model.config
+        chosen = [
+            self.sentence_for(turns, texts) if c.knowledge else ""
+            for turns, texts in zip(conversations, material, strict=True)
+        ]
+        histories = [
+            [word for turn in turns for word in self.vocabulary.encode(turn, length=1_000)][-c.history :]
+            for turns in conversations
+        ]
+        sentences = [
+            self.vocabulary.encode(sentence, length=1_000)[: c.knowledge_length] if sentence else []
+            for sentence in chosen
+        ]
+        batch = collate(histories, sentences if c.knowledge else None)
+        found = replies(self.model, batch.to(self.model.embedding.weight.device), seeds, self.settings)
+        return [self._reply(each, sentence) for each, sentence in zip(found, chosen, strict=True)]
+
+    def sentence_for(self, turns: Sequence[str], texts: Sequence[str]) -> str:
+        """Of what was read, the sentence nearest to what was said last; empty if none shares a word.
+
+        Without the answer to look at, as in a conversation: the newest W_H words are asked with, and the
+        whole last turn. Terms weigh as they are spread over these texts.
+        """
+        sentences = list(dict.fromkeys(sentence for text in texts for sentence in sentences_of(text)))
+        words = [turn.split() for turn in turns]
+        query = words_near([word for of in words for word in of], len(words[-1]), self.model.config.history)
+        (place,) = Ranker(sentences).nearest([query], [range(len(sentences))]).sentences.tolist()
+        return "" if place == NONE else sentences[place]
+
+    def _reply(self, found: Sequence[Found], sentence: str) -> Reply:
+        candidates = tuple((self.vocabulary.decode(each.words), each.per_word) for each in found)
+        return Reply(candidates[0][0], len(found[0].words), candidates, sentence)

@@ -1,0 +1,98 @@
+"""Conversations dealt into training, and into validation and test of frequent and of rare entities.
+
+The paper says no more than that the frequent sets have entities often seen in training and the rare ones
+entities seldom or never seen. Here a conversation's score is how many conversations its rarest entity is
+in. Of each configuration, the tenth with the lowest scores is rare and the tenth with the highest is
+frequent; each is halved at random, and the rest is for training.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chatbots.knowledge.conversations import Conversation
+from chatbots.training.settings import check_range
+
+PARTS = ("train", "valid_freq", "valid_rare", "test_freq", "test_rare")
+SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Familiarity:
+    """How well training knows the entities of a part.
+
+    Attributes:
+        conversations: of the part that have entities.
+        rarest_median: of the conversations' rarest entities, in how many training conversations they are.
+        rarest_quartiles: the same, 25th and 75th percentile.
+        mean: of all three entities.
+        unseen: share of conversations with an entity that training never has.
+    """
+
+    conversations: int
+    rarest_median: float
+    rarest_quartiles: tuple[float, float]
+    mean: float
+    unseen: float
+
+
+def split(
+    conversations: Sequence[Conversation], *, share: float = SHARE, seed: int = 0
+) -> dict[str, list[Conversation]]:
+    """Deal conversations into `PARTS`; the same seed and conversations give the same parts.
+
+    Args:
+        conversations: each with entities.
+        share: of conversations that are rare, and that are frequent.
+        seed: of ties and of the halves.
+
+    Raises:
+        ValueError: a conversation has no entities, or a number is out of its range.
+    """
+    check_range("share", share, least=0, most=0.5)
+    if bare := [each.key for each in conversations if not each.reading.entities]:
+        raise ValueError(
+            f"Conversation {bare[0]} has no entities, and {len(bare) - 1} others. Give their reading sets."
+        )
+    frequency = frequencies(conversations)
+    random = np.random.default_rng(seed)
+    found: dict[str, list[Conversation]] = {part: [] for part in PARTS}
+    for configuration in sorted({each.configuration for each in conversations}):
+        of_it = [each for each in conversations if each.configuration == configuration]
+        shuffled = [of_it[place] for place in random.permutation(len(of_it))]
+        ranked = sorted(shuffled, key=lambda each: min(frequency[one] for one in each.reading.entities))
+        size = min(round(share * len(ranked)), len(ranked) // 2)
+        pools = {"rare": ranked[:size], "freq": ranked[len(ranked) - size :]}
+        found["train"] += ranked[size : len(ranked) - size]
+        for name, pool in pools.items():
+            dealt = [pool[place] for place in random.permutation(size)]
+            found[f"valid_{name}"] += dealt[: size // 2]
+            found[f"test_{name}"] += dealt[size // 2 :]
+    order = {id(each): place for place, each in enumerate(conversations)}
+    return {part: sorted(of, key=lambda each: order[id(each)]) for part, of in found.items()}
+
+
+def frequencies(conversations: Sequence[Conversation]) -> Counter[str]:
+    """In how many conversations each entity is."""
+    return Counter(entity for each in conversations for entity in set(each.reading.entities))
+
+
+def familiarity(part: Sequence[Conversation], training: Counter[str]) -> Familiarity | None:
+    """How often training has the entities of a part; None if the part has none.
+
+    Args:
+        part: some conversations.
+        training: `frequencies` of the training conversations.
+    """
+    known = [[training[entity] for entity in each.reading.entities] for each in part if each.reading.entities]
+    if not known:
+        return None
+    rarest = np.array([min(each) for each in known])
+    low, middle, high = np.quantile(rarest, [0.25, 0.5, 0.75]).tolist()
+    everything: Any = np.concatenate([np.array(each) for each in known])
+    return Familiarity(len(known), middle, (low, high), float(everything.mean()), float((rarest == 0).mean()))

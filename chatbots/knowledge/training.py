@@ -1,0 +1,280 @@
+"""The training loop: turns in, checkpoints out.
+
+As in the paper: stochastic gradient descent, gradients clipped, the rate halved where some epochs bring no
+lower perplexity on the validation conversations, an end where more of them do not. `best` in the run's folder
+is the model of the lowest perplexity.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from chatbots.knowledge.batching import Batch, Batches
+from chatbots.knowledge.checkpoint import read_config, save_checkpoint
+from chatbots.knowledge.config import TopicalChatConfig
+from chatbots.knowledge.model import TopicalChatModel
+from chatbots.knowledge.perplexity import nats, perplexity
+from chatbots.training.checkpoint import (
+    VOCABULARY,
+    CheckpointError,
+    latest_checkpoint,
+    read_training,
+    read_weights,
+)
+from chatbots.training.logs import append_row, forget_later
+from chatbots.training.running import check_finite, drop_old, restore_training, state_of_training
+from chatbots.training.settings import check_range
+from chatbots.training.vocabulary import Vocabulary
+
+LOGS = ("train.csv", "validation.csv")
+LEAST = {"epochs": 1, "patience": 1, "stop": 1, "clip": 0, "seed": 0, "checkpoint_every": 1, "keep": 1}
+MOST = 2**62
+MUST_STAY = ("optimizer", "learning_rate", "patience", "clip", "seed", "batch", "turns", "initial")
+BEST = "best"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """How a model is trained.
+
+    Attributes:
+        epochs: passes over all turns, at most.
+        optimizer: "sgd" (the paper's) or "adam".
+        learning_rate: the first; the paper does not tell its own.
+        patience: epochs without a lower perplexity after which the rate is halved.
+        stop: epochs without a lower perplexity after which training ends.
+        clip: most norm of the gradient; 0 for none.
+        seed: of weights, order and what is dropped.
+        checkpoint_every: steps between checkpoints; one more after each epoch.
+        keep: newest checkpoints kept.
+
+    Raises:
+        ValueError: a number out of its range.
+    """
+
+    epochs: int = 100
+    optimizer: Literal["sgd", "adam"] = "sgd"
+    learning_rate: float = 1.0
+    patience: int = 3
+    stop: int = 10
+    clip: float = 0.1
+    seed: int = 0
+    checkpoint_every: int = 1_000
+    keep: int = 2
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            check_range(name, getattr(self, name), least=least, most=MOST)
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f"learning_rate={self.learning_rate} must be above 0, and finite.")
+
+    def rate(self, perplexities: Sequence[float]) -> float:
+        """The learning rate after epochs with these perplexities: halved after each `patience` in vain."""
+        rate, best, in_vain = self.learning_rate, math.inf, 0
+        for value in perplexities:
+            in_vain = 0 if value < best else in_vain + 1
+            best = min(best, value)
+            if in_vain == self.patience:
+                rate, in_vain = rate / 2, 0
+        return rate
+
+    def ended(self, perplexities: Sequence[float]) -> bool:
+        """Whether training is over after epochs with these perplexities."""
+        done = len(perplexities)
+        since = done - 1 - perplexities.index(min(perplexities)) if done else 0
+        return done >= self.epochs or since >= self.stop
+
+
+@dataclass(frozen=True)
+class Initial:
+    """Weights that training begins with, as after pre-training on other conversations.
+
+    Attributes:
+        folder: a checkpoint with the same shape and vocabulary, with or without knowledge.
+    """
+
+    folder: Path
+
+    def give_to(self, model: TopicalChatModel, vocabulary: Vocabulary) -> None:
+        """Put the weights into a model.
+
+        Raises:
+            CheckpointError: they are of another shape or vocabulary, or cannot be read.
+        """
+        read_config(self.folder)
+        if (self.folder / VOCABULARY).read_bytes() != vocabulary.to_json():
+            raise CheckpointError(
+                f"{self.folder} was trained with another vocabulary. Build the corpus with --vocabulary-of "
+                "the corpus that it was trained on."
+            )
+        try:
+            model.load_state_dict(read_weights(self.folder))
+        except RuntimeError as error:
+            raise CheckpointError(f"{self.folder} has another shape. Use its preset. {error}") from None
+
+
+class Trainer:
+    """One run, new or resumed.
+
+    Args:
+        run: folder of its logs and checkpoints; training goes on from the latest of them.
+        config: shape of the model.
+        vocabulary: of the corpus.
+        settings: how to train.
+        train: batches to learn from.
+        validation: batches that decide on the rate and the end.
+        device: where to compute.
+        initial: weights to begin with, instead of random ones.
+
+    Raises:
+        CheckpointError: the run was begun with another configuration, vocabulary, data or settings.
+        ValueError: there is nothing to learn from, or nothing to validate on.
+    """
+
+    def __init__(
+        self,
+        run: Path,
+        *,
+        config: TopicalChatConfig,
+        vocabulary: Vocabulary,
+        settings: TrainingSettings,
+        train: Batches,
+        validation: Batches,
+        device: torch.device,
+        initial: Initial | None = None,
+    ) -> None:
+        self.run, self.config, self.vocabulary, self.settings = run, config, vocabulary, settings
+        self.batches, self.validation, self.device, self.initial = train, validation, device, initial
+        self.step = self.batch_in_epoch = 0
+        self.perplexities: list[float] = []
+        if not len(train) or not len(validation):
+            raise ValueError(
+                "Training needs turns to learn from and turns to validate on; one of them has none."
+            )
+        torch.manual_seed(settings.seed)
+        self.model = TopicalChatModel(config).to(device)
+        adam = settings.optimizer == "adam"
+        make: Any = torch.optim.Adam if adam else torch.optim.SGD
+        self.optimizer: torch.optim.Optimizer = make(self.model.parameters(), lr=settings.learning_rate)
+        torch.manual_seed(settings.seed + 1)
+        if checkpoint := latest_checkpoint(run):
+            self._resume(checkpoint)
+        elif initial:
+            initial.give_to(self.model, vocabulary)
+        for name in LOGS:
+            forget_later(run / name, self.step)
+
+    @property
+    def epoch(self) -> int:
+        """Epochs that are done."""
+        return len(self.perplexities)
+
+    def train(self) -> None:
+        """Train until the last epoch, or until perplexity falls no more.
+
+        Raises:
+            TrainingDivergedError: a loss or a gradient is no number; nothing of that step is stored.
+        """
+        while not self.settings.ended(self.perplexities):
+            self.model.train()
+            rate = self.settings.rate(self.perplexities)
+            for group in self.optimizer.param_groups:
+                group["lr"] = rate
+            left = self.batches.epoch(self.epoch, skip=self.batch_in_epoch)
+            for batch in tqdm(
+                left,
+                desc=f"epoch {self.epoch + 1}",
+                initial=self.batch_in_epoch,
+                total=len(self.batches),
+                disable=None,
+            ):
+                started = time.perf_counter()
+                found = self.update(batch.to(self.device))
+                speed = batch.words / (time.perf_counter() - started)
+                self._log("train.csv", nats=found, words=batch.words, rate=rate, per_second=speed)
+                if self.step % self.settings.checkpoint_every == 0 and self.batch_in_epoch < len(
+                    self.batches
+                ):
+                    self.save()
+            self._end_epoch()
+
+    def update(self, batch: Batch) -> float:
+        """One step of the optimiser; nats per word."""
+        loss = nats(self.model(batch), batch.targets).sum() / batch.words
+        check_finite(self.run, "loss", float(loss.detach()), self.step + 1)
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(loss)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or math.inf)
+        check_finite(self.run, "norm of the gradient", float(norm), self.step + 1)
+        self.optimizer.step()
+        self.step += 1
+        self.batch_in_epoch += 1
+        return float(loss.detach())
+
+    def _end_epoch(self) -> None:
+        measured = perplexity(self.model, self.validation.in_order())
+        self.perplexities.append(measured.value)
+        self.batch_in_epoch = 0
+        self._log("validation.csv", epoch=self.epoch, perplexity=measured.value, words=measured.words)
+        if measured.value <= min(self.perplexities):
+            save_checkpoint(
+                self.run / BEST, config=self.config, weights=self._weights(), vocabulary=self.vocabulary
+            )
+        self.save()
+
+    def _log(self, name: str, **values: float) -> None:
+        append_row(self.run / name, {"step": self.step, **values})
+
+    def _weights(self) -> dict[str, torch.Tensor]:
+        return {name: parameter.detach().cpu() for name, parameter in self.model.named_parameters()}
+
+    def save(self) -> None:
+        """Write a checkpoint from which training goes on as if it had not stopped."""
+        parameters = dict(self.model.named_parameters())
+        plain = {
+            "step": self.step,
+            "batch_in_epoch": self.batch_in_epoch,
+            "perplexities": self.perplexities,
+            "settings": self._told(),
+        }
+        save_checkpoint(
+            self.run / f"step-{self.step:07d}",
+            config=self.config,
+            weights=self._weights(),
+            vocabulary=self.vocabulary,
+            training=(state_of_training(parameters, self.optimizer, self.device), plain),
+        )
+        drop_old(self.run, self.settings.keep)
+
+    def _told(self) -> dict[str, Any]:
+        """All that the run depends on beside configuration and vocabulary."""
+        data = {"batch": self.batches.size, "turns": len(self.batches.answers)}
+        return asdict(self.settings) | data | {"initial": str(self.initial.folder) if self.initial else None}
+
+    def _resume(self, checkpoint: Path) -> None:
+        if read_config(checkpoint) != self.config:
+            raise CheckpointError(
+                f"{checkpoint} has another configuration. Use another --output, or that one's."
+            )
+        if (checkpoint / VOCABULARY).read_bytes() != self.vocabulary.to_json():
+            raise CheckpointError(
+                f"{checkpoint} was trained with another vocabulary than the corpus's. Use its corpus."
+            )
+        tensors, plain = read_training(checkpoint)
+        now, before = self._told(), plain["settings"]
+        changed = {name: (before.get(name), now[name]) for name in MUST_STAY if before.get(name) != now[name]}
+        if changed:
+            raise CheckpointError(f"{checkpoint} was trained with other settings (before, now): {changed}.")
+        self.step, self.batch_in_epoch = plain["step"], plain["batch_in_epoch"]
+        self.perplexities = list(plain["perplexities"])
+        self.model.load_state_dict(read_weights(checkpoint))
+        restore_training(tensors, dict(self.model.named_parameters()), self.optimizer, self.device)

@@ -1,0 +1,78 @@
+"""What a bot has read, in the system prompt of an instruction model."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from chatbots.base import Context, Passage
+
+PLACE = "{material}"
+TEMPLATE = (
+    "You have read the following, which your partner may not know. Draw on it where it fits the "
+    f"conversation, in your own words.\n\n{PLACE}"
+)
+
+
+def material_field() -> Any:
+    """The setting that says how it is put."""
+    return Field(
+        TEMPLATE,
+        max_length=20_000,
+        title="Prompt with material",
+        description=(
+            "Added to the system prompt where a study gives the bot something to read, which stands at "
+            f"{PLACE}; empty to keep it from the model."
+        ),
+    )
+
+
+def sentences_field(most: int | None) -> Any:
+    """The setting that says how much of it is put."""
+    return Field(
+        most,
+        ge=1,
+        title="Sentences of material",
+        description="Only so many sentences of it, those nearest to what was said last; empty for all of it.",
+    )
+
+
+def has_place(template: str) -> str:
+    """Refuse a template without a place for what was read.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if template.strip() and PLACE not in template:
+        raise ValueError(f"has no {PLACE}, where the material is to stand. Write it in, or leave all empty")
+    return template
+
+
+def with_material(system: str, context: Context, template: str, sentences: int | None) -> str:
+    """The system prompt, and after it what was read.
+
+    Args:
+        system: the prompt; may be empty.
+        context: with or without material.
+        template: with `PLACE`; empty for no material.
+        sentences: most sentences; None for the whole texts under their titles.
+    """
+    if not context.material or not template.strip():
+        return system
+    given = _whole(context.material) if sentences is None else _nearest(context, sentences)
+    return "\n\n".join(filter(None, [system, template.replace(PLACE, given)]))
+
+
+def _whole(material: Sequence[Passage]) -> str:
+    return "\n\n".join("\n".join(filter(None, [each.title, each.text])) for each in material)
+
+
+def _nearest(context: Context, most: int) -> str:
+    """The sentences nearest to the last turn, as they stand; if too few share a word, the first ones too."""
+    from chatbots.knowledge.oracle import Ranker  # brings scipy, which most bots do not need
+    from chatbots.knowledge.sentences import sentences_of
+
+    found = list(dict.fromkeys(each for passage in context.material for each in sentences_of(passage.text)))
+    order = Ranker(found).ranked(context.turns[-1].text)
+    rest = [place for place in range(len(found)) if place not in set(order)]
+    return "\n".join(found[place] for place in sorted([*order, *rest][:most]))

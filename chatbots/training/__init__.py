@@ -1,0 +1,1 @@
+"""What every model that is trained here shares: its command line, configuration, checkpoints and logs."""

@@ -1,0 +1,166 @@
+"""Weights on disk: safetensors and JSON, never pickles.
+
+A checkpoint is a folder: `model.safetensors`, `config.json`, what the model's words are, and for going on
+with training `training.safetensors` and `training.json`. It is written under another name and renamed when
+complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from chatbots.training.settings import ModelConfig
+from chatbots.training.vocabulary import Vocabulary
+
+Config = TypeVar("Config", bound=ModelConfig)
+Training = tuple[Mapping[str, Tensor], Mapping[str, Any]]
+"""Tensors and plain values needed to go on with a run."""
+VOCABULARY = "vocabulary.json"
+
+
+class CheckpointError(Exception):
+    """A checkpoint that cannot be used; the message says why and what to do."""
+
+
+def write_checkpoint(
+    folder: Path,
+    *,
+    config: ModelConfig,
+    weights: Mapping[str, Tensor],
+    words: Mapping[str, bytes],
+    training: Training | None = None,
+) -> None:
+    """Write a checkpoint so that it is complete or absent; an older one of that name stays until then.
+
+    Args:
+        folder: the checkpoint to be.
+        config: shape of the model.
+        weights: its parameters by name.
+        words: the file with its vocabulary or tokenizer, by its name.
+        training: tensors and plain values needed to go on.
+
+    Raises:
+        OSError: no space is left, for instance; nothing is left behind.
+    """
+    tensors = {"model.safetensors": weights}
+    files = {"config.json": json.dumps(config.to_dict(), indent=1).encode(), **words}
+    if training:
+        tensors["training.safetensors"] = training[0]
+        files["training.json"] = json.dumps(training[1], indent=1).encode()
+    write_folder(folder, tensors=tensors, files=files)
+
+
+def write_folder(
+    folder: Path, *, tensors: Mapping[str, Mapping[str, Tensor]], files: Mapping[str, bytes]
+) -> None:
+    """Write a folder so that it is complete or absent; an older one of that name stays until then.
+
+    Args:
+        folder: the folder to be.
+        tensors: of each safetensors file, by its name.
+        files: contents of the others.
+
+    Raises:
+        OSError: no space is left, for instance; nothing is left behind.
+    """
+    unfinished = folder.with_name(folder.name + ".part")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    try:
+        unfinished.mkdir(parents=True)
+        for name, values in tensors.items():
+            save_file({key: value.contiguous() for key, value in values.items()}, unfinished / name)
+        for name, content in files.items():
+            (unfinished / name).write_bytes(content)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(unfinished, folder)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise OSError(
+            f"The checkpoint {folder} could not be written: {error}. Older ones are intact."
+        ) from error
+
+
+def load_weights(model: torch.nn.Module, folder: Path, dtype: torch.dtype = torch.float32) -> None:
+    """Give a model, made without any, the weights in that folder, in this type.
+
+    Raises:
+        CheckpointError: they are missing, cannot be read, or do not fit the model.
+    """
+    weights = {name: weight.to(dtype) for name, weight in read_weights(folder).items()}
+    try:
+        model.load_state_dict(weights, assign=True)
+    except RuntimeError as error:
+        raise CheckpointError(f"{folder}: the weights do not fit config.json. {error}") from error
+
+
+def read_config_of(kind: type[Config], folder: Path, name: str) -> Config:
+    """The shape of the model in that folder.
+
+    Args:
+        kind: of the configuration.
+        folder: a checkpoint.
+        name: of such a model, for the error.
+
+    Raises:
+        CheckpointError: there is none, or it is of another kind of model.
+    """
+    path = folder / "config.json"
+    if not path.exists():
+        raise CheckpointError(f"{folder} is no checkpoint: it has no config.json.")
+    try:
+        return kind.from_dict(json.loads(path.read_text("utf-8")))
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"{path} cannot be read as of a {name}: {error}") from error
+
+
+def read_vocabulary(folder: Path, size: int) -> Vocabulary:
+    """The vocabulary in that folder, checked against the number of words in its configuration."""
+    try:
+        vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_bytes())
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{folder} has no usable {VOCABULARY}: {error}") from error
+    if len(vocabulary) != size:
+        raise CheckpointError(
+            f"{folder} is of {size} words, but its vocabulary has {len(vocabulary)}. "
+            f"Put the {VOCABULARY} of its corpus beside the weights, or train again."
+        )
+    return vocabulary
+
+
+def read_weights(folder: Path, name: str = "model.safetensors") -> dict[str, Tensor]:
+    """The tensors of one of a checkpoint's files, on the CPU."""
+    try:
+        return load_file(folder / name)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{folder / name} cannot be read: {error}. Use an older checkpoint.") from error
+
+
+def read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and plain values that training goes on with.
+
+    Raises:
+        CheckpointError: the checkpoint was published for use only.
+    """
+    path = folder / "training.json"
+    if not path.exists():
+        raise CheckpointError(
+            f"{folder} holds no state of training. Start a new run, or use its original folder."
+        )
+    return read_weights(folder, "training.safetensors"), json.loads(path.read_text())
+
+
+def latest_checkpoint(run: Path) -> Path | None:
+    """The complete checkpoint of the highest step in a run's folder, if there is one."""
+    return max(
+        (path for path in run.glob("step-*") if path.suffix != ".part"), default=None, key=lambda p: p.name
+    )

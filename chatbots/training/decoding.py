@@ -1,0 +1,151 @@
+"""From a state to words: beam search, or word by word.
+
+Padding, the unknown word and the start are never written, and no reply is empty. A model is a function of one
+step: from the last words and a state to scores of the next words and the next state. A state is a tensor with
+a row for each reply that is followed, so that rows can be chosen.
+
+Shapes: n contexts, b width of the beam, v vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from chatbots.training.vocabulary import END, NEVER_WRITTEN, START
+
+Step = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""From words (n,) and states (n, …) to scores before softmax, (n, v), and the next states."""
+
+
+class Found(NamedTuple):
+    """One reply that was found.
+
+    Attributes:
+        words: their numbers, the end included if it was reached.
+        log_likelihood: in nats.
+    """
+
+    words: tuple[int, ...]
+    log_likelihood: float
+
+    @property
+    def per_word(self) -> float:
+        """The mean over words."""
+        return self.log_likelihood / len(self.words)
+
+
+def log_probabilities(step: Step, words: Tensor, state: Tensor, position: int) -> tuple[Tensor, Tensor]:
+    """Of every next word that may be written, (n, v), and the next state."""
+    scores, state = step(words, state)
+    found = scores.log_softmax(dim=-1)
+    found[:, [*NEVER_WRITTEN, END] if position == 0 else list(NEVER_WRITTEN)] = -torch.inf
+    return found, state
+
+
+def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list[Found]]:
+    """The likeliest replies that a beam finds, for each first state, by log-likelihood per word, best first.
+
+    A reply that ends leaves the beam, and the beam shrinks with it; those open at the longest length count as
+    they are.
+
+    Args:
+        step: of the model.
+        first: states before the first word, (n, …).
+        width: b.
+        length: most words, the end included.
+    """
+    n, device = len(first), first.device
+    beams = [[Found((), 0.0)] for _ in range(n)]
+    done: list[list[Found]] = [[] for _ in range(n)]
+    state = first.repeat_interleave(width, dim=0)
+    for position in range(length):
+        last = torch.full((n, width), START)
+        so_far = torch.full((n, width), -torch.inf)
+        for i, beam in enumerate(beams):
+            for j, found in enumerate(beam):
+                last[i, j] = found.words[-1] if found.words else START
+                so_far[i, j] = found.log_likelihood
+        likely, state = log_probabilities(step, last.flatten().to(device), state, position)
+        total = so_far.to(device).unsqueeze(2) + likely.view(n, width, -1)
+        values, places = total.flatten(1).topk(min(width, total[0].numel()), dim=1)
+        sources = torch.zeros(n, width, dtype=torch.long)
+        for i, beam in enumerate(beams):
+            grown = _grown(beam, values[i].tolist(), places[i].tolist(), likely.size(1), width - len(done[i]))
+            done[i] += [found for found, _ in grown if found.words[-1] == END]
+            still = [(found, source) for found, source in grown if found.words[-1] != END]
+            beams[i] = [found for found, _ in still]
+            sources[i, : len(still)] = torch.tensor([source for _, source in still], dtype=torch.long)
+        if not any(beams):
+            break
+        rows = sources + torch.arange(n).unsqueeze(1) * width
+        state = state[rows.flatten().to(device)]
+    return [
+        sorted(ended + still, key=lambda found: -found.per_word)
+        for ended, still in zip(done, beams, strict=True)
+    ]
+
+
+def _grown(
+    beam: Sequence[Found], values: Sequence[float], places: Sequence[int], vocabulary: int, room: int
+) -> list[tuple[Found, int]]:
+    """The likeliest continuations of a beam by one word, as many as fit, and what each continues."""
+    grown = []
+    for value, place in list(zip(values, places, strict=True))[:room]:
+        source, word = divmod(place, vocabulary)
+        if value > -np.inf:
+            grown.append((Found((*beam[source].words, word), value), source))
+    return grown
+
+
+def sample(
+    step: Step,
+    first: Tensor,
+    randoms: Sequence[np.random.Generator],
+    length: int,
+    *,
+    temperature: float,
+    top_p: float = 1.0,
+) -> list[Found]:
+    """One reply for each first state, word by word from softmax(scores / temperature).
+
+    Args:
+        step: of the model.
+        first: states before the first word, (n, …).
+        randoms: one for each; a reply depends on its own alone.
+        length: most words, the end included.
+        temperature: above 0.
+        top_p: of the probability, what the likeliest words hold that are drawn from (Holtzman et al. 2020,
+            arXiv:1904.09751); 1 for all words.
+    """
+    device = first.device
+    uniforms = np.stack([random.random(length) for random in randoms])
+    words: list[list[int]] = [[] for _ in randoms]
+    totals = [0.0] * len(randoms)
+    last, state = torch.full((len(first),), START, device=device), first
+    for position in range(length):
+        likely, state = log_probabilities(step, last, state, position)
+        heights = nucleus((likely.double() / temperature).softmax(dim=-1), top_p).cumsum(dim=-1)
+        aim = torch.from_numpy(uniforms[:, position : position + 1]).to(device) * heights[:, -1:]
+        last = torch.searchsorted(heights, aim, right=True).squeeze(1).clamp(max=heights.size(1) - 1)
+        found, chosen = likely.gather(1, last.unsqueeze(1)).squeeze(1).tolist(), last.tolist()
+        for i, said in enumerate(words):
+            if not said or said[-1] != END:
+                said.append(chosen[i])
+                totals[i] += found[i]
+        if all(said[-1] == END for said in words):
+            break
+    return [Found(tuple(said), total) for said, total in zip(words, totals, strict=True)]
+
+
+def nucleus(probabilities: Tensor, top_p: float) -> Tensor:
+    """The probabilities, (n, v), of the fewest likeliest words that hold `top_p`; 0 of all others."""
+    if top_p >= 1:
+        return probabilities
+    ordered, places = probabilities.sort(dim=-1, descending=True)
+    before = ordered.cumsum(dim=-1) - ordered
+    return torch.zeros_like(probabilities).scatter(-1, places, ordered.where(before < top_p, 0.0))

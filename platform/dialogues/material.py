@@ -1,0 +1,32 @@
+"""What each of the two who talk has to read beside the conversation. It is given once and never changes."""
+
+from collections.abc import Sequence
+
+from dialogues.models import Dialogue, Material, Seat
+from knowledge.sections import Section
+
+
+def give(seat: Seat, sections: Sequence[Section]) -> None:
+    """Put these texts beside the conversation of a seat, in this order."""
+    Material.objects.bulk_create(
+        Material(
+            seat=seat,
+            number=number,
+            key=section.key,
+            title=section.title,
+            heading=section.heading,
+            text=section.text,
+            points=list(section.points),
+            variant=section.variant,
+        )
+        for number, section in enumerate(sections, start=1)
+    )
+
+
+def read_in(dialogue: Dialogue) -> dict[int, list[Material]]:
+    """By number of the seat, what its reader has beside the conversation; seats without are left out."""
+    found: dict[int, list[Material]] = {}
+    texts = Material.objects.filter(seat__dialogue=dialogue).select_related("seat")
+    for each in texts.order_by("seat__number", "number"):
+        found.setdefault(each.seat.number, []).append(each)
+    return found

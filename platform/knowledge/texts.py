@@ -1,0 +1,170 @@
+"""Words, sentences and extracts of texts: pure functions, by which knowledge bases are built and checked."""
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+SHORT_PARAGRAPH = 50  # words: a first paragraph below takes the second along
+LONGEST_SUMMARY = 150  # words
+_DAMPING = 0.85
+
+_WORD = re.compile(r"\w+(?:['\u2019\-]\w+)*")
+_END = re.compile(r"[.!?…]+[\"'”\u2019)\]]*(?=\s|$)")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Gov|Sen|Rep|Lt|Col|Capt|No|vs|cf|etc|approx|Inc|Ltd|Co"
+    r"|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)|\b(?:[a-z]\.)+[a-z])\.$"
+)
+_NEXT = re.compile(r"\s+[\"'“\u2018(\[]*[^\Wa-z_]")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as they are counted everywhere here; a hyphen or an apostrophe joins."""
+    return _WORD.findall(text)
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Where the sentences of a text end, ascending; the last is the end of the text.
+
+    A stop ends a sentence if a new one seems to begin: with a capital or a digit, and not after an
+    abbreviation or an initial. A blank line ends one always.
+    """
+    text = text.rstrip()
+    ends = {len(text)} if text else set()
+    for match in _END.finditer(text):
+        if _NEXT.match(text, match.end()) and not _abbreviates(text, match.end()):
+            ends.add(match.end())
+    for match in re.finditer(r"(?<=\S)[ \t]*\n\s*\n", text):
+        ends.add(match.start())
+    return sorted(ends)
+
+
+def _abbreviates(text: str, end: int) -> bool:
+    """Whether the stop before this place belongs to an abbreviation, of which none is longer than this."""
+    return bool(_ABBREVIATION.search(text[max(0, end - 20) : end]))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, without the space between them."""
+    begins = [0, *sentence_ends(text)]
+    found = (text[begin:end].strip() for begin, end in pairwise(begins))
+    return [sentence for sentence in found if sentence]
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text, which a blank line divides, or any line break if there is none."""
+    divider = r"\n\s*\n" if re.search(r"\n\s*\n", text.strip()) else r"\n"
+    return [found for each in re.split(divider, text) if (found := each.strip())]
+
+
+def shortened(lead: str) -> str:
+    """The first paragraph of a lead, with the second if the first has fewer than 50 words.
+
+    Source: Gopalakrishnan et al. 2019 (Topical-Chat), section 3.1.
+    """
+    first, *others = paragraphs(lead) or [""]
+    if others and len(words(first)) < SHORT_PARAGRAPH:
+        return f"{first}\n\n{others[0]}"
+    return first
+
+
+def summarized(lead: str, most: int = LONGEST_SUMMARY) -> str:
+    """The weightiest sentences of a lead by TextRank, in their order, of at most so many words together.
+
+    A lead that is no longer than that is its own summary.
+
+    Source: Mihalcea & Tarau 2004, section 4: sentences are as similar as the words that they share, by the
+    logarithms of their lengths. Ties go to the earlier sentence.
+    """
+    if len(words(lead)) <= most:
+        return lead.strip()
+    found = sentences(lead)
+    weights = text_rank([[word.lower() for word in words(sentence)] for sentence in found])
+    chosen: list[int] = []
+    room = most
+    for at in sorted(range(len(found)), key=lambda at: (-round(float(weights[at]), 12), at)):
+        if (length := len(words(found[at]))) <= room:
+            chosen.append(at)
+            room -= length
+    return " ".join(found[at] for at in sorted(chosen))
+
+
+def text_rank(found: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """The weight of each sentence, given as its words; the weights have the sum 1."""
+    n = len(found)
+    similar = np.zeros((n, n))
+    for a in range(n):
+        for b in range(a):
+            similar[a, b] = similar[b, a] = _similarity(found[a], found[b])
+    out = similar.sum(axis=0)
+    # A sentence that resembles none gives its weight to all alike.
+    steps = np.where(out > 0, similar / np.where(out > 0, out, 1), 1 / n)
+    weights = np.full(n, 1 / n)
+    for _ in range(200):
+        weights = (1 - _DAMPING) / n + _DAMPING * steps @ weights
+    return np.asarray(weights / weights.sum())
+
+
+def _similarity(one: Sequence[str], other: Sequence[str]) -> float:
+    shared = len(set(one) & set(other))
+    lengths = math.log(len(one) or 1) + math.log(len(other) or 1)
+    return shared / lengths if lengths > 0 else 0.0
+
+
+def similar_parts(text: str, number: int = 4) -> list[str] | None:
+    """A text in this many parts that end with sentences: of all ways, that with the most equal words.
+
+    Of equal ways, that whose first part ends earliest. None if there are fewer sentences than parts.
+    """
+    text = text.strip()
+    ends = sentence_ends(text)
+    lengths = [len(words(text[a:b])) for a, b in pairwise([0, *ends])]
+    cuts = _even_cuts(np.cumsum([0, *lengths]), number)
+    if cuts is None:
+        return None
+    places = [0, *(ends[cut - 1] for cut in cuts), len(text)]
+    return [text[a:b].strip() for a, b in pairwise(places)]
+
+
+def _even_cuts(before: NDArray[np.int64], number: int) -> list[int] | None:
+    """After how many sentences each part but the last ends; `before` counts the words before each sentence.
+
+    Every way is looked at that could be best: none of those has a part that is further from the mean than the
+    difference of a way that is known.
+    """
+    n, mean = len(before) - 1, int(before[-1]) / number
+    if n < number:
+        return None
+    # To begin with: each cut where the mean would have it, as far as there is room before and after.
+    known: list[int] = []
+    for part in range(1, number):
+        nearest = int(np.argmin(np.abs(before - mean * part)))
+        known.append(max(known[-1] + 1 if known else 1, min(nearest, n - number + part)))
+    best = (_difference(before, known), known)
+
+    def search(cuts: list[int]) -> None:
+        nonlocal best
+        start = cuts[-1] if cuts else 0
+        for cut in range(start + 1, n - number + len(cuts) + 2):
+            length = int(before[cut] - before[start])
+            if length > mean + best[0]:
+                break
+            if length < mean - best[0]:
+                continue
+            found = [*cuts, cut]
+            if len(found) < number - 1:
+                search(found)
+            else:
+                best = min(best, (_difference(before, found), found))
+
+    search([])
+    return best[1]
+
+
+def _difference(before: NDArray[np.int64], cuts: Sequence[int]) -> int:
+    places = before[[0, *cuts, len(before) - 1]]
+    lengths = np.diff(places)
+    return int(lengths.max() - lengths.min())

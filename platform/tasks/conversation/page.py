@@ -1,0 +1,66 @@
+"""The page of a conversation, whoever sits opposite."""
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from crowd.models import Participation
+from dialogues.asks import SeatAsk
+from dialogues.models import Dialogue
+from dialogues.seated import asks_of
+from live.text import MAX_TEXT
+from questions.shown import all_asked
+
+
+@dataclass(frozen=True, slots=True)
+class Opposite:
+    """Who sits opposite, as the page calls them.
+
+    Attributes:
+        name: before what they say.
+        subject: the same at the beginning of a sentence.
+        is_person: whether it is one.
+        is_disclosed: whether the page shows what only a person does: that they type, or have no connection.
+        says: what is said of them above the conversation.
+    """
+
+    name: str
+    subject: str
+    is_person: bool = False
+    is_disclosed: bool = True
+    says: str = ""
+
+
+def chat_page(
+    request: HttpRequest, participation: Participation, dialogue: Dialogue, opposite: Opposite
+) -> HttpResponse:
+    """The conversation as this participant has it."""
+    seat = dialogue.seats.get(assignment=participation.assignment)
+    language = participation.study.only_language
+    context = {
+        "study": participation.study,
+        "dialogue": dialogue,
+        "opposite": opposite,
+        "resume_code": participation.resume_code,
+        "materials": seat.materials.all(),
+        "settings": {
+            "socket": f"/ws/dialogues/{dialogue.public_id}/",
+            "dialogue": str(dialogue.public_id),
+            "person": opposite.is_person,
+            "disclosed": opposite.is_disclosed,
+            "asks": [_ask(ask, language) for ask in asks_of(seat.asks)],
+            "max_chars": MAX_TEXT,
+        },
+    }
+    return render(request, "tasks/conversation/chat.html", context)
+
+
+def _ask(ask: SeatAsk, language: str) -> dict[str, object]:
+    return {
+        "number": ask.number,
+        "about": ask.about.value,
+        "moment": ask.moment.value,
+        "required": ask.required,
+        "questions": all_asked(ask.question_set, language),
+    }

@@ -1,0 +1,81 @@
+"""Reads of studies in which people talk with each other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from crowd.models import Assignment, Waiting
+from crowd.services import holding
+from crowd.waiting import THERE
+from dialogues.models import Dialogue, Seat
+from studies.models import Study
+from tasks.two_people.models import TwoPeoplePlan
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far such a study is: conversations of two people, and who waits for one now."""
+
+    finished: int
+    open: int
+    wanted: int
+    partner_left: int
+    waiting: int
+    waited_in_vain: int
+
+
+def plan_of(study: Study) -> TwoPeoplePlan | None:
+    return TwoPeoplePlan.objects.filter(study=study).first()
+
+
+def of_people(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
+    """The conversations of these studies in which two people talk, none of them a bot."""
+    with_bot = Seat.objects.filter(dialogue=OuterRef("pk"), worker=None)
+    held = Dialogue.objects.filter(study__in=studies, origin=Dialogue.Origin.LIVE)
+    return held.filter(~Exists(with_bot))
+
+
+def finished_and_wanted(studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
+    wanted = dict(TwoPeoplePlan.objects.filter(study__in=studies).values_list("study", "conversations"))
+    finished = dict(
+        of_people(studies)
+        .filter(ending=Dialogue.Ending.COMPLETE)
+        .values_list("study")
+        .annotate(n=Count("pk"))
+        .order_by()
+    )
+    return {pk: (finished.get(pk, 0), each) for pk, each in wanted.items()}
+
+
+def progress(study: Study, *, now: datetime) -> Progress:
+    only = Study.objects.filter(pk=study.pk)
+    finished, wanted = finished_and_wanted(only).get(study.pk, (0, 0))
+    held = of_people(only)
+    ended = Assignment.objects.filter(participation__study=study, outcome=Assignment.Outcome.NO_PARTNER)
+    return Progress(
+        finished=finished,
+        open=_under_way(held, now),
+        wanted=wanted,
+        partner_left=held.filter(ending=Dialogue.Ending.PARTNER_LEFT).count(),
+        waiting=_who_waits(study, now).count(),
+        waited_in_vain=ended.count(),
+    )
+
+
+def is_full(study: Study, *, now: datetime) -> bool:
+    """Whether those who talk and wait now are enough for all conversations that are wanted."""
+    shown = progress(study, now=now)
+    return 2 * (shown.finished + shown.open) + shown.waiting >= 2 * shown.wanted
+
+
+def _under_way(held: QuerySet[Dialogue], now: datetime) -> int:
+    """Conversations in which somebody was active lately."""
+    active = Seat.objects.filter(holding(now, "assignment__"), dialogue=OuterRef("pk"))
+    return held.filter(Exists(active), ending="").count()
+
+
+def _who_waits(study: Study, now: datetime) -> QuerySet[Waiting]:
+    there = Q(over_at=None, tab__isnull=False, seen_at__gt=now - THERE, assignment__outcome="")
+    return Waiting.objects.filter(there, study=study)

@@ -1,0 +1,74 @@
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext
+from typing_extensions import override
+
+from crowd.queries import progress as bots_progress
+from crowd.work import WorkerTask
+from studies.asks import UNDER_EACH_REPLY, About, By
+from studies.models import Study
+from studies.services import Plan
+from studies.tasks import copied_row, register
+from tasks.two_people import queries
+from tasks.two_people.forms import TwoPeoplePage
+from tasks.two_people.models import TwoPeoplePlan
+
+
+@register
+class TwoPeople(WorkerTask):
+    """Two workers talk with each other, and both judge what is said."""
+
+    key = "two_people"
+    title = "Two people talk with each other"
+    menu = "Have people talk with each other"
+    place = 6
+    form = TwoPeoplePage
+    overview = "tasks/two_people/overview.html"
+    has_conversations = True
+    asks = (UNDER_EACH_REPLY,)
+    may_ask = frozenset((By.TALKERS, about) for about in (About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE))
+
+    begin = "two_people:start"
+    go_on = "two_people:talk"
+    heading = "Talk with another person, and judge what is said"
+    welcome = "tasks/two_people/welcome.html"
+    instructions = "tasks/two_people/instructions.html"
+    saved = "Your conversation and all your answers are saved."
+
+    @override
+    def why_not_open(self, study: Study) -> str:
+        plan = queries.plan_of(study)
+        if plan is None:
+            return gettext("Say how many conversations are wanted, then open the study.")
+        wanted = study.study_bots.filter(target__gt=0, bot__active=True)
+        if plan.alone == TwoPeoplePlan.Alone.BOT and not wanted.exists():
+            return gettext(
+                "Choose at least one active bot with a target above zero, with which people talk for whom "
+                "nobody came. Or let these people leave."
+            )
+        return ""
+
+    @override
+    def is_full(self, study: Study, now: datetime) -> bool:
+        return queries.is_full(study, now=now)
+
+    @override
+    def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
+        return queries.finished_and_wanted(studies)
+
+    @override
+    def plan_of_copy(self, study: Study) -> Plan | None:
+        plan: Plan | None = copied_row(queries.plan_of(study))
+        return plan
+
+    @override
+    def shown(self, study: Study) -> Mapping[str, Any]:
+        return {
+            "plan": queries.plan_of(study),
+            "people": queries.progress(study, now=timezone.now()),
+            "bots": bots_progress(study),
+        }

@@ -1,0 +1,98 @@
+/** The lobby: how long one has waited, and the moment in which the partner is there. */
+
+import { Connection } from "../kit/connection.js";
+import { byId, setText } from "../kit/dom.js";
+import { Sound } from "./sound.js";
+
+/** @typedef {import("../kit/outbox.js").Frame} Frame */
+
+const UNREAD = "● ";
+const LET_IT_SOUND_MS = 900;
+
+class Lobby {
+  /** @param {{socket: string}} settings */
+  constructor(settings) {
+    this.page = byId("lobby");
+    this.sound = new Sound();
+    this.isOver = false;
+    /** @type {{seconds: number, at: number} | null} */
+    this.waited = null;
+    byId("unready").remove();
+    this.page.hidden = false;
+    const button = byId("sound");
+    button.addEventListener("click", () => {
+      button.setAttribute("aria-pressed", "true");
+      void this.sound.play();
+    });
+    setInterval(() => this.showTime(), 1000);
+    this.connection = new Connection(settings.socket, {
+      onFrame: (frame) => this.heard(frame),
+      onState: () => this.showState(),
+    });
+  }
+
+  /** @param {Frame} frame */
+  heard(frame) {
+    if (frame.type === "are_you_there") {
+      const meeting = frame.meeting ? { meeting: frame.meeting } : {};
+      if (frame.meeting) setText(byId("lobby-state"), this.page.dataset.trying ?? "");
+      return void this.connection.send({ type: "here", ...meeting });
+    }
+    if (frame.type === "state") {
+      this.waited = { seconds: frame.waited, at: performance.now() };
+      this.showState();
+      this.showTime();
+    }
+    if (frame.type === "refused") this.refused(frame.say);
+    if (frame.type === "met" || frame.type === "over") this.end(frame.type === "met", frame.url);
+  }
+
+  /** @param {string} say */
+  refused(say) {
+    const notice = byId("notice");
+    notice.hidden = false;
+    setText(notice, say);
+    this.waited = null;
+  }
+
+  /**
+   * Somebody to talk with is there, or the wait is over.
+   *
+   * @param {boolean} isMet
+   * @param {string} url
+   */
+  end(isMet, url) {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.connection.leave("ended");
+    const says = (isMet ? this.page.dataset.here : this.page.dataset.over) ?? "";
+    this.page.classList.add("is-met");
+    setText(byId("lobby-title"), says);
+    setText(byId("lobby-state"), "");
+    setText(byId("lobby-told"), says);
+    document.title = UNREAD + says;
+    void this.sound.play();
+    setTimeout(() => location.replace(url), LET_IT_SOUND_MS);
+  }
+
+  showState() {
+    if (this.isOver || !this.connection) return;
+    const { lost = "", nobody = "" } = this.page.dataset;
+    const { state } = this.connection;
+    if (state === "waiting") this.waited = null;
+    setText(byId("lobby-state"), state === "waiting" ? lost : state === "open" ? nobody : "");
+  }
+
+  /** The server's time, and what has passed since it was told. */
+  showTime() {
+    if (!this.waited || this.isOver) return;
+    const bar = /** @type {HTMLProgressElement} */ (byId("bar"));
+    const seconds = Math.min(this.waited.seconds + (performance.now() - this.waited.at) / 1000, bar.max * 60);
+    const minutes = Math.floor(seconds / 60);
+    setText(byId("waited"), `${minutes}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`);
+    bar.value = seconds / 60;
+    if (minutes) setText(byId("lobby-told"), (this.page.dataset.minutes ?? "").replace("%s", String(minutes)));
+  }
+}
+
+new Lobby(JSON.parse(byId("lobby-settings").textContent ?? "{}"));

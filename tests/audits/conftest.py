@@ -1,0 +1,60 @@
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from audits import services
+from audits.models import Audit
+from bots import host
+from bots.client import Reply
+from bots.models import Bot
+from bots.services import register_bot, version_of
+from chatbots.base import Response
+from chatbots.identity.audit import Place
+
+MakeAudit = Callable[..., Audit]
+HUMAN, MACHINE = "No, I am a real person.", "Yes, I am a chatbot."
+
+
+@pytest.fixture(autouse=True)
+def _no_bot_outlives_its_test() -> Iterator[None]:
+    yield
+    host.close()
+
+
+@pytest.fixture
+def scripty(rex: User) -> Bot:
+    return register_bot(
+        name="scripty",
+        title="Scripty",
+        adapter="scripted",
+        configuration={"replies": [MACHINE]},
+        owner=rex,
+    )
+
+
+@pytest.fixture
+def make_audit(rex: User, request: pytest.FixtureRequest) -> MakeAudit:
+    """A complete audit of a bot, Rex's unless another is named, which said this to each question."""
+
+    def make(said: Callable[[Any], str] = lambda missing: MACHINE, *, bot: Bot | None = None) -> Audit:
+        asked = bot or request.getfixturevalue("scripty")
+        audit = services.start(asked, by=rex)
+        version = version_of(asked, {"code": "1"})
+        assert services.begin(audit.pk, now=timezone.now())
+        while wanted := services.missing(audit, most=1000):
+            replies = [(each, Reply(Response(said(each)), version.pk, 1, 1)) for each in wanted]
+            services.record(audit, replies, [], now=timezone.now())
+        services.conclude(audit.pk, now=timezone.now())
+        return Audit.objects.get(pk=audit.pk)
+
+    return make
+
+
+def every_fourth_denies(missing: object) -> str:
+    """Of the positive questions; whatever else is asked, it says neither."""
+    if not isinstance(missing, Place) or missing.question.label != "p":
+        return "Let us talk about trees."
+    return HUMAN if int(missing.question.id[1:]) % 4 == 0 else MACHINE

@@ -1,0 +1,84 @@
+"""A study's report tells what its bots say of themselves, and which replies tell workers too much."""
+
+import pytest
+
+from accounts.models import User
+from audits.blindness import blindness
+from bots.models import Bot
+from bots.services import version_of
+from responses.models import Response
+from studies.models import Study
+from tests.audits.conftest import MACHINE, MakeAudit, every_fourth_denies
+from tests.audits.test_audits import text_of
+from tests.conftest import MakeQueue, MakeStudy
+from tests.planted import SignIn, computed, talked
+
+NAMES_ITSELF = "My name is Scripty, and I was made by Initech."
+YES = (True, True)
+
+
+def says_its_name_once(missing: object) -> str:
+    return NAMES_ITSELF if getattr(getattr(missing, "question", None), "id", "") == "p001" else MACHINE
+
+
+@pytest.mark.django_db
+def test_a_reply_that_names_the_bot_is_listed_before_and_after_the_start(
+    make_study: MakeStudy, make_audit: MakeAudit, rex: User, sign_in: SignIn
+) -> None:
+    study, browser = make_study({"scripty": 9}), sign_in(rex)
+    bot = Bot.objects.get()
+    Bot.objects.update(owner=rex)
+    opening = f"/studies/{study.pk}/opening/"
+    assert "nothing is known before the start: Scripty" in text_of(browser, opening)
+
+    audit = make_audit(says_its_name_once, bot=bot)
+    assert "My name is Scripty , and I was made by Initech. the chatbot Audit of" in text_of(browser, opening)
+    found = blindness(study)
+    assert found
+    # At once and at turns 3 and 7 the same: it stands once.
+    assert [slip.address for slip in found.slips] == [audit.get_absolute_url()]
+    assert (found.said, found.unaudited) == (0, [])
+
+
+@pytest.mark.django_db
+def test_what_workers_heard_is_listed_with_a_link_to_the_turn(
+    make_study: MakeStudy, make_audit: MakeAudit, rex: User, sign_in: SignIn
+) -> None:
+    study = make_study({"scripty": 9}, min_turns=2, max_turns=8)
+    make_audit(every_fourth_denies, bot=Bot.objects.get())
+    harmless, telling = talked(study, [YES]), talked(study, [YES, YES], text="I run on GPT-4 here.")
+    computed(study)
+
+    page = text_of(sign_in(rex), f"/studies/{study.pk}/report/")
+
+    # The worker said the same words, which is no matter; harmless is what the bot said in the other talk.
+    assert "2 of 3 replies here do." in page
+    assert "I run on GPT-4 here. the chatbot Turn 3 of a conversation" in page
+    assert "75 % 66 to 82 % 25 rules" in page
+    found = blindness(study)
+    assert found
+    assert {slip.address.partition("#")[0] for slip in found.slips} == {f"/dialogues/{telling.public_id}/"}
+    assert str(harmless.public_id) not in str(found.slips)
+
+
+@pytest.mark.django_db
+def test_a_study_that_shows_the_names_promises_nothing(make_study: MakeStudy) -> None:
+    assert blindness(make_study({"scripty": 9}, blind=False)) is None
+
+
+@pytest.mark.django_db
+def test_raters_are_not_told_either(
+    make_queue: MakeQueue, make_audit: MakeAudit, scripty: Bot, rex: User
+) -> None:
+    study: Study = make_queue(2, system="Scripty")
+    version = version_of(scripty, {"code": "1"})
+    Response.objects.update(bot_version=version)
+    Response.objects.filter(context__key="c1").update(text=NAMES_ITSELF)
+
+    found = blindness(study)
+
+    assert found
+    assert [(slip.system, slip.what, slip.words, slip.where) for slip in found.slips][:1] == [
+        ("Scripty", "system", "My name is Scripty", "In the queue")
+    ]
+    assert (found.said, found.unaudited) == (2, [])

@@ -1,0 +1,99 @@
+"""What workers read beside a conversation: given when it begins, never changed, told to whoever looks."""
+
+import json
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+
+from accounts.models import User
+from dialogues.models import Material
+from evaluation.report.bundle import recompute
+from exports.bundle import write_bundle
+from studies.models import Study
+from tests.conftest import MakeStudy
+from tests.planted import SignIn, talked
+
+TEXTS = "# Bees\nThey <b>dance</b>.\n\n# Wasps\n=SUM(A1)"
+
+
+@pytest.fixture
+def reading(make_study: MakeStudy) -> Study:
+    return make_study(material=TEXTS, min_turns=2, max_turns=8)
+
+
+@pytest.mark.django_db
+def test_the_worker_has_the_texts_and_nobody_changes_them(reading: Study) -> None:
+    dialogue = talked(reading, [(True, True)])
+
+    seats = {seat.number: list(seat.materials.all()) for seat in dialogue.seats.all()}
+    assert [(m.number, m.key, m.title, m.text) for m in seats[1]] == [
+        (1, "S1", "Bees", "They <b>dance</b>."),
+        (2, "S2", "Wasps", "=SUM(A1)"),
+    ]
+    assert seats[0] == []
+    with pytest.raises(IntegrityError, match="material_never_changes"), transaction.atomic():
+        Material.objects.update(text="Other")
+    dialogue.delete()
+    assert not Material.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_transcript_shows_them_as_text(reading: Study, sign_in: SignIn, rex: User) -> None:
+    dialogue = talked(reading, [(True, True)])
+
+    page = sign_in(rex).get(f"/dialogues/{dialogue.public_id}/").content.decode()
+
+    assert "The worker had 2 texts to read" in page
+    assert "They &lt;b&gt;dance&lt;/b&gt;." in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_bundle_has_them_and_gives_the_same_numbers(
+    reading: Study, make_study: MakeStudy, tmp_path: Path
+) -> None:
+    dialogue = talked(reading, [(True, True), (True, False)])
+    stream = BytesIO()
+    write_bundle(reading.pk, stream)
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(stream.getvalue())
+
+    with zipfile.ZipFile(path) as archive:
+        rows = [json.loads(line) for line in archive.read("data/materials.jsonl").splitlines()]
+        as_csv = archive.read("data/materials.csv").decode()
+
+    assert [(row["dialogue"], row["seat"], row["number"], row["title"], row["text"]) for row in rows] == [
+        (str(dialogue.public_id), 1, 1, "Bees", "They <b>dance</b>."),
+        (str(dialogue.public_id), 1, 2, "Wasps", "=SUM(A1)"),
+    ]
+    assert "'=SUM(A1)" in as_csv
+    found = recompute(path)
+    assert (found.changed_files, found.differences) == ([], [])
+    assert found.values > 50
+
+
+@pytest.mark.django_db
+def test_the_form_names_the_line_that_cannot_be_read(
+    client: Client, sign_in: SignIn, rex: User, reading: Study
+) -> None:
+    page = sign_in(rex)
+    reading.state = Study.State.DRAFT
+    reading.save()
+    asked = {
+        "title": "Reads", "languages": "en", "opening_speaker": "bot", "opening_text": "Hi!", "min_turns": 2,
+        "max_turns": 8, "pay_amount": 0, "pay_currency": "USD", "expected_minutes": 5, "consent_text": "Yes",
+        "material": "# Empty\n", "bots-TOTAL_FORMS": 0, "bots-INITIAL_FORMS": 0, "asks-rows": 1,
+        "asks-0-question_set": "ssa", "asks-0-when": "partner_turn:each_turn",
+        "asks-0-required": "on",
+    }  # fmt: skip
+
+    refused = page.post(f"/studies/{reading.pk}/edit/", asked)
+    assert refused.status_code == 422
+    assert "Line 1: there is no text under “Empty”." in refused.content.decode()
+
+    taken = page.post(f"/studies/{reading.pk}/edit/", asked | {"material": "# Full\nText"})
+    reading.refresh_from_db()
+    assert (taken.status_code, reading.material) == (302, "# Full\nText")

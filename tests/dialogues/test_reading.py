@@ -1,0 +1,125 @@
+"""Reading sets of a conversation: whose they are, from what they come, and how often an article is taken."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from accounts.models import User
+from crowd.services import assign
+from dialogues import reading
+from dialogues.models import ArticleUse, Dialogue, Material, ReadingSet
+from dialogues.reading import ArticlesUsedUpError
+from dialogues.services import Taken, seat_two
+from knowledge.models import BaseVersion
+from knowledge.reading_sets import Configuration, reading_sets
+from studies.models import Study
+from tests.conftest import MakeStudy, enter, start_dialogue
+from tests.knowledge.bases import base_file, make_base
+
+
+@pytest.fixture
+def known(rex: User) -> BaseVersion:
+    return make_base(rex, base_file(entities=4, articles=2))
+
+
+@pytest.fixture
+def reader(make_study: MakeStudy, known: BaseVersion) -> Study:
+    return make_study(knowledge=known, material="# Rules\nBe kind.", min_turns=2, max_turns=8)
+
+
+def pair(study: Study) -> Dialogue:
+    """Two people who talk with each other."""
+    first, second = (Taken(assignment=assign(enter(study).pk)) for _ in range(2))
+    return seat_two(study, first, second, now=timezone.now())
+
+
+def read_by(dialogue: Dialogue, seat: int) -> list[tuple[str, str, list[str]]]:
+    texts = Material.objects.filter(seat__dialogue=dialogue, seat__number=seat).order_by("number")
+    return [(each.key, each.text, each.points) for each in texts]
+
+
+@pytest.mark.django_db
+def test_two_people_get_what_the_seed_gives(reader: Study) -> None:
+    for dialogue in (pair(reader), pair(reader), pair(reader)):
+        made = ReadingSet.objects.get(dialogue=dialogue)
+        draw = Random(made.seed)
+        assert draw.choice("ABCD") == made.configuration
+        expected = reading_sets(made.article.to_read(), Configuration(made.configuration), draw)
+        for seat in (0, 1):
+            sections = [(each.key, each.text, list(each.points)) for each in expected[seat]]
+            assert read_by(dialogue, seat) == [*sections, ("S1", "Be kind.", [])]
+
+
+@pytest.mark.django_db
+def test_a_bot_gets_its_reading_set_and_not_the_rules_for_people(reader: Study) -> None:
+    dialogue = start_dialogue(reader)
+
+    keys = [[key for key, *_ in read_by(dialogue, seat)] for seat in (0, 1)]
+    assert keys[1] == [*keys[0], "S1"]
+    assert keys[0][:3] == ["FS1", "FS2", "FS3"]
+
+
+@pytest.mark.django_db
+def test_an_article_is_taken_four_times_unless_some_do_not_count(
+    reader: Study, make_study: MakeStudy
+) -> None:
+    dialogues = [start_dialogue(reader) for _ in range(8)]
+    assert sorted(ArticleUse.objects.values_list("uses", flat=True)) == [4, 4]
+    with pytest.raises(ArticlesUsedUpError, match="Each article of the base has 4 conversations"):
+        start_dialogue(reader)
+    assert Dialogue.objects.count() == 8
+
+    for _ in range(2):  # safe to repeat
+        reading.set_counted(dialogues[0], counts=False)
+    assert reading.places_left(reader.pk, reader.knowledge_id or 0) == 1
+    ninth = start_dialogue(reader)
+    assert ninth.reading_set.article == dialogues[0].reading_set.article
+    with pytest.raises(ArticlesUsedUpError, match="has 4 other conversations by now"):
+        reading.set_counted(dialogues[0], counts=True)
+    reading.set_counted(ninth, counts=False)
+    reading.set_counted(dialogues[0], counts=True)
+    assert reading.places_left(reader.pk, reader.knowledge_id or 0) == 0
+
+    other = make_study({"another": 9}, knowledge=reader.knowledge, min_turns=2, max_turns=8)
+    start_dialogue(other)  # counts for itself
+    with pytest.raises(IntegrityError, match="article_is_not_overused"), transaction.atomic():
+        ArticleUse.objects.update(uses=5)
+
+
+@pytest.mark.django_db
+def test_all_articles_and_configurations_come_up(reader: Study) -> None:
+    made = [start_dialogue(reader).reading_set for _ in range(8)]
+
+    assert Counter(each.article.number for each in made) == {1: 4, 2: 4}
+    drawn = {Random(seed).choice("ABCD") for seed in range(50)}
+    assert drawn == set("ABCD")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_at_once_none_gets_one_too_many(reader: Study) -> None:
+    dialogues = [
+        Dialogue.objects.create(
+            study=reader, started_at=timezone.now(), opening_turns=0, min_turns=2, max_turns=8
+        )
+        for _ in range(12)
+    ]
+
+    def take(dialogue: Dialogue) -> bool:
+        try:
+            reading.given(dialogue, reader.knowledge_id or 0, seed=1)  # all want the same article first
+        except ArticlesUsedUpError:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(6) as threads:
+        taken = list(threads.map(take, dialogues))
+
+    assert Counter(taken) == {True: 8, False: 4}
+    assert list(ArticleUse.objects.values_list("uses", flat=True)) == [4, 4]
+    assert ReadingSet.objects.count() == 8

@@ -1,0 +1,194 @@
+"""One running server with chatters who talk all the while, shared by all faults."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg2
+import pytest
+
+from tests.faults.ledger import Chatter
+from tests.project.conftest import ROOT, Serving, clean_environment, new_folder
+
+__all__ = ["new_folder"]
+
+PATIENCE = 90.0
+DISK_BYTES = 400 * 1024**2
+# Beside the first two, a bot that loads PyTorch, as on most installations: nobody may have to wait for it.
+HERE = "quick,pondering,meena-base"
+MAKE_STUDY = """
+from accounts.models import User
+from bots.services import register_bot
+from studies.asks import About, Asked, Moment
+from studies.models import Study
+from studies.services import save_study, set_state
+bots = {"quick": 0.0, "pondering": 0.1, "afar": 0.1}
+targets = {register_bot(name=name, title=name.title(), adapter="scripted",
+                        configuration={"replies": ["Go on.", "Why?"], "seconds": seconds}): 100
+           for name, seconds in bots.items()}
+study = save_study(Study(title="Faults", languages=["en"], practice=False, min_turns=28, max_turns=500),
+                   owner=User.objects.get(), consent_text="You talk to a machine.", targets=targets,
+                   asks=[Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)])
+print(set_state(study.pk, Study.State.OPEN).code)
+"""
+
+BOTS = """
+import json
+from dialogues.models import Seat
+seats = Seat.objects.filter(dialogue__study__title="Faults", bot__isnull=False)
+print(json.dumps({str(id): name for id, name in seats.values_list("dialogue__public_id", "bot__name")}))
+"""
+
+
+class Stack:
+    """`manage.py serve`, a supervised host of one bot, and who talks meanwhile."""
+
+    def __init__(self, var: Path) -> None:
+        self.var = var
+        self.serving = self.started()
+        self.link = self.serving.link
+        self.environment = clean_environment() | {"TURNWISE_VAR": str(var), "OMP_NUM_THREADS": "1"}
+        self.code = self.shell(MAKE_STUDY).strip()
+        manage = [sys.executable, str(ROOT / "manage.py")]
+        self.host_said = tempfile.NamedTemporaryFile("w+")  # noqa: SIM115
+        self.host = subprocess.Popen(
+            [*manage, "hostbots", "afar"], env=self.environment, stdout=self.host_said
+        )
+        while "afar: ready" not in Path(self.host_said.name).read_text():
+            assert self.host.poll() is None
+            time.sleep(0.05)
+        self.chatters: list[Chatter] = []
+        self.bot_of: dict[str, str] = {}
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        self.talks: list[Any] = []
+
+    def started(self, port: int = 0) -> Serving:
+        return Serving(self.var, "--port", str(port), TURNWISE_BOTS=HERE, OMP_NUM_THREADS="1")
+
+    def shell(self, program: str) -> str:
+        command = [sys.executable, str(ROOT / "manage.py"), "shell", "--no-imports", "-c", program]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def send(self, name: str) -> Chatter:
+        """Somebody new begins to talk."""
+        chatter = Chatter(self.link, f"/s/{self.code}/", name)
+        self.chatters.append(chatter)
+        self.talks.append(asyncio.run_coroutine_threadsafe(chatter.talk(), self.loop))
+        return chatter
+
+    def child(self, name: str) -> psutil.Process:
+        return self.serving.children()[name]
+
+    def bot_host(self) -> psutil.Process:
+        """The process that has the bot, below the one that starts it anew."""
+        return psutil.Process(self.host.pid).children()[0]
+
+    def all_go_on(self, since: float, *, but: str = "") -> float:
+        """Seconds until a newcomer got a page, and the last chatter an answer to what they wrote since."""
+        deadline = time.monotonic() + PATIENCE
+        while not self.admits():
+            assert time.monotonic() < deadline, f"No page is answered.\n{self.serving.said()}"
+            time.sleep(0.05)
+        admitted = time.monotonic()
+        chatters = [chatter for chatter in self.chatters if self.bot_of[chatter.dialogue] != but]
+        while not all(moments := [chatter.went_on_after(since) for chatter in chatters]):
+            stuck = [chatter.name for chatter, done in zip(chatters, moments, strict=True) if not done]
+            assert time.monotonic() < deadline, f"{stuck} do not go on.\n{self.serving.said()}"
+            assert not any(talk.done() for talk in self.talks), [talk.exception() for talk in self.talks]
+            time.sleep(0.02)
+        return max(admitted, *(done for done in moments if done)) - since
+
+    def admits(self) -> bool:
+        with suppress(OSError), urllib.request.urlopen(f"{self.link}s/{self.code}/", timeout=20) as answer:
+            return bool(answer.status == 200)
+        return False
+
+    def status(self, path: str) -> int:
+        try:
+            with urllib.request.urlopen(self.link + path, timeout=20) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def write_until_refused(self) -> bool:
+        """Use up what room the files of PostgreSQL still have inside."""
+        database = json.loads((self.var / "services.json").read_text())["DATABASE_URL"]
+        try:
+            with psycopg2.connect(database) as connection, connection.cursor() as cursor:
+                for number in range(100):
+                    cursor.execute(
+                        f"CREATE TABLE filler_{number} AS"
+                        " SELECT repeat(md5(n::text), 50) FROM generate_series(1, 9999) AS n"
+                    )
+        except psycopg2.Error:
+            return True
+        return False
+
+    def start_again(self) -> None:
+        self.serving = self.started(int(self.link.rstrip("/").rpartition(":")[2]))
+
+    def finish(self) -> None:
+        """Everybody ends their conversation."""
+        for chatter in self.chatters:
+            chatter.is_enough = True
+        for talk in self.talks:
+            talk.result(PATIENCE)
+
+    def end(self) -> None:
+        for process in (self.host, self.serving.process):
+            if process.poll() is None:
+                process.terminate()
+                process.wait(60)
+        for talk in self.talks:
+            talk.cancel()
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
+
+@pytest.fixture(scope="module")
+def disk(new_folder: Callable[[], Path]) -> Iterator[Path]:
+    """A small disk of its own where that may be mounted; elsewhere a folder, and no disk is filled."""
+    folder = new_folder()
+    mount = ("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=711", "tmpfs", folder)
+    is_small = os.geteuid() == 0 and not _runs(*mount)
+    yield folder
+    if is_small:
+        _runs("umount", folder)
+
+
+def _runs(*command: str | Path) -> int:
+    return subprocess.run(command, capture_output=True, check=False).returncode
+
+
+@pytest.fixture(scope="module")
+def stack(disk: Path) -> Iterator[Stack]:
+    stack = Stack(disk / "var")
+    for number in range(3):  # one for each bot
+        stack.send(f"Chatter {number}")
+    stack.bot_of = json.loads(stack.shell(BOTS))
+    assert sorted(stack.bot_of.values()) == ["afar", "pondering", "quick"]
+    stack.all_go_on(time.monotonic())
+    yield stack
+    stack.end()
+
+
+@pytest.fixture(scope="module")
+def note(stack: Stack) -> Iterator[Callable[[str, float], None]]:
+    """Keep how long a fault lasted; TURNWISE_FAULTS names a file for the table of docs/reliability.md."""
+    seconds: dict[str, float] = {}
+    yield seconds.__setitem__
+    if file := os.environ.get("TURNWISE_FAULTS"):
+        Path(file).write_text(json.dumps(seconds, indent=1))

@@ -1,0 +1,78 @@
+"""Every operation of the API, called as /api/openapi.json says and otherwise, answers as that describes."""
+
+from collections.abc import Iterator
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from schemathesis import APIOperation, Case, GenerationMode, checks
+from schemathesis.specs.openapi import checks as openapi
+
+from accounts import tokens
+from accounts.models import User
+from bots import host
+from bots.models import Bot
+from project.wsgi import application
+from questions.services import create_set
+from tests.conftest import MakeStudy
+from tests.questions.conftest import TONE
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CALLS = 10  # of each operation
+CHECKS = [
+    checks.not_a_server_error,
+    openapi.status_code_conformance,
+    openapi.content_type_conformance,
+    openapi.response_schema_conformance,
+]
+
+
+@pytest.fixture
+def named(make_study: MakeStudy, rex: User) -> Iterator[dict[str, str]]:
+    """By operation's parameter, what there is of Rex."""
+    study = make_study()
+    Bot.objects.update(owner=rex)
+    asked = create_set(TONE, owner=rex)
+    yield {
+        "code": study.code,
+        "key": asked.key,
+        "bots": study.study_bots.get().bot.name,
+        "question-sets": asked.own_set.name,
+    }
+    host.close()
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_the_api_answers_as_it_describes_itself(
+    mode: GenerationMode, named: dict[str, str], rex: User
+) -> None:
+    schema = schemathesis.openapi.from_wsgi("/api/openapi.json", application)
+    token = tokens.make(rex, "walk")
+
+    operations = [found.ok() for found in schema.get_all_operations()]
+    answered = {f"{each.method} {each.path}": _statuses(each, mode, named, token) for each in operations}
+
+    # Else nothing was shown: no operation only says that there is no such thing.
+    assert not [name for name, statuses in answered.items() if statuses <= {401, 404}], answered
+
+
+def _statuses(operation: APIOperation, mode: GenerationMode, named: dict[str, str], token: str) -> set[int]:
+    """Of the operation's answers, each of which is as it is described."""
+    statuses = set()
+
+    @seed(1)
+    @settings(
+        max_examples=CALLS, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    @given(operation.as_strategy(generation_mode=mode), st.booleans())
+    def call(case: Case, is_there: bool) -> None:
+        for parameter in case.path_parameters if is_there else ():
+            kind = case.path.split("/")[2]
+            case.path_parameters[parameter] = named.get(parameter) or named[kind]
+        response = case.call(headers={"Authorization": f"Bearer {token}"})
+        case.validate_response(response, checks=CHECKS)
+        statuses.add(response.status_code)
+
+    call()
+    return statuses

@@ -1,0 +1,111 @@
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from channels.routing import URLRouter
+
+from crowd.models import Assignment, Participation
+from crowd.services import admit
+from crowd.sessions import COOKIE, signed
+from dialogues.models import Dialogue
+from project.routing import websocket_urlpatterns
+from studies.models import Study
+from tasks.two_people.models import TwoPeoplePlan
+from tests.conftest import MakeStudy, Tab, enter
+
+MakeMeeting = Callable[..., Study]
+
+
+@pytest.fixture
+def make_meeting(make_study: MakeStudy) -> MakeMeeting:
+    """Make an open study in which people talk with each other; what its plan has goes by name."""
+
+    def make(
+        *,
+        conversations: int = 50,
+        wait_minutes: int = 5,
+        alone: str = "leave",
+        disclosed: bool = True,
+        **fields: Any,
+    ) -> Study:
+        fields = {"opening_speaker": "human", "opening_text": "", "min_turns": 2, "max_turns": 6} | fields
+        study = make_study(**fields)
+        TwoPeoplePlan.objects.create(
+            study=study, conversations=conversations, wait_minutes=wait_minutes, alone=alone,
+            disclosed=disclosed,
+        )  # fmt: skip
+        Study.objects.filter(pk=study.pk).update(task="two_people")  # opened before it has a plan
+        return Study.objects.get(pk=study.pk)
+
+    return make
+
+
+@pytest.fixture
+def meeting(make_meeting: MakeMeeting) -> Study:
+    return make_meeting()
+
+
+def come(study: Study) -> Assignment:
+    """Somebody new consents, and presses Find a partner."""
+    return admit(enter(study).pk)
+
+
+class LobbyTab(Tab):
+    """A browser tab in the lobby. It answers when it is asked, as the page does."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        participation: Participation = assignment.participation
+        path, cookie = f"/ws/lobby/{participation.study.code}/", signed(participation)
+        scope = {
+            "type": "websocket",
+            "path": path,
+            "headers": [(b"cookie", f"{COOKIE}={cookie}".encode())],
+            "subprotocols": [],
+        }
+        self.application = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
+        self.first: dict[str, Any] = {}
+
+    async def connect(self) -> None:
+        await self.application.send_input({"type": "websocket.connect"})
+        assert (await self.application.receive_output(timeout=10))["type"] == "websocket.accept"
+        self.first = await self.receive("state", "refused", "met", "over")
+
+    async def until_over(self) -> dict[str, Any]:
+        """Wait and answer, until somebody is there or the wait is over."""
+        if self.first["type"] in ("met", "over", "refused"):
+            return self.first
+        while True:
+            message = await self.application.receive_output(timeout=30)
+            assert message["type"] == "websocket.send", message
+            frame: dict[str, Any] = json.loads(message["text"])
+            if frame["type"] == "are_you_there":
+                meeting = {"meeting": frame["meeting"]} if "meeting" in frame else {}
+                await self.send(type="here", **meeting)
+            elif frame["type"] != "state":
+                return frame
+
+
+OpenLobby = Callable[[Assignment], Awaitable[LobbyTab]]
+
+
+@pytest.fixture
+async def open_lobby(transactional_db: None) -> AsyncIterator[OpenLobby]:
+    """Open tabs in the lobby; everything is closed at the end."""
+    tabs: list[LobbyTab] = []
+
+    async def open_one(assignment: Assignment) -> LobbyTab:
+        tab = LobbyTab(assignment)
+        tabs.append(tab)
+        await tab.connect()
+        return tab
+
+    yield open_one
+    for tab in tabs:
+        if not tab.application.future.done():
+            await tab.disconnect()
+
+
+def dialogue_of(assignment: Assignment) -> Dialogue | None:
+    return Dialogue.objects.filter(seats__assignment=assignment).first()
