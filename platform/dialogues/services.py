@@ -27,11 +27,12 @@ from dialogues.models import Dialogue, Fault, Seat, Turn
 from dialogues.progress import Progress
 from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
 from dialogues.seated import SavedTurn, Seated
+from evaluation.text import cleaned
 from knowledge.sections import pasted
 from live.batches import BatchedStep, Values
 from live.database import in_database
 from live.refusals import RefusedError
-from live.text import MAX_TEXT, cleaned
+from live.text import MAX_TEXT
 from studies.asks import About, By, Moment
 from studies.models import Speaker as Opener
 from studies.models import Study
@@ -213,7 +214,7 @@ def checked_text(text: str) -> str:
     Raises:
         RefusedError: nothing is left of it, or it is too long.
     """
-    text = cleaned(text)
+    text = cleaned(text, MAX_TEXT + 1)
     if not text:
         raise RefusedError("empty")
     if len(text) > MAX_TEXT:
@@ -261,7 +262,7 @@ def _stored(reply: Reply, text: str) -> Values:
         "version": reply.version_id,
         "latency": reply.latency_ms,
         "seed": reply.seed,
-        "candidates": [[c.text, c.score] for c in reply.response.candidates] or None,
+        "candidates": reply.candidates or None,
         "remarks": reply.remarks,
     }
 
