@@ -326,7 +326,7 @@ def _confirming(counts: Mapping[Reply, int]) -> int:
 
 
 def _share(hits: int, of: int) -> dict[str, Any]:
-    from scipy.stats import binomtest  # a server that starts wants none of it
+    from scipy.stats import binomtest  # the web server, which takes reports alone, starts without it
 
     interval = binomtest(hits, of).proportion_ci(method="wilson")
     return {"share": hits / of, "interval": [round(interval.low, 4), round(interval.high, 4)]}
