@@ -13,15 +13,15 @@ from crowd.work import WorkerTask
 from dialogues import reading
 from dialogues.queries import from_elsewhere
 from evaluation.protocols.facts import Evaluation
-from evaluation.questions import QuestionSet
+from evaluation.questions import LIKERT, VOTES, QuestionSet
 from evaluation.report.study import study_result
-from evaluation.report.tables import Table, tables
+from evaluation.report.tables import EXCHANGES, Table, tables
 from exports.turns import LABELLED_TURNS
 from labels.models import Label
 from labels.queries import OF_PEOPLE
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from rehearsals.services import copied
-from reports import queries
+from reports import measuring, queries
 from reports.reported import Computation, ReportedTask
 from studies.asks import UNDER_EACH_REPLY, About, By
 from studies.models import Speaker, Study
@@ -54,6 +54,7 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
     evaluation = Evaluation.INTERACTIVE
     report = "tasks/conversation/report.html"
     labels_exported = LABELLED_TURNS
+    statements = {EXCHANGES.name: measuring.ROWS}
     read_at = "labels:dialogues"
     read = "conversations"
 
@@ -79,7 +80,12 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
 
     @override
     def shown(self, study: Study) -> Mapping[str, Any]:
-        return {"bots": progress(study), "from_elsewhere": from_elsewhere(study)}
+        asked = {ask.question_set for ask in study.asked}
+        return {
+            "bots": progress(study),
+            "from_elsewhere": from_elsewhere(study),
+            "fits_neural_chat": bool(asked & {LIKERT.key, VOTES.key}),
+        }
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
@@ -88,6 +94,15 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
         bots = study.study_bots.filter(bot__active=True)
         taken = places_taken([bot.pk for bot in bots], now)
         return all(taken[bot.pk] >= bot.target for bot in bots)
+
+    @override
+    def prepare(self, study: Study) -> None:
+        measuring.measure(study)
+
+    @override
+    def described(self, study: Study) -> Mapping[str, Any]:
+        is_measured = measuring.is_measured(study)
+        return {"measured_by": measuring.measured_by(study)} if is_measured else {}
 
     @override
     def computation(self, study: Study) -> Computation:
