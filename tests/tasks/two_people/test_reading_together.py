@@ -13,8 +13,9 @@ from studies.models import Study
 from tasks.two_people import pairing
 from tasks.two_people.pairing import Lobby
 from tasks.two_people.task import TwoPeople
+from tests.conftest import MakeMeeting
 from tests.knowledge.bases import base_file, make_base
-from tests.tasks.two_people.conftest import MakeMeeting, come
+from tests.tasks.two_people.conftest import come
 
 
 @pytest.fixture
