@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+HUMAN = "Human"
+"""What the people are called as a system who talked with each other: the ceiling of what a bot can reach."""
+
 
 class Evaluation(StrEnum):
     """What is judged: replies to the workers themselves, those to others, or two of these side by side."""

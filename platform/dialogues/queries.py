@@ -12,6 +12,7 @@ from accounts.access import visible_to
 from accounts.models import User
 from chatbots.base import Context, Speaker
 from chatbots.base import Turn as ContextTurn
+from dialogues.material import passages_of
 from dialogues.models import Dialogue, Fault, TranscriptImport, Turn
 from dialogues.progress import Progress
 from dialogues.seated import SavedTurn, Seated, asks_of
@@ -61,6 +62,7 @@ def seat_of(public_id: UUID, worker_id: int) -> Seated:
         markdown=dialogue.study.markdown,
         asks=asks_of(mine.asks),
         partner_asks=asks_of(partner.asks),
+        bot_material=passages_of(partner) if partner.bot_id else (),
     )
 
 
@@ -110,7 +112,7 @@ def context_of(seat: Seated, texts: Sequence[str]) -> Context:
     """The turns so far, oldest first, as a bot gets them; each reply has a seed of its own."""
     speakers = (Speaker.HUMAN, Speaker.BOT) if seat.number == 0 else (Speaker.BOT, Speaker.HUMAN)
     turns = tuple(map(ContextTurn, cycle(speakers), texts))
-    return Context(turns, seed=random.getrandbits(31), dialogue=str(seat.public_id))
+    return Context(turns, random.getrandbits(31), str(seat.public_id), seat.bot_material)
 
 
 def faults_at(seat: Seated, position: int) -> int:

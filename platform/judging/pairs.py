@@ -37,7 +37,7 @@ SELECT run.system, r.id, c.key, r.text, to_json(c.turns)
 _CONVERSATIONS = """
 SELECT judging_system(NULL, d.id), d.id, d.public_id::text, '', NULL
   FROM dialogues_dialogue AS d
- WHERE d.study_id = ANY(%(sources)s) AND d.ended_at IS NOT NULL AND d.ending <> 'bot_failed'
+ WHERE d.study_id = ANY(%(sources)s) AND d.ending = 'complete'
    AND d.language IN ('', %(language)s)
  ORDER BY d.id
 """

@@ -10,6 +10,7 @@ from bots.models import Bot
 from crowd.queries import finished_and_wanted, progress
 from crowd.services import places_taken
 from crowd.work import WorkerTask
+from dialogues import reading
 from dialogues.queries import from_elsewhere
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import LIKERT, VOTES, QuestionSet
@@ -59,8 +60,9 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
 
     @override
     def why_not_open(self, study: Study) -> str:
-        if study.study_bots.filter(target__gt=0, bot__active=True).exists():
-            return ""
+        bots = study.study_bots.filter(target__gt=0, bot__active=True)
+        if wanted := sum(bots.values_list("target", flat=True)):
+            return reading.why_too_few(study, wanted)
         return "Choose at least one active bot with a target above zero, then open the study."
 
     @override
@@ -87,6 +89,8 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
+        if reading.is_used_up(study):
+            return True
         bots = study.study_bots.filter(bot__active=True)
         taken = places_taken([bot.pk for bot in bots], now)
         return all(taken[bot.pk] >= bot.target for bot in bots)
