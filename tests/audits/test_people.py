@@ -68,7 +68,7 @@ def judge(desk: judging.Desk, answers: Mapping[str, Mapping[str, str]]) -> None:
     """Judge what is before this worker: by the text of the reply."""
     while shown := judging.state(desk)["items"]:
         for item in shown:
-            text = Item.objects.get(key=item["key"]).response.text  # type: ignore[union-attr]
+            text = Item.objects.get(key=item["key"]).response.text
             judging.judge(desk, key=item["key"], answers=answers[text])
 
 

@@ -1,6 +1,7 @@
 """Every operation of the API, called as /api/openapi.json says and otherwise, answers as that describes."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import schemathesis
@@ -57,7 +58,9 @@ def test_the_api_answers_as_it_describes_itself(
     assert not [name for name, statuses in answered.items() if statuses <= {401, 404}], answered
 
 
-def _statuses(operation: APIOperation, mode: GenerationMode, named: dict[str, str], token: str) -> set[int]:
+def _statuses(
+    operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode, named: dict[str, str], token: str
+) -> set[int]:
     """Of the operation's answers, each of which is as it is described."""
     statuses = set()
 
@@ -66,7 +69,7 @@ def _statuses(operation: APIOperation, mode: GenerationMode, named: dict[str, st
         max_examples=CALLS, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
     @given(operation.as_strategy(generation_mode=mode), st.booleans())
-    def call(case: Case, is_there: bool) -> None:
+    def call(case: Case[Any], is_there: bool) -> None:
         for parameter in case.path_parameters if is_there else ():
             kind = case.path.split("/")[2]
             case.path_parameters[parameter] = named.get(parameter) or named[kind]

@@ -197,7 +197,7 @@ def test_who_waits_in_vain_gets_a_bot_where_the_study_says_so(
     dialogue = dialogue_of(assignment)
     if is_running:
         assert dialogue
-        assert dialogue.seats.get(bot__isnull=False).bot.name == "scripty"  # type: ignore[union-attr]
+        assert dialogue.seats.get(bot__isnull=False).bot.name == "scripty"
         assert assignment.outcome == ""
     else:
         assert dialogue is None
