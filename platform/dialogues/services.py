@@ -109,7 +109,8 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
     else:
         sets = [], []
     for seat in seats:
-        material.give(seat, [*sets[seat.number], *(own if seat.assignment_id else [])])
+        reads = seat.assignment_id or study.bots_read
+        material.give(seat, [*sets[seat.number], *(own if reads else [])])
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue

@@ -265,6 +265,7 @@ def leads_to_sign_in(answer: tuple[int, str]) -> bool:
     return answer[0] == 302 and answer[1].startswith("/sign-in/")
 
 
+@pytest.mark.timeout(600)  # a thousand requests, some of which start a process
 @pytest.mark.django_db
 def test_every_page_keeps_its_rule(
     things: dict[str, dict[str, Any]], rex: User, mallory: User, ada: User

@@ -20,6 +20,7 @@ from tests.conftest import MakeStudy
 from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
+Operation = APIOperation[Any, Any, Any, Any]
 CALLS = 10  # of each operation
 CHECKS = [
     checks.not_a_server_error,
@@ -44,6 +45,7 @@ def named(make_study: MakeStudy, rex: User) -> Iterator[dict[str, str]]:
     host.close()
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_the_api_answers_as_it_describes_itself(
     mode: GenerationMode, named: dict[str, str], rex: User
