@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import binomtest
+import scipy
 
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError, last_line
@@ -328,5 +328,5 @@ def _confirming(counts: Mapping[Reply, int]) -> int:
 
 
 def _share(hits: int, of: int) -> dict[str, Any]:
-    interval = binomtest(hits, of).proportion_ci(method="wilson")
+    interval = scipy.stats.binomtest(hits, of).proportion_ci(method="wilson")
     return {"share": hits / of, "interval": [round(interval.low, 4), round(interval.high, 4)]}

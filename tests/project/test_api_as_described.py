@@ -60,9 +60,7 @@ def test_the_api_answers_as_it_describes_itself(
     assert not [name for name, statuses in answered.items() if statuses <= {401, 404}], answered
 
 
-def _statuses(
-    operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode, named: dict[str, str], token: str
-) -> set[int]:
+def _statuses(operation: Operation, mode: GenerationMode, named: dict[str, str], token: str) -> set[int]:
     """Of the operation's answers, each of which is as it is described."""
     statuses = set()
 
