@@ -12,6 +12,7 @@ from schemathesis.specs.openapi import checks as openapi
 
 from accounts import tokens
 from accounts.models import User
+from audits import services as audits
 from bots import host
 from bots.models import Bot
 from project.wsgi import application
@@ -36,7 +37,9 @@ def named(make_study: MakeStudy, rex: User) -> Iterator[dict[str, str]]:
     study = make_study()
     Bot.objects.update(owner=rex)
     asked = create_set(TONE, owner=rex)
+    audit = audits.start(study.study_bots.get().bot, by=rex)
     yield {
+        "pk": str(audit.pk),
         "code": study.code,
         "key": asked.key,
         "bots": study.study_bots.get().bot.name,
