@@ -12,7 +12,7 @@ from schemathesis.specs.openapi import checks as openapi
 
 from accounts import tokens
 from accounts.models import User
-from audits.services import start
+from audits import services as audits
 from bots import host
 from bots.models import Bot
 from project.wsgi import application
@@ -36,12 +36,12 @@ def named(make_study: MakeStudy, rex: User) -> Iterator[dict[str, str]]:
     """By operation's parameter, what there is of Rex."""
     study = make_study()
     Bot.objects.update(owner=rex)
-    audit = start(study.study_bots.get().bot, by=rex)
     asked = create_set(TONE, owner=rex)
+    audit = audits.start(study.study_bots.get().bot, by=rex)
     yield {
+        "pk": str(audit.pk),
         "code": study.code,
         "key": asked.key,
-        "pk": str(audit.pk),
         "bots": study.study_bots.get().bot.name,
         "question-sets": asked.own_set.name,
     }
@@ -63,9 +63,7 @@ def test_the_api_answers_as_it_describes_itself(
     assert not [name for name, statuses in answered.items() if statuses <= {401, 404}], answered
 
 
-def _statuses(
-    operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode, named: dict[str, str], token: str
-) -> set[int]:
+def _statuses(operation: Operation, mode: GenerationMode, named: dict[str, str], token: str) -> set[int]:
     """Of the operation's answers, each of which is as it is described."""
     statuses = set()
 
