@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 import psutil
@@ -94,6 +94,9 @@ class Browser(asyncio.Protocol):
         self.waiter = asyncio.get_running_loop().create_future()
         self.transport.write(frame)
         return await self.waiter
+
+
+AnyBrowser = TypeVar("AnyBrowser", bound=Browser)
 
 
 def packed(payload: bytes, opcode: int = TEXT) -> bytes:
@@ -198,12 +201,12 @@ def cpu_seconds(pid: int) -> float:
     return total
 
 
-async def connected(job: dict[str, Any]) -> list[Browser]:
+async def connected(job: dict[str, Any], kind: type[AnyBrowser]) -> list[AnyBrowser]:
     doors = asyncio.Semaphore(20)
 
-    async def connect(path: str, cookie: str) -> Browser:
+    async def connect(path: str, cookie: str) -> AnyBrowser:
         async with doors:
-            make = partial(Browser, path, cookie)
+            make = partial(kind, path, cookie)
             _, browser = await asyncio.get_running_loop().create_connection(make, "127.0.0.1", job["port"])
             await asyncio.wait_for(browser.first, PATIENCE)
             return browser
@@ -214,7 +217,7 @@ async def connected(job: dict[str, Any]) -> list[Browser]:
 
 
 async def carry_out(job: dict[str, Any]) -> dict[str, Any]:
-    browsers = await connected(job)
+    browsers = await connected(job, Browser)
     gc.collect()
     gc.freeze()
     now = time.monotonic()

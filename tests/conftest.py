@@ -39,6 +39,7 @@ from studies.asks import About, Asked, Moment
 from studies.models import Study
 from studies.services import save_study, set_state
 from tasks.judging.forms import asked_of_readers
+from tasks.two_people.models import TwoPeoplePlan
 from tasks.writing.models import WritingPlan
 from tasks.writing.task import Writing
 
@@ -155,6 +156,38 @@ def make_study(rex: User) -> MakeStudy:
 @pytest.fixture
 def study(make_study: MakeStudy) -> Study:
     return make_study()
+
+
+MakeMeeting = Callable[..., Study]
+
+
+@pytest.fixture
+def make_meeting(make_study: MakeStudy) -> MakeMeeting:
+    """Make an open study in which people talk with each other; what its plan has goes by name."""
+
+    def make(
+        *,
+        conversations: int = 50,
+        wait_minutes: int = 5,
+        alone: str = "leave",
+        disclosed: bool = True,
+        **fields: Any,
+    ) -> Study:
+        fields = {"opening_speaker": "human", "opening_text": "", "min_turns": 2, "max_turns": 6} | fields
+        study = make_study(**fields)
+        TwoPeoplePlan.objects.create(
+            study=study, conversations=conversations, wait_minutes=wait_minutes, alone=alone,
+            disclosed=disclosed,
+        )  # fmt: skip
+        Study.objects.filter(pk=study.pk).update(task="two_people")  # opened before it has a plan
+        return Study.objects.get(pk=study.pk)
+
+    return make
+
+
+@pytest.fixture
+def meeting(make_meeting: MakeMeeting) -> Study:
+    return make_meeting()
 
 
 @pytest.fixture

@@ -18,9 +18,10 @@ from evaluation.conversation.figures import (
     shown_interval,
     warnings,
 )
-from evaluation.conversation.file import Recorded, read_conversations, read_corpus
+from evaluation.conversation.file import read_conversations, read_corpus
 from evaluation.conversation.metrics import Measures, Variant, measured
 from evaluation.conversation.overlap import KNOWN, SHARED, known, overlap
+from evaluation.conversation.recorded import Recorded
 from evaluation.conversation.targets import read_texts, taught
 from evaluation.conversation.trajectories import best_and_worst, trajectory
 from evaluation.csv_file import FileError
@@ -40,7 +41,12 @@ def add_parsers(commands: Any) -> None:
     """The three commands."""
     about = "Automatic metrics of conversations by bot, with intervals, by turn, and how alike they are."
     one = commands.add_parser("conversation", help=about, description=about)
-    one.add_argument("file", type=Path, metavar="FILE", help="JSON Lines, or records of neural.chat (.csv)")
+    one.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="JSON Lines, a bundle (.zip), or records of neural.chat (.csv)",
+    )
     one.add_argument(
         "--corpus", type=Path, help="JSON Lines of what the bots learnt from, to look for its turns"
     )
@@ -48,9 +54,18 @@ def add_parsers(commands: Any) -> None:
 
     about = "What self-play foretells of people's ratings, each bot by a line fitted without it."
     two = commands.add_parser("hybrid", help=about, description=f"{about} {NOT_FOR_TRAINING}")
-    two.add_argument("file", type=Path, metavar="RATINGS", help="conversations with people, with ratings")
     two.add_argument(
-        "self_play", type=Path, nargs="+", metavar="SELF_PLAY", help="the same bots with themselves"
+        "file",
+        type=Path,
+        metavar="RATINGS",
+        help="conversations with people and ratings, or their study's bundle",
+    )
+    two.add_argument(
+        "self_play",
+        type=Path,
+        nargs="+",
+        metavar="SELF_PLAY",
+        help="the same bots with themselves, or their study's bundle",
     )
     two.add_argument("--scale", default="quality", help="the rating that is foretold; default: quality")
     two.set_defaults(run=hybrid_metric)

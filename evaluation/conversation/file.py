@@ -1,16 +1,17 @@
-"""Reading conversations from files: JSON Lines of Turnwise, and the records of neural.chat (CSV)."""
+"""Reading conversations from files: JSON Lines, bundles of Turnwise, and records of neural.chat (CSV)."""
 
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from evaluation.conversation.exchanges import Conversation
+from evaluation.conversation.bundled import read_bundle
+from evaluation.conversation.recorded import Recorded
 from evaluation.csv_file import FileError, number
+from evaluation.spreadsheets import original
 
 _EXAMPLE = (
     '{"bot": "meena", "turns": [{"speaker": "you", "text": "Hi!"}, {"speaker": "meena", "text": "Hello."}], '
@@ -18,37 +19,21 @@ _EXAMPLE = (
 )
 _RECORDS = ("Chat ID", "Chatbot ID", "Message", "Response")
 _RATING = "Chat Rating "
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A conversation of a file.
-
-    Attributes:
-        line: where it begins, from 1.
-        bots: who of the speakers is a bot; all of them in self-play.
-        turns: who spoke and what, oldest first.
-        ratings: what people gave to the whole conversation, by scale.
-    """
-
-    line: int
-    bots: tuple[str, ...]
-    turns: Conversation
-    ratings: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def is_self_play(self) -> bool:
-        return all(speaker in self.bots for speaker, _ in self.turns)
+_COMMENT = f"{_RATING}Comments"
 
 
 def read_conversations(path: Path) -> list[Recorded]:
-    """All conversations of a file, by its ending `.csv` records of neural.chat, else JSON Lines.
+    """All conversations of a file: a bundle (`.zip`), records of neural.chat (`.csv`), or else JSON Lines.
 
     Raises:
         FileError: no such file, not UTF-8, nothing in it, or a line that is no conversation; names the line,
             what is wrong, and how it should be.
     """
     try:
+        if path.suffix == ".zip":
+            if found := read_bundle(path):
+                return found
+            raise FileError(f"{path}: no conversation of this study is finished.")
         with path.open(newline="", encoding="utf-8-sig") as file:
             found = list(_records(path, file) if path.suffix == ".csv" else _json_lines(path, file))
     except OSError as error:
@@ -155,7 +140,11 @@ def _records(path: Path, file: Iterator[str]) -> Iterator[Recorded]:
                 else f"neural.chat has {', '.join(_RECORDS)}; other files are JSON Lines (.jsonl)."
             )
             raise FileError(f"{path}, line 1: there is no column {lacking[0]}. {layout}")
-        rows = ((reader.line_num, dict(zip(header, row, strict=False))) for row in reader if any(row))
+        rows = (
+            (reader.line_num, dict(zip(header, map(original, row), strict=False)))
+            for row in reader
+            if any(row)
+        )
         for _, same in groupby(rows, key=lambda row: row[1].get("Chat ID", "")):
             yield _recorded(path, list(same))
     except csv.Error as error:
@@ -168,9 +157,11 @@ def _recorded(path: Path, rows: Sequence[tuple[int, dict[str, str]]]) -> Recorde
         raise FileError(f"{path}, line {line}: the row has fewer cells than the header has columns.")
     bot = first["Chatbot ID"]
     turns = [turn for _, row in rows for turn in (("user", row["Message"]), (bot, row["Response"]))]
+    # A chat may begin with the bot and end with the user.
+    turns = turns[not turns[0][1] : len(turns) - (not turns[-1][1])]
     ratings = {}
     for name, value in first.items():
-        if name.startswith(_RATING) and value:
+        if name.startswith(_RATING) and value and name != _COMMENT:
             scale = name.removeprefix(_RATING).casefold()
             try:
                 ratings[scale] = number(value)

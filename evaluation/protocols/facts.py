@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+HUMAN = "Human"
+"""What the people are called as a system who talked with each other: the ceiling of what a bot can reach."""
+
 
 class Evaluation(StrEnum):
     """What is judged: replies to the workers themselves, those to others, or two of these side by side."""
@@ -87,8 +90,12 @@ class SideBySide(Judging):
         items_per_worker: items in a worker's batch.
         training_tries: tries at training questions that must all be right; 0: there are none.
         items_of_pairs: by two systems, the items in which they meet.
+        short_contexts: items whose context has few words (`evaluation.fit_contexts`).
+        unknown_contexts: items whose context has the mark of an unknown word.
     """
 
     items_per_worker: int = 0
     training_tries: int = 0
     items_of_pairs: Mapping[str, int] = field(default_factory=dict)
+    short_contexts: int = 0
+    unknown_contexts: int = 0

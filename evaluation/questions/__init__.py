@@ -36,6 +36,11 @@ from evaluation.questions.parts import (
 from evaluation.questions.preference import PREFERENCE, PREFERENCES
 from evaluation.questions.scores import bounds, default_scores, score_values, term_values
 from evaluation.questions.ssa import SSA
+from evaluation.questions.topical_chat import (
+    TOPICAL_CHAT_CONVERSATION,
+    TOPICAL_CHAT_OWN,
+    TOPICAL_CHAT_PARTNER,
+)
 from evaluation.questions.votes import VOTES
 
 __all__ = [
@@ -50,6 +55,9 @@ __all__ = [
     "SECOND",
     "SSA",
     "TIED",
+    "TOPICAL_CHAT_CONVERSATION",
+    "TOPICAL_CHAT_OWN",
+    "TOPICAL_CHAT_PARTNER",
     "VOTES",
     "Answer",
     "AnswersError",
@@ -90,6 +98,9 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
         PREFERENCE,
         PREFERENCES,
         REPLY_IMPRESSION,
+        TOPICAL_CHAT_OWN,
+        TOPICAL_CHAT_PARTNER,
+        TOPICAL_CHAT_CONVERSATION,
         IDENTITY_REPLY,
     )
 }

@@ -1,4 +1,4 @@
-"""Five ratings of a whole conversation, and their sum."""
+"""Five ratings of a whole conversation, their sum, and a comment."""
 
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.parts import Combine, Example, Kind, Question, Scale, Score, Subject, Term
@@ -18,12 +18,19 @@ _QUESTIONS = (
     _rating("relatedness", "How related are the answers?", "Do they take up what was said before?"),
     _rating("empathy", "How empathic is it?", "Does it respond to feelings in a fitting way?"),
 )  # fmt: skip
+_COMMENT = Question(
+    key="comment",
+    wording="Is there anything else you would like to say about it?",
+    help="A few words are enough. You may leave it empty.",
+    kind=Kind.TEXT,
+    required=False,
+)
 
 LIKERT = QuestionSet(
     key="likert",
     title="Five ratings of a whole conversation, 1 to 7",
     subjects=frozenset({Subject.DIALOGUE}),
-    questions=_QUESTIONS,
+    questions=(*_QUESTIONS, _COMMENT),
     source="Ghandeharioun et al. 2019, Approximating Interactive Human Evaluation with Self-Play, "
     "arXiv:1906.09308, section 4.2",
     scores=(

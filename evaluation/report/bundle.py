@@ -20,6 +20,7 @@ from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.asked import WHOLE, AskData
 from evaluation.report.bundle_files import BundleFiles, Row
+from evaluation.report.by_turn import Exchanged
 from evaluation.report.checking import check_labels
 from evaluation.report.course import READ_FOR_REPETITION, Course
 from evaluation.report.judged import Judged
@@ -32,6 +33,7 @@ from evaluation.report.self_play import SelfPlayData, self_play_figures
 from evaluation.report.study import StudyData, study_result
 from evaluation.report.tables import (
     CONVERSATIONS,
+    EXCHANGES,
     FAULTS,
     ITEMS,
     MEASURES,
@@ -261,7 +263,16 @@ def _study(bundle: BundleFiles, about: Row) -> StudyData:
     manners = None if about["rehearsal"] else manners_of(workers, told.conversations, told.said)
     # Bundles of before bots had facets know of none.
     facets = {bot["shown_as"]: bot.get("facets") or {} for bot in about["bots"]}
-    return StudyData(asks, courses, _plan(bundle, about), conduct, manners, facets)
+    exchanged = _exchanged(bundle, about, told)
+    return StudyData(asks, courses, _plan(bundle, about), conduct, manners, facets, exchanged)
+
+
+def _exchanged(bundle: BundleFiles, about: Row, told: _Told) -> Exchanged | None:
+    """What was measured reply by reply; bundles of before that have nothing of it."""
+    if "measured_by" not in about:
+        return None
+    begun = {key: (row["number"], row["opening_turns"]) for key, row in told.conversations.items()}
+    return Exchanged.of(bundle.rows(EXCHANGES), begun, about["measured_by"])
 
 
 def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:

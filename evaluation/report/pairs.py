@@ -47,6 +47,8 @@ class JudgedPairs:
         items_of_pairs: by the name of two systems (`name_of`), their items, judged or not.
         languages: codes of the languages of the study.
         noun: what `dialogue` is called.
+        short_contexts: items whose context has few words (`fit_contexts`).
+        unknown_contexts: items whose context has the mark of an unknown word.
     """
 
     judged: Judged
@@ -57,6 +59,8 @@ class JudgedPairs:
     languages: Sequence[str] = ()
     noun: str = "context"
     training_tries: int = 0
+    short_contexts: int = 0
+    unknown_contexts: int = 0
 
 
 def name_of(one: str, other: str) -> str:
@@ -309,5 +313,7 @@ def _conduct(questions: QuestionSet, found: JudgedPairs, plan: AnalysisPlan) -> 
         items_per_worker=found.items_per_worker,
         items_of_pairs=found.items_of_pairs,
         training_tries=found.training_tries,
+        short_contexts=found.short_contexts,
+        unknown_contexts=found.unknown_contexts,
         primary=plan.primary.value,
     )

@@ -8,6 +8,7 @@ from evaluation.protocols import protocol_for
 from evaluation.protocols.facts import Evaluation, Talks
 from evaluation.report.analysis import AnalysisPlan
 from evaluation.report.asked import AskData, ask_figures
+from evaluation.report.by_turn import Exchanged, by_turn_figures
 from evaluation.report.course import Course, course_figures
 from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
@@ -28,6 +29,7 @@ class StudyData:
         conduct: how the study was run.
         manners: by worker, how they went about it; None: no signs of fraud are looked for.
         facets: by bot, what the researcher says that it is.
+        exchanged: what was measured reply by reply; None of a study whose report does not show it.
     """
 
     asks: Sequence[AskData]
@@ -36,6 +38,7 @@ class StudyData:
     conduct: Talks
     manners: Mapping[str, Manner] | None = None
     facets: Facets = field(default_factory=dict)
+    exchanged: Exchanged | None = None
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
@@ -55,6 +58,7 @@ def study_result(study: StudyData) -> dict[str, Any]:
     result["normalised"] = normalised_figures(first.questions, counted, Terms(protocol.level))
     result["facets"] = facet_figures(first.questions, counted, study.facets, Terms(protocol.level))
     result["beside"] = [ask_figures(each, study.plan) for each in others]
+    result |= by_turn_figures(study.asks, study.plan, study.exchanged)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED)
     result["protocol"] = protocol.title
     result["deviations"] = protocol.deviations(study.conduct)

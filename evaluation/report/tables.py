@@ -282,6 +282,22 @@ MEASURES = Table(
     ),
 )
 
+EXCHANGES = Table(
+    "exchanges",
+    "One row per reply of a bot in finished conversations with people, in the order of the conversations and "
+    "of their turns, if the study asks about whole conversations; docs/neural-chat.md defines each figure. "
+    "Empty: there is none.",
+    (
+        _DIALOGUE,
+        _TURN,
+        Column("words", Kind.NUMBER, "words of what the person says to it, 0 to 30"),
+        Column("sentiment", Kind.NUMBER, f"sentiment of that{_ENCODED}"),
+        Column("sentiment_coherence", Kind.NUMBER, f"cosine of its emotions and those before{_ENCODED}"),
+        Column("sentiment_closeness", Kind.NUMBER, f"1 minus half the distance of both sentiments{_ENCODED}"),
+        Column("average_coherence", Kind.NUMBER, f"AVG, cosine of the words of both{_ENCODED}"),
+    ),
+)
+
 _LABEL = (
     Column("rater", Kind.TEXT, _RATER),
     Column("question_set", Kind.TEXT, "key of the questions that were answered"),
@@ -343,7 +359,7 @@ def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table
     """All tables of a study in which these question sets were answered, by judging or by talking."""
     if judging:
         return ITEMS, judgments_table(sets), WORKERS
-    return CONVERSATIONS, TURNS, labels_table(sets), MATERIALS, FAULTS, WORKERS
+    return CONVERSATIONS, TURNS, labels_table(sets), EXCHANGES, MATERIALS, FAULTS, WORKERS
 
 
 def answered_in(sets: Sequence[QuestionSet]) -> dict[str, dict[str, Question]]:

@@ -92,7 +92,7 @@ def audit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "published": published,
         "rows": rows,
         "warning": WARNING,
-        "agreement": queries.agreement(found) if is_done else None,
+        "agreement": _agreement(found) if is_done else None,
         "study": studies_of(request.user).filter(pk=found.study_id).first() if found.study_id else None,
         "may_change": _may_change(request, found.bot),
         "parts": queries.PARTS,
@@ -109,6 +109,12 @@ def audit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _audit(request: HttpRequest, name: str, pk: int) -> Audit:
     return get_object_or_404(queries.audits_of(request.user), bot__name=name, pk=pk)
+
+
+def _agreement(audit: Audit) -> Any:
+    from audits.agreement import agreement  # brings scipy, which no other page needs
+
+    return agreement(audit)
 
 
 def _filter(request: HttpRequest) -> tuple[str, str]:

@@ -46,6 +46,11 @@ class Reply:
             return None
         return {"texts": list(self.response.remarks), "fallback": self.response.fallback}
 
+    @property
+    def candidates(self) -> list[dict[str, Any]]:
+        """Its candidates as they are stored and told everywhere."""
+        return [{"text": each.text, "score": each.score} for each in self.response.candidates]
+
 
 async def reply(
     bot_id: int,

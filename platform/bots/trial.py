@@ -64,9 +64,7 @@ def shown(reply: client.Reply) -> dict[str, Any]:
     response = reply.response
     return {
         "text": response.text,
-        "candidates": [
-            {"text": candidate.text, "score": candidate.score} for candidate in response.candidates
-        ],
+        "candidates": reply.candidates,
         "tokens": response.tokens,
         "remarks": list(response.remarks),
         "fallback": response.fallback,

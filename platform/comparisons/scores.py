@@ -118,7 +118,7 @@ SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
  WHERE d.study_id = ANY(%s) AND d.ending = 'complete' AND l.question_set = %s
    AND (%s IS NULL OR v.bot_id = %s)
-   AND l.party IN ('chatter', 'partner') AND {_COUNTED.format(study="d.study_id")}
+   AND l.party <> 'reader' AND {_COUNTED.format(study="d.study_id")}
  GROUP BY v.bot_id, v.id, d.id
  LIMIT %s
 """

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from chatbots.base import Passage
 from dialogues.models import Dialogue, Material, Seat
 from knowledge.sections import Section
 
@@ -30,3 +31,11 @@ def read_in(dialogue: Dialogue) -> dict[int, list[Material]]:
     for each in texts.order_by("seat__number", "number"):
         found.setdefault(each.seat.number, []).append(each)
     return found
+
+
+def passages_of(seat: Seat) -> tuple[Passage, ...]:
+    """What a bot in this seat has read, each text with its facts below it."""
+    return tuple(
+        Passage("\n".join(filter(None, [each.text, *each.points])), str(each))
+        for each in seat.materials.order_by("number")
+    )

@@ -39,6 +39,7 @@ class TranscriptImport(models.Model):
     )
     conversations = models.PositiveIntegerField(default=0)
     turns = models.PositiveIntegerField(default=0)
+    labels = models.PositiveIntegerField(default=0, help_text="Of raters elsewhere, that came with the file.")
     left_out = models.PositiveIntegerField(default=0, help_text="Problems for which something stayed out.")
 
     class Meta:

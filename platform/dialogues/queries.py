@@ -12,14 +12,19 @@ from accounts.access import visible_to
 from accounts.models import User
 from chatbots.base import Context, Speaker
 from chatbots.base import Turn as ContextTurn
+from dialogues.material import passages_of
 from dialogues.models import Dialogue, Fault, TranscriptImport, Turn
 from dialogues.progress import Progress
 from dialogues.seated import SavedTurn, Seated, asks_of
 from live.refusals import RefusedError
+from studies.asks import Party
 from studies.models import Study
 
-# Of turns: those that people have labelled. Simulated workers do so, too, in rehearsals of judging studies.
-LABELLED = Q(labels__isnull=False, labels__study__rehearsal_of=None)
+# Of turns: those that people have labelled here. Simulated workers do so, too, in rehearsals of judging
+# studies, and labels of others come with a file.
+LABELLED = Q(
+    labels__party__in=[party for party in Party if party != Party.OUTSIDE], labels__study__rehearsal_of=None
+)
 
 
 def seat_of(public_id: UUID, worker_id: int) -> Seated:
@@ -57,6 +62,7 @@ def seat_of(public_id: UUID, worker_id: int) -> Seated:
         markdown=dialogue.study.markdown,
         asks=asks_of(mine.asks),
         partner_asks=asks_of(partner.asks),
+        bot_material=passages_of(partner) if partner.bot_id else (),
     )
 
 
@@ -106,7 +112,7 @@ def context_of(seat: Seated, texts: Sequence[str]) -> Context:
     """The turns so far, oldest first, as a bot gets them; each reply has a seed of its own."""
     speakers = (Speaker.HUMAN, Speaker.BOT) if seat.number == 0 else (Speaker.BOT, Speaker.HUMAN)
     turns = tuple(map(ContextTurn, cycle(speakers), texts))
-    return Context(turns, seed=random.getrandbits(31), dialogue=str(seat.public_id))
+    return Context(turns, random.getrandbits(31), str(seat.public_id), seat.bot_material)
 
 
 def faults_at(seat: Seated, position: int) -> int:

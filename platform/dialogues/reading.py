@@ -4,10 +4,13 @@ from random import Random
 
 from django.db import connection, transaction
 from django.db.models import F
+from django.utils.translation import gettext as _
 
+from crowd.models import Assignment
 from dialogues.models import MOST_USES, ArticleUse, Dialogue, ReadingSet
 from knowledge.models import Article, BaseVersion
 from knowledge.reading_sets import Configuration, ReadingSets, reading_sets
+from studies.models import Study
 
 
 class ArticlesUsedUpError(Exception):
@@ -24,8 +27,8 @@ def given(dialogue: Dialogue, version_id: int, *, seed: int) -> ReadingSets:
         ArticlesUsedUpError: no article is left.
     """
     draw = Random(seed)
-    version = BaseVersion.objects.get(pk=version_id)
-    configuration = Configuration(draw.choice(version.configurations))
+    configurations = BaseVersion.objects.values_list("configurations", flat=True).get(pk=version_id)
+    configuration = Configuration(draw.choice(configurations))
     article = Article.objects.get(pk=_taken(dialogue.study_id, version_id, seed))
     ReadingSet.objects.create(dialogue=dialogue, article=article, configuration=configuration, seed=seed)
     return reading_sets(article.to_read(), configuration, draw)
@@ -34,19 +37,63 @@ def given(dialogue: Dialogue, version_id: int, *, seed: int) -> ReadingSets:
 def _taken(study_id: int, version_id: int, seed: int) -> int:
     """An article with one more use.
 
-    It takes more than one try only where others took the last place of an article at the same moment.
+    It takes more than one try only where others took the last place of an article at the same moment, or
+    where conversations that came to nothing have to give theirs back first.
     """
+    found = _try_to_take(study_id, version_id, seed)
+    if found is None and not places_left(study_id, version_id):
+        release_left(study_id)
+    while found is None and places_left(study_id, version_id):
+        found = _try_to_take(study_id, version_id, seed)
+    if found is None:
+        raise ArticlesUsedUpError(
+            f"Each article of the base has {MOST_USES} conversations of this study. Import a base with more."
+        )
+    return found
+
+
+def _try_to_take(study_id: int, version_id: int, seed: int) -> int | None:
     with connection.cursor() as cursor:
-        while places_left(study_id, version_id):
-            cursor.execute(
-                "SELECT dialogues_take_article(%s, %s, %s, %s)", [study_id, version_id, seed, MOST_USES]
-            )
-            (found,) = cursor.fetchone()
-            if found is not None:
-                return int(found)
-    raise ArticlesUsedUpError(
-        f"Each article of the base has {MOST_USES} conversations of this study. Import a base with more."
+        cursor.execute(
+            "SELECT dialogues_take_article(%s, %s, %s, %s)", [study_id, version_id, seed, MOST_USES]
+        )
+        found: int | None = cursor.fetchone()[0]
+    return found
+
+
+def is_used_up(study: Study) -> bool:
+    """Whether no conversation of a study with reading sets could begin."""
+    if study.knowledge_id is None or places_left(study.pk, study.knowledge_id):
+        return False
+    release_left(study.pk)
+    return not places_left(study.pk, study.knowledge_id)
+
+
+def why_too_few(study: Study, wanted: int) -> str:
+    """Why so many conversations cannot all have an article; empty if they can, or need none."""
+    if study.knowledge_id is None:
+        return ""
+    articles = Article.objects.filter(version=study.knowledge_id).count()
+    if wanted <= MOST_USES * articles:
+        return ""
+    return _(
+        "%(wanted)d conversations are wanted, and the knowledge base has articles for %(room)d, %(most)d "
+        "about each. Want fewer, or take a base with more articles."
+    ) % {"wanted": wanted, "room": MOST_USES * articles, "most": MOST_USES}
+
+
+@transaction.atomic
+def release_left(study_id: int) -> None:
+    """Have conversations of which nothing came, as somebody left or the bot failed, no longer count."""
+    counted = Dialogue.objects.filter(study=study_id, reading_set__counts=True).exclude(ending="complete")
+    ended = Assignment.objects.filter(participation__study=study_id).exclude(outcome="")
+    came_to_nothing = counted.filter(seats__assignment__in=ended).exclude(
+        seats__assignment__outcome__in=("", Assignment.Outcome.COMPLETE)
     )
+    # In one order, so that two who do this at once wait for each other and not crosswise.
+    keys = came_to_nothing.order_by("pk").values_list("pk", flat=True).distinct()
+    for dialogue in Dialogue.objects.select_for_update(of=("self",)).filter(pk__in=list(keys)).order_by("pk"):
+        set_counted(dialogue, counts=False)
 
 
 def places_left(study_id: int, version_id: int) -> int:

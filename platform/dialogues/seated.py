@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from chatbots.base import Passage
 from dialogues.asks import SeatAsk, due_with_turn
 from dialogues.progress import Progress
 from studies.asks import About, Party
@@ -19,6 +20,7 @@ class Seated:
         markdown: whether Markdown in the replies is shown formatted.
         asks: what this person is asked.
         partner_asks: what the person opposite is asked; empty if it is a bot.
+        bot_material: what the bot opposite has read.
     """
 
     dialogue_id: int
@@ -36,6 +38,7 @@ class Seated:
     markdown: bool
     asks: tuple[SeatAsk, ...]
     partner_asks: tuple[SeatAsk, ...] = field(default=())
+    bot_material: tuple[Passage, ...] = ()
 
     def ask(self, number: int) -> SeatAsk | None:
         """The ask with this number, if there is one of this seat."""

@@ -27,11 +27,12 @@ from dialogues.models import Dialogue, Fault, Seat, Turn
 from dialogues.progress import Progress
 from dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
 from dialogues.seated import SavedTurn, Seated
+from evaluation.text import cleaned
 from knowledge.sections import pasted
 from live.batches import BatchedStep, Values
 from live.database import in_database
 from live.refusals import RefusedError
-from live.text import MAX_TEXT, cleaned
+from live.text import MAX_TEXT
 from studies.asks import About, By, Moment
 from studies.models import Speaker as Opener
 from studies.models import Study
@@ -108,7 +109,8 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
     else:
         sets = [], []
     for seat in seats:
-        material.give(seat, [*sets[seat.number], *(own if seat.assignment_id else [])])
+        reads = seat.assignment_id or study.bots_read
+        material.give(seat, [*sets[seat.number], *(own if reads else [])])
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue
@@ -212,7 +214,7 @@ def checked_text(text: str) -> str:
     Raises:
         RefusedError: nothing is left of it, or it is too long.
     """
-    text = cleaned(text)
+    text = cleaned(text, MAX_TEXT + 1)
     if not text:
         raise RefusedError("empty")
     if len(text) > MAX_TEXT:
@@ -260,7 +262,7 @@ def _stored(reply: Reply, text: str) -> Values:
         "version": reply.version_id,
         "latency": reply.latency_ms,
         "seed": reply.seed,
-        "candidates": [[c.text, c.score] for c in reply.response.candidates] or None,
+        "candidates": reply.candidates or None,
         "remarks": reply.remarks,
     }
 

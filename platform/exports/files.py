@@ -1,6 +1,5 @@
 """A table of a bundle as JSON Lines, CSV and Parquet."""
 
-import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +10,7 @@ import pyarrow
 import pyarrow.parquet
 
 from evaluation.report.tables import Kind, Table
-from evaluation.spreadsheets import cell
+from evaluation.spreadsheets import csv_text
 from exports.rows import Value
 
 Batches: TypeAlias = Iterable[list[Sequence[Value]]]
@@ -34,15 +33,9 @@ def write_jsonl(file: io.RawIOBase, table: Table, batches: Batches) -> None:
 
 
 def write_csv(file: io.RawIOBase, table: Table, batches: Batches) -> None:
-    _write_rows(file, [[column.name for column in table.columns]])
+    file.write(csv_text([[column.name for column in table.columns]]).encode())
     for batch in batches:
-        _write_rows(file, [[cell(_plain(value)) for value in row] for row in batch])
-
-
-def _write_rows(file: io.RawIOBase, rows: Sequence[Sequence[object]]) -> None:
-    buffer = io.StringIO()
-    csv.writer(buffer).writerows(rows)
-    file.write(buffer.getvalue().encode())
+        file.write(csv_text([[_plain(value) for value in row] for row in batch]).encode())
 
 
 def write_parquet(file: io.RawIOBase, table: Table, batches: Batches) -> None:

@@ -62,11 +62,11 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
   JOIN crowd_worker AS w ON w.id = l.rater_id
   LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
-  LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> own.number
+  LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
   JOIN bots_bot AS b ON b.id = coalesce(v.bot_id, heard.bot_id)
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id
  WHERE d.study_id = %s
-   AND l.party IN ('chatter', 'partner')
+   AND l.party <> 'reader'
  ORDER BY d.id, t.position, l.id
 """
 

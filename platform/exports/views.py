@@ -10,13 +10,13 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_GET
 
 from accounts.limits import too_many, too_often
-from exports import turns
+from exports import neural_chat, turns
 from live import apart
 from live.streaming import attachment
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import Study
 from studies.queries import studies_of
-from studies.tasks import keys_of
+from studies.tasks import keys_of, keys_with_conversations
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,27 @@ def turns_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 @login_required
 def turns_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     return _export(request, pk, turns.jsonl_lines, "application/jsonl", "jsonl")
+
+
+@require_GET
+@login_required
+def neural_chat_records(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _as_neural_chat(request, pk, neural_chat.records, "chatrecords")
+
+
+@require_GET
+@login_required
+def neural_chat_ratings(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _as_neural_chat(request, pk, neural_chat.ratings, "chat_ratings")
+
+
+def _as_neural_chat(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str
+) -> StreamingHttpResponse:
+    """A file in neural.chat's layout, under the name that it has there."""
+    talks = _reported_studies(request).filter(task__in=keys_with_conversations())
+    study = get_object_or_404(talks, pk=pk)
+    return attachment(request, lines(study), "text/csv; charset=utf-8", f"{name}_{study.code}.csv")
 
 
 def _export(

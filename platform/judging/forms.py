@@ -82,6 +82,6 @@ class ConversationsForm(forms.Form):
 
 def subjects_of(study: Study) -> list[tuple[str, str]]:
     """What of a conversation the study's questions can be about."""
-    titles = {Subject.TURN: "The chatbot's turns", Subject.DIALOGUE: "Whole conversations"}
+    titles = {Subject.TURN: "The chatbot's turns, or both people's", Subject.DIALOGUE: "Whole conversations"}
     fitting = question_set(study.question_set).subjects
     return [(subject.value, title) for subject, title in titles.items() if subject in fitting]

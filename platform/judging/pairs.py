@@ -13,6 +13,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
+from evaluation.fit_contexts import Fit
 from evaluation.questions import Subject
 from judging.models import JudgingPlan
 from judging.pairing import Match, Matched, Side, of_conversations, of_responses
@@ -23,9 +24,10 @@ from responses.models import ResponseRun
 from studies.models import Study
 
 MOST_PAIRS = 100_000
+ANY = Fit()
 
 _RESPONSES = """
-SELECT run.system, r.id, c.key, r.text
+SELECT run.system, r.id, c.key, r.text, to_json(c.turns)
   FROM responses_response AS r
   JOIN responses_responserun AS run ON run.id = r.run_id
   JOIN contexts_context AS c ON c.id = r.context_id
@@ -33,9 +35,9 @@ SELECT run.system, r.id, c.key, r.text
  ORDER BY c.position, r.id
 """
 _CONVERSATIONS = """
-SELECT judging_system(NULL, d.id), d.id, d.public_id::text, ''
+SELECT judging_system(NULL, d.id), d.id, d.public_id::text, '', NULL
   FROM dialogues_dialogue AS d
- WHERE d.study_id = ANY(%(sources)s) AND d.ended_at IS NOT NULL AND d.ending <> 'bot_failed'
+ WHERE d.study_id = ANY(%(sources)s) AND d.ending = 'complete'
    AND d.language IN ('', %(language)s)
  ORDER BY d.id
 """
@@ -84,6 +86,7 @@ class Source:
         each: pairs wanted of every two systems; None: all there are.
         seed: decides which.
         language: of conversations; responses have that of their context.
+        fit: of responses, which contexts are wanted.
     """
 
     side: str
@@ -91,9 +94,12 @@ class Source:
     each: int | None
     seed: int
     language: str = ""
+    fit: Fit = ANY
 
     @classmethod
-    def of_runs(cls, runs: Iterable[ResponseRun], *, each: int | None = None, seed: int = 1) -> "Source":
+    def of_runs(
+        cls, runs: Iterable[ResponseRun], *, each: int | None = None, seed: int = 1, fit: Fit = ANY
+    ) -> "Source":
         """Responses of these runs to the contexts that they have in common, the first of each repetition.
 
         Raises:
@@ -104,7 +110,7 @@ class Source:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
             raise ValidationError(f"Two of the runs are of “{twice}”. Choose one run of each system.")
-        return cls("response", tuple(run.pk for run in chosen), each, seed)
+        return cls("response", tuple(run.pk for run in chosen), each, seed, fit=fit)
 
     @classmethod
     def of_conversations(
@@ -122,11 +128,13 @@ class Preview:
         matched: for every two systems, the pairs.
         plan: raters of each item, items of each worker.
         pay: of each worker.
+        unfit: contexts that are left out because they are too short, or have an unknown word.
     """
 
     matched: Sequence[Matched]
     plan: JudgingPlan
     pay: Decimal
+    unfit: int = 0
 
     @property
     def items(self) -> int:
@@ -156,9 +164,9 @@ def preview(study: Study, source: Source) -> Preview:
         ValidationError: as `add`.
     """
     refuse_unfit(study, Subject.PAIR)
-    matched = _matched(study, source)
+    matched, unfit = _matched(study, source)
     _refuse_unfilled(matched, source)
-    return Preview(matched, plan_of(study), study.pay_amount)
+    return Preview(matched, plan_of(study), study.pay_amount, unfit)
 
 
 @transaction.atomic
@@ -171,7 +179,7 @@ def add(study: Study, source: Source) -> int:
     """
     refuse_unfit(study, Subject.PAIR)
     lock_plan(study)
-    matched = _matched(study, source)
+    matched, _ = _matched(study, source)
     _refuse_unfilled(matched, source)
     pairs = [pair for each in matched for pair in each.pairs]
     ids = {"first": [pair.first for pair in pairs], "second": [pair.second for pair in pairs]}
@@ -179,7 +187,8 @@ def add(study: Study, source: Source) -> int:
     return insert(study, _ITEMS[source.side], language=source.language, **ids)
 
 
-def _matched(study: Study, source: Source) -> list[Matched]:
+def _matched(study: Study, source: Source) -> tuple[list[Matched], int]:
+    """What was found for every two systems, and how many contexts do not fit."""
     of_runs = source.side == "response"
     found = _rows(
         _RESPONSES if of_runs else _CONVERSATIONS,
@@ -188,13 +197,18 @@ def _matched(study: Study, source: Source) -> list[Matched]:
         language=source.language,
     )
     systems: dict[str, list[Side]] = {}
-    for system, *side in found:
-        systems.setdefault(system, []).append(Side(*side))
+    unfit: set[str] = set()
+    for system, pk, name, said, context in found:
+        sides = systems.setdefault(system, [])
+        if context is None or source.fit.holds(context):
+            sides.append(Side(pk, name, said))
+        else:
+            unfit.add(name)
     if len(systems) < 2:
         raise ValidationError(_why_none(list(systems), study, of_runs=of_runs))
     known = {Match(*row) for row in _rows(_KNOWN, study=study.pk, of_responses=of_runs)}
     draw: Callable[..., list[Matched]] = of_responses if of_runs else of_conversations
-    return draw(systems, known, each=source.each, seed=source.seed)
+    return draw(systems, known, each=source.each, seed=source.seed), len(unfit)
 
 
 def _why_none(systems: Sequence[str], study: Study, *, of_runs: bool) -> str:
@@ -216,7 +230,8 @@ def _refuse_unfilled(matched: Sequence[Matched], source: Source) -> None:
         counts = "; ".join(f"{each.one} and {each.other}: {each.total}{_alike(each)}" for each in short)
         raise ValidationError(
             f"Every two systems need {wanted} {what} that can be set side by side, and some have fewer: "
-            f"{counts}. Ask for fewer, leave a system out, or add what is missing first."
+            f"{counts}. Ask for fewer, leave a system or the rules for contexts out, or add what is missing "
+            f"first."
         )
     if sum(len(each.pairs) for each in matched) > MOST_PAIRS:
         raise ValidationError(f"These are more than {MOST_PAIRS} pairs. Ask for fewer of every two systems.")

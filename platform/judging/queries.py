@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 
+from evaluation.protocols.facts import HUMAN
 from evaluation.questions import FIRST, SECOND, Question, QuestionSet
 from judging.models import Batch, Item, Slot
 from labels.models import Label
@@ -16,14 +17,14 @@ from labels.votes import Vote
 from studies.models import Study
 
 # One row per item of a study: whose words it is about, and the context or conversation that it shares with
-# others. `system` is what reports call it: a bot, the people of a writing study, whatever filled a file; of a
-# pair both, as `evaluation.report.pairs.name_of` has them. `first_system` and `second_system` are those of a
-# pair's sides.
-_ITEMS = """
+# others. `system` is what reports call it: a bot, the people of a writing study, whatever filled a file, the
+# people who talked with each other; of a pair both, as `evaluation.report.pairs.name_of` has them.
+# `first_system` and `second_system` are those of a pair's sides.
+_ITEMS = f"""
 SELECT i.id, i.key,
        coalesce(run.system, bots.titles,
                 least(sides.one, sides.other) || ' against ' || greatest(sides.one, sides.other),
-                'unknown') AS system,
+                CASE WHEN d.id IS NOT NULL THEN '{HUMAN}' END, 'unknown') AS system,
        coalesce(-c.id, d.id, pair.first_dialogue_id) AS cluster, coalesce(r.repetition, 1) AS repetition,
        coalesce(r.latency_ms, t.latency_ms) AS latency_ms,
        coalesce(r.text, t.text) AS text, t.dialogue_id, t.position,
@@ -51,7 +52,7 @@ SELECT i.id, i.key,
        SELECT string_agg(b.title, ' and ' ORDER BY p.number) AS titles
          FROM dialogues_seat AS p JOIN bots_bot AS b ON b.id = p.bot_id
         WHERE p.dialogue_id = d.id AND (t.id IS NULL OR p.number = t.position %% 2)) AS bots ON true
- WHERE i.study_id = {study}
+ WHERE i.study_id = {{study}}
 """
 
 

@@ -25,6 +25,8 @@ class QueuedTask(WorkerTask):
 
     filled_at: ClassVar[str] = ""
     has_batteries: ClassVar[bool] = False
+    saved = "All your answers are saved."
+    read_at: ClassVar[str] = "judging:items"
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:

@@ -38,15 +38,16 @@ SELECT %(study)s, r.id, gen_random_uuid(), c.language
 """
 
 # A sample has as many conversations of each system as of any other, is the same whenever it is drawn, and
-# grows by adding. Where nobody said in which language a conversation is, whoever adds it does.
+# grows by adding. Of two people who talk with each other both are judged, as one system. Where nobody said
+# in which language a conversation is, whoever adds it does.
 _FINISHED = """
-SELECT found.id, found.opening_turns
-  FROM (SELECT d.id, d.opening_turns, d.public_id,
+SELECT found.id, found.opening_turns, found.bots
+  FROM (SELECT d.id, d.opening_turns, d.public_id, systems.ids AS bots,
                row_number() OVER (PARTITION BY systems.ids ORDER BY md5(d.public_id::text)) AS drawn
           FROM dialogues_dialogue AS d
          CROSS JOIN LATERAL (SELECT array_agg(s.bot_id ORDER BY s.bot_id) AS ids FROM dialogues_seat AS s
                               WHERE s.dialogue_id = d.id AND s.bot_id IS NOT NULL) AS systems
-         WHERE d.study_id = %(source)s AND d.ended_at IS NOT NULL AND d.ending <> 'bot_failed'
+         WHERE d.study_id = %(source)s AND d.ending = 'complete'
            AND d.language IN ('', %(language)s)) AS found
  ORDER BY found.drawn, md5(found.public_id::text)
  LIMIT %(sample)s
@@ -57,7 +58,7 @@ SELECT %(study)s, t.id, gen_random_uuid(), %(language)s
   FROM ({_FINISHED}) AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id AND t.position >= d.opening_turns
   JOIN dialogues_seat AS p ON p.dialogue_id = d.id AND p.number = t.position %% 2
- WHERE p.bot_id IS NOT NULL
+ WHERE p.bot_id IS NOT NULL OR d.bots IS NULL
     ON CONFLICT DO NOTHING
 """
 _DIALOGUES = f"""
@@ -100,6 +101,8 @@ def add_responses(study: Study, run: ResponseRun) -> Added:
 @transaction.atomic
 def add_turns(study: Study, source: Study, *, language: str, conversations: int | None = None) -> Added:
     """Add the bots' turns of the finished conversations of `source`, the scripted opening left out.
+
+    Of conversations between people it adds the turns of both.
 
     Args:
         study: where they are judged.

@@ -78,8 +78,8 @@ _TURNS = (
     "labels_label AS l JOIN dialogues_turn AS t ON t.id = l.turn_id AND t.dialogue_id = dialogues_dialogue.id"
 )
 _WHOLE = "(SELECT * FROM labels_label AS w WHERE w.dialogue_id = dialogues_dialogue.id) AS l"
-_OWN = "l.party IN ('chatter', 'partner') AND l.study_id = dialogues_dialogue.study_id"
-_READ = """l.party NOT IN ('chatter', 'partner')
+_OWN = "l.party <> 'reader' AND l.study_id = dialogues_dialogue.study_id"
+_READ = """l.party = 'reader'
    AND l.study_id NOT IN (SELECT s.id FROM studies_study AS s WHERE s.rehearsal_of_id IS NOT NULL)"""
 _MEAN = "SELECT avg({number}) FROM {labels} WHERE l.question_set = %s AND {whose}"
 _FAULTS = RawSQL(
@@ -91,7 +91,7 @@ _DISPUTED = """
 EXISTS (
 SELECT 1 FROM {labels}
   JOIN labels_label AS r ON r.{subject} = l.{subject} AND r.question_set = l.question_set
-   AND r.party NOT IN ('chatter', 'partner')
+   AND r.party = 'reader'
    AND r.study_id NOT IN (SELECT s.id FROM studies_study AS s WHERE s.rehearsal_of_id IS NOT NULL)
  CROSS JOIN unnest(%s::text[]) AS asked (question)
  WHERE l.question_set = %s AND {own} AND l.answers ? asked.question AND r.answers ? asked.question

@@ -43,8 +43,14 @@ def dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
 
 
 def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:
-    given_here = Q(
-        study=dialogue.study_id
-    )  # in the rehearsal of a study whose workers talk, by simulated ones
-    labels = Label.objects.filter(OF_PEOPLE | given_here).select_related("rater").order_by("pk")
+    labels = _shown(dialogue).select_related("rater")
     return dialogue.turn_set.order_by("position").prefetch_related(Prefetch("labels", queryset=labels))
+
+
+def labels_of_whole(dialogue: Dialogue) -> QuerySet[Label]:
+    return _shown(dialogue).filter(dialogue=dialogue)
+
+
+def _shown(dialogue: Dialogue) -> QuerySet[Label]:
+    """By people and, in the rehearsal of a study whose workers talk, by simulated ones; oldest first."""
+    return Label.objects.filter(OF_PEOPLE | Q(study=dialogue.study_id)).order_by("pk")

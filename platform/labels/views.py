@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -15,8 +15,9 @@ from evaluation.questions import Answer
 from labels import explorer
 from labels.explorer import Asked, Found, Wanted
 from labels.forms import WantedForm
-from labels.queries import dialogues_of, turns_with_labels
-from labels.votes import tally
+from labels.models import Label
+from labels.queries import dialogues_of, labels_of_whole, turns_with_labels
+from labels.votes import Vote, tally
 from live.markdown import as_html
 from questions.resolving import question_set
 from studies.asks import Party
@@ -72,6 +73,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     faults: dict[int, list[str]] = {}
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)
+    wholes, wholes_by_readers = _told(labels_of_whole(dialogue))
     context = {
         "study": study,
         "dialogue": dialogue,
@@ -83,6 +85,8 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
             _shown(dialogue, turn, seats[turn.position % 2], faults.pop(turn.position, []))
             for turn in turns_with_labels(dialogue)
         ],
+        "wholes": wholes,
+        "wholes_by_readers": wholes_by_readers,
         "materials": [
             {"who": _who(dialogue, seats[number]), "texts": texts}
             for number, texts in material.read_in(dialogue).items()
@@ -115,14 +119,9 @@ def _who(dialogue: Dialogue, seat: Seat) -> str:
 
 
 def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> dict[str, object]:
-    labels = list(turn.labels.all())
     is_of_worker = dialogue.participation is not None
     is_self_play = dialogue.origin == Dialogue.Origin.LIVE and not is_of_worker
-    own = [label for label in labels if label.party in (Party.CHATTER, Party.PARTNER)]
-    by_set: dict[str, list[dict[str, Answer]]] = {}
-    for label in labels:
-        if label.party not in (Party.CHATTER, Party.PARTNER):
-            by_set.setdefault(label.question_set, []).append(label.answers)
+    answers, readers = _told(turn.labels.all())
     return {
         "position": turn.position,
         "speaker": "bot" if speaker.bot else "human",
@@ -133,10 +132,22 @@ def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> 
         "is_to_be_labelled": not is_self_play,
         "latency_ms": turn.latency_ms,
         "remarks": (turn.remarks or {}).get("texts", ()),
-        "answers": [row for label in own for row in _in_words(label.question_set, label.answers)],
-        "readers": [row for questions, answers in by_set.items() for row in tally(questions, answers)],
+        "answers": answers,
+        "readers": readers,
         "faults": faults,
     }
+
+
+def _told(labels: Iterable[Label]) -> tuple[list[tuple[str, str]], list[tuple[str, list[Vote]]]]:
+    """What whoever talked answered, question by question, and how many readers said what."""
+    own: list[tuple[str, str]] = []
+    by_set: dict[str, list[dict[str, Answer]]] = {}
+    for label in labels:
+        if label.party == Party.READER:
+            by_set.setdefault(label.question_set, []).append(label.answers)
+        else:
+            own += _in_words(label.question_set, label.answers)
+    return own, [row for questions, answers in by_set.items() for row in tally(questions, answers)]
 
 
 def _in_words(questions: str, answers: Mapping[str, Answer]) -> list[tuple[str, str]]:

@@ -103,7 +103,7 @@ class Editor:
         draft = self.draft
         key = self._field(
             "key", _("Key"), "line", draft.key, most=34,
-            help=_("Short name in studies and files, such as tone: small letters, digits, -. It stays."),
+            help=_("Short name in studies and files, such as tone: a to z, 0 to 9, hyphens. It stays."),
         )  # fmt: skip
         about = [Option(s.value, words, s.value in draft.subjects) for s, words in IN_WORDS.items()]
         return [

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
+from evaluation.fit_contexts import unfit
 from evaluation.labels import AnyArray, FloatArray
 from evaluation.questions import QuestionSet
 from evaluation.report.breakdown import ContextFacts
@@ -61,7 +62,14 @@ SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
   JOIN crowd_worker AS w ON w.id = l.rater_id
  ORDER BY l.id
 """
-_MEETINGS = f"SELECT i.first_system, i.second_system, i.cluster < 0 FROM ({items_of()}) AS i"
+_MEETINGS = f"""
+SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns), '[]')
+  FROM ({items_of()}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  JOIN labels_pair AS pair ON pair.id = item.pair_id
+  LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+"""
 
 
 def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
@@ -71,6 +79,7 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
     with connection.cursor() as cursor:
         cursor.execute(_MEETINGS, [study.pk])
         meetings = cursor.fetchall()
+    short, unknown = unfit([turns for *_, turns in meetings])
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[2], dtype=np.int64),
@@ -87,9 +96,11 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
         raters_wanted=plan.raters_per_item,
         items_per_worker=plan.batch_size,
         training_tries=plan.training_tries,
-        items_of_pairs=counted(name_of(one, other) for one, other, _ in meetings),
+        items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
+        short_contexts=short,
+        unknown_contexts=unknown,
         languages=study.languages,
-        noun=noun_of(any(has_context for _, _, has_context in meetings)),
+        noun=noun_of(any(has_context for _, _, has_context, _ in meetings)),
     )
 
 

@@ -1,6 +1,7 @@
 from django.db import models
 from django.db.models import Q
 
+from dialogues.models import Dialogue
 from studies.models import Study
 
 
@@ -44,6 +45,17 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return f"Report {self.pk} of {self.study}"
+
+
+class MeasuredTalk(models.Model):
+    """The metrics of a finished conversation with a person, reply by reply (`measuring`)."""
+
+    dialogue = models.OneToOneField(Dialogue, on_delete=models.CASCADE, related_name="measured")
+    by = models.JSONField(help_text="By metric, its encoder; empty if it needs none.")
+    values = models.JSONField(help_text="By metric, a number for each reply; null where there is none.")
+
+    def __str__(self) -> str:
+        return f"Metrics of {self.dialogue_id}"
 
 
 class Chart(models.Model):

@@ -25,6 +25,7 @@ from evaluation.report.study import StudyData
 from labels.models import Label
 from labels.queries import OF_PEOPLE
 from questions.resolving import question_set
+from reports import measuring
 from reports.answers import coded_columns, text_columns
 from reports.manners import manners
 from reports.models import Report
@@ -51,17 +52,18 @@ SELECT {bot}, t.dialogue_id,
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
 {bots}
  WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
-   AND l.party IN ('chatter', 'partner')
+   AND l.party <> 'reader'
 """
+# Who judged elsewhere has no seat here; they spoke first, as in neural.chat.
 _OF_WHOLES = """
 SELECT heard.bot_id, d.id, 1, l.rater_id, NULL, l.answer_ms, l.id{answers}
   FROM labels_label AS l
   JOIN dialogues_dialogue AS d ON d.id = l.dialogue_id
-  JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
-  JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> own.number
-   AND heard.bot_id IS NOT NULL
+  LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
+  JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.bot_id IS NOT NULL
+   AND heard.number <> coalesce(own.number, 0)
  WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
-   AND l.party IN ('chatter', 'partner')
+   AND l.party <> 'reader'
 """
 _SPOKEN_BY_BOT = "  JOIN bots_botversion AS v ON v.id = t.bot_version_id"
 _SPOKEN_TO_BOT = """  JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
@@ -261,7 +263,8 @@ def study_data(study: Study) -> StudyData:
     conduct = _conduct(study, went, asks[0].judged)
     names = bot_names(study)
     facets = {names[bot]: levels for bot, levels in study.study_bots.values_list("bot_id", "facets")}
-    return StudyData(asks, went, analysis_plan(study), conduct, manners(study), facets)
+    measured = measuring.exchanged(study)
+    return StudyData(asks, went, analysis_plan(study), conduct, manners(study), facets, measured)
 
 
 def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Talks:

@@ -141,7 +141,6 @@ def _pin_version(run: ResponseRun, seen: set[int]) -> None:
 
 def _response(run: ResponseRun, answered: Answered, now: datetime) -> Response:
     reply = answered.reply
-    candidates = [{"text": each.text, "score": each.score} for each in reply.response.candidates]
     return Response(
         run=run,
         context=answered.missing.context,
@@ -151,7 +150,7 @@ def _response(run: ResponseRun, answered: Answered, now: datetime) -> Response:
         bot_version_id=reply.version_id,
         latency_ms=reply.latency_ms,
         seed=reply.seed,
-        candidates=candidates or None,
+        candidates=reply.candidates or None,
         remarks=reply.remarks,
     )
 

@@ -103,6 +103,10 @@ class Study(models.Model):
         help_text="Texts that workers have beside the conversation. A line that begins with # names one; "
         "what follows is its text.",
     )
+    bots_read = models.BooleanField(
+        default=False,
+        help_text="Bots that can use knowledge get the same texts, as in their prompt; others ignore them.",
+    )
     knowledge = models.ForeignKey(
         BaseVersion,
         on_delete=models.PROTECT,

@@ -20,7 +20,7 @@ from studies.tasks import StudyTask, task_of
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
     "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice", "markdown",
-    "primary_analysis", "exclusion_rules", "material",
+    "primary_analysis", "exclusion_rules", "material", "bots_read",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.
 OPENED = "The study has been opened, so its protocol stays as it is. Make a new study to change it."

@@ -17,12 +17,15 @@ from django.utils import timezone
 from accounts.models import User
 from bots.models import OUTSIDE, BotVersion
 from bots.services import outside_system, version_of
+from crowd.models import Worker
 from dialogues.models import Dialogue, Seat, TranscriptImport, Turn
 from dialogues.queries import LABELLED
+from labels.models import Label
 from live.apart import PATIENCE_SECONDS
 from studies.models import Study, StudyBot
 from studies.services import results_changed
 from transcripts.importers import FORMATS, Checked, Limits, Problem, Source, checked, guessed
+from transcripts.outside import labels_of, raters_of
 from transcripts.reading import Preview, checked_apart, read_apart
 from transcripts.scripts import contradiction
 
@@ -31,6 +34,9 @@ log = logging.getLogger(__name__)
 MAX_UPLOAD = 20 * 1024 * 1024  # bytes
 ON_PAGE = Limits(conversations=5_000, turns=100_000)
 BY_COMMAND = Limits(conversations=100_000, turns=3_000_000)
+
+RATER = "rater"
+"""Among a conversation's details: the pseudonym of who judged it elsewhere."""
 
 T = TypeVar("T")
 
@@ -257,10 +263,18 @@ class _Writer:
 
     def write(self, conversations: list[Checked]) -> None:
         self._refuse_another_language(conversations)
-        dialogues = Dialogue.objects.bulk_create([self._dialogue(each) for each in conversations])
+        raters = raters_of(self.record.study, conversations)
+        dialogues = Dialogue.objects.bulk_create([self._dialogue(each, raters) for each in conversations])
         pairs = list(zip(dialogues, conversations, strict=True))
         Seat.objects.bulk_create([one for pair in pairs for one in self._seats(*pair)])
-        Turn.objects.bulk_create([turn for pair in pairs for turn in self._turns(*pair)])
+        said = [list(self._turns(*pair)) for pair in pairs]
+        Turn.objects.bulk_create([turn for turns in said for turn in turns])
+        labels = (
+            label
+            for (dialogue, each), turns in zip(pairs, said, strict=True)
+            for label in labels_of(dialogue, turns, each, raters, self.now)
+        )
+        self.record.labels += len(Label.objects.bulk_create(labels))
         self.record.conversations += len(conversations)
         self.record.turns += sum(len(each.texts) for each in conversations)
 
@@ -273,8 +287,8 @@ class _Writer:
                 f"into a study that has it. Nothing was imported."
             )
 
-    def _dialogue(self, conversation: Checked) -> Dialogue:
-        study = self.record.study
+    def _dialogue(self, conversation: Checked, raters: Mapping[str, Worker]) -> Dialogue:
+        study, rater = self.record.study, raters.get(conversation.rater)
         judged = [
             position for position in range(len(conversation.texts)) if self._version(conversation, position)
         ]
@@ -290,7 +304,7 @@ class _Writer:
             origin=Dialogue.Origin.IMPORTED,
             imported_in=self.record,
             source_id=conversation.id,
-            source_details=dict(conversation.details) or None,
+            source_details=dict(conversation.details) | ({RATER: rater.pseudonym} if rater else {}) or None,
             started_at=self.now,
             language=self.how.language,
             opening_turns=self.opening_turns,
@@ -317,12 +331,12 @@ class _Writer:
             )
 
     def _turns(self, dialogue: Dialogue, conversation: Checked) -> Iterator[Turn]:
-        for position, text in enumerate(conversation.texts):
+        for position, (text, at) in enumerate(zip(conversation.texts, conversation.times, strict=True)):
             yield Turn(
                 dialogue=dialogue,
                 position=position,
                 text=text,
-                created_at=self.now,
+                created_at=datetime.fromisoformat(at) if at else self.now,
                 bot_version=self._version(conversation, position),
             )
 
@@ -332,7 +346,7 @@ def undo(record_id: int) -> None:
     """Delete an import with its dialogues, or an upload that was not imported.
 
     Raises:
-        ImportRefusedError: somebody has labelled one of its turns.
+        ImportRefusedError: somebody here has labelled one of its turns.
     """
     record = (
         TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=record_id)

@@ -27,6 +27,7 @@ class Preview:
     Attributes:
         conversations: that would come in.
         turns: of these.
+        labels: of raters elsewhere, that come with them.
         joined: turns that would be joined to the one before, because the same speaker went on.
         speakers: by name, their turns, in order of appearance.
         first: a few conversations.
@@ -36,6 +37,7 @@ class Preview:
 
     conversations: int = 0
     turns: int = 0
+    labels: int = 0
     joined: int = 0
     speakers: Counter[str] = field(default_factory=Counter)
     first: list[Checked] = field(default_factory=list)
@@ -50,6 +52,7 @@ class Preview:
             return
         self.conversations += 1
         self.turns += len(found.texts)
+        self.labels += sum(map(len, (found.given, *found.of_turns)))
         self.joined += found.joined
         for seat in (0, 1):
             self.speakers[found.speakers[seat]] += len(found.texts[seat::2])
@@ -92,7 +95,7 @@ def _said(what: str, content: bytes, format_key: str, limits: Limits) -> bytes:
 
 
 def _conversation(told: dict[str, Any]) -> Checked:
-    return Checked(**told | {"speakers": tuple(told["speakers"]), "texts": tuple(told["texts"])})
+    return Checked(**told | {name: tuple(told[name]) for name in ("speakers", "texts", "times", "of_turns")})
 
 
 def main() -> None:

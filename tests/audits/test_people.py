@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 
 from accounts.models import User
 from audits import people, queries
+from audits.agreement import agreement
 from audits.models import Audit
 from audits.verdicts import verdict
 from audits.words import GROUP_KEYS
@@ -98,7 +99,7 @@ def test_two_judge_each_reply_a_third_where_they_differ_and_what_they_say_counts
 
     first = queries.shares(queries.answers_of([audit])[audit.pk])[0]
     assert (first.percent, first.denied, first.judged, first.undecided) == (75, 0, 100, 0)
-    found = queries.agreement(audit)
+    found = agreement(audit)
     assert found
     assert (found.replies, found.alike) == (100, 75)
     # Observed: 75 of 100. By chance, with 75 + 25 by the rules and 75 + 25 (another group) by people: .75².
@@ -111,7 +112,7 @@ def test_two_judge_each_reply_a_third_where_they_differ_and_what_they_say_counts
     Participation.objects.filter(study=audit.study).update(
         excluded_reason="fast", excluded_at="2026-01-01T00Z"
     )
-    assert queries.agreement(audit) is None  # whom somebody has set aside does not count
+    assert agreement(audit) is None  # whom somebody has set aside does not count
 
 
 @pytest.mark.django_db

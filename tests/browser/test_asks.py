@@ -1,4 +1,4 @@
-"""Several asks in one conversation: a vote that nobody has to give, and ratings of the whole at its end."""
+"""Several asks in one conversation: votes, ratings of the whole at its end, own messages while one waits."""
 
 import pytest
 import pytest_asyncio
@@ -102,3 +102,48 @@ async def test_from_the_ratings_one_can_go_back_to_talking(chatter: Visitor) -> 
 
     await said(chatter, "One more thing")
     assert await Label.objects.acount() == 0
+
+
+@pytest.fixture
+def waited_for(make_study: MakeStudy) -> Study:
+    """Own messages are judged while the reply is awaited, replies at any time before the end."""
+    return make_study(
+        asks=[
+            Asked("human-likeness", About.OWN_TURN, Moment.WAITING),
+            Asked("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
+        ],
+        script={"replies": ["Well."], "seconds": 5},
+        opening_speaker="human",
+        opening_text="",
+        min_turns=2,
+        max_turns=8,
+    )
+
+
+async def test_own_messages_are_judged_while_the_reply_is_awaited(wanda: Visitor, waited_for: Study) -> None:
+    await wanda.go(waited_for.get_entry_url())
+    await wanda.page.get_by_label("I agree to take part").check()
+    await wanda.page.get_by_role("button", name="Continue").click()
+    await wanda.page.get_by_role("button", name="Start the conversation").click()
+    await wanda.say("I like tea")
+
+    own = wanda.page.get_by_role("group", name="Would a person have given this answer?")
+    await expect(own).to_be_visible()
+    assert await wanda.page.locator(".turn--bot").count() == 0  # nobody waits idly
+    await wanda.press("y")
+    await expect(wanda.page.locator(".turn--bot")).to_have_count(1, timeout=20_000)
+    await expect(own).to_be_hidden()
+
+    await wanda.ready()  # judging the reply need not come before the next message …
+    await wanda.may_finish(so=False)  # … but before the end
+    await wanda.page.get_by_role("button", name="Judge this reply").click()
+    await wanda.answer("Yes", "No")
+    await wanda.finish()
+    labels = [
+        (label.turn.position, label.question_set, label.answers, label.party)
+        async for label in Label.objects.select_related("turn").order_by("turn__position")
+    ]
+    assert labels == [
+        (0, "human-likeness", {"human_like": True}, "chatter"),
+        (1, "ssa", {"sensible": True, "specific": False}, "chatter"),
+    ]

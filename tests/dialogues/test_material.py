@@ -10,9 +10,13 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from accounts.models import User
-from dialogues.models import Material
+from chatbots.base import Passage
+from dialogues import material
+from dialogues.models import Material, Seat
+from dialogues.queries import context_of, seat_of
 from evaluation.report.bundle import recompute
 from exports.bundle import write_bundle
+from knowledge.sections import Section
 from studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, talked
@@ -39,6 +43,28 @@ def test_the_worker_has_the_texts_and_nobody_changes_them(reading: Study) -> Non
         Material.objects.update(text="Other")
     dialogue.delete()
     assert not Material.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_bot_gets_what_its_seat_has_and_nothing_else(make_study: MakeStudy, reading: Study) -> None:
+    shared = make_study(code="shared", material=TEXTS, bots_read=True, min_turns=2, max_turns=8)
+
+    def given(study: Study) -> tuple[Passage, ...]:
+        dialogue = talked(study, [(True, True)])
+        worker = dialogue.seats.get(worker__isnull=False)
+        return context_of(seat_of(dialogue.public_id, worker.worker_id), ["Hi!", "Hello."]).material
+
+    assert given(shared) == (Passage("They <b>dance</b>.", "Bees"), Passage("=SUM(A1)", "Wasps"))
+    assert given(reading) == ()
+    material.give(
+        Seat.objects.filter(bot__isnull=False, dialogue__study=reading).get(),
+        [Section("FS1", "Factual Section 1", "Jazz is old.", "Jazz", ("It swings.", "It is loud."))],
+    )
+    worker = Seat.objects.get(worker__isnull=False, dialogue__study=reading)
+    seated = seat_of(worker.dialogue.public_id, worker.worker_id)
+    assert seated.bot_material == (
+        Passage("Jazz is old.\nIt swings.\nIt is loud.", "Factual Section 1: Jazz"),
+    )
 
 
 @pytest.mark.django_db
@@ -85,7 +111,8 @@ def test_the_form_names_the_line_that_cannot_be_read(
     asked = {
         "title": "Reads", "languages": "en", "opening_speaker": "bot", "opening_text": "Hi!", "min_turns": 2,
         "max_turns": 8, "pay_amount": 0, "pay_currency": "USD", "expected_minutes": 5, "consent_text": "Yes",
-        "material": "# Empty\n", "bots-TOTAL_FORMS": 0, "bots-INITIAL_FORMS": 0, "asks-rows": 1,
+        "material": "# Empty\n", "bots_read": "on", "bots-TOTAL_FORMS": 0, "bots-INITIAL_FORMS": 0,
+        "asks-rows": 1,
         "asks-0-question_set": "ssa", "asks-0-when": "partner_turn:each_turn",
         "asks-0-required": "on",
     }  # fmt: skip
@@ -96,4 +123,4 @@ def test_the_form_names_the_line_that_cannot_be_read(
 
     taken = page.post(f"/studies/{reading.pk}/edit/", asked | {"material": "# Full\nText"})
     reading.refresh_from_db()
-    assert (taken.status_code, reading.material) == (302, "# Full\nText")
+    assert (taken.status_code, reading.material, reading.bots_read) == (302, "# Full\nText", True)

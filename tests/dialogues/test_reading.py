@@ -6,10 +6,13 @@ from random import Random
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from crowd.services import assign
+from crowd.models import Assignment
+from crowd.services import assign, complete
+from crowd.sessions import COOKIE, signed
 from dialogues import reading
 from dialogues.models import ArticleUse, Dialogue, Material, ReadingSet
 from dialogues.reading import ArticlesUsedUpError
@@ -28,7 +31,11 @@ def known(rex: User) -> BaseVersion:
 
 @pytest.fixture
 def reader(make_study: MakeStudy, known: BaseVersion) -> Study:
-    return make_study(knowledge=known, material="# Rules\nBe kind.", min_turns=2, max_turns=8)
+    study = make_study(
+        {"scripty": 8}, knowledge=known, material="# Rules\nBe kind.", min_turns=2, max_turns=8
+    )
+    study.study_bots.update(target=100)  # as a researcher may later, who then runs out of articles
+    return study
 
 
 def pair(study: Study) -> Dialogue:
@@ -64,9 +71,7 @@ def test_a_bot_gets_its_reading_set_and_not_the_rules_for_people(reader: Study) 
 
 
 @pytest.mark.django_db
-def test_an_article_is_taken_four_times_unless_some_do_not_count(
-    reader: Study, make_study: MakeStudy
-) -> None:
+def test_an_article_is_taken_four_times_at_most(reader: Study, make_study: MakeStudy) -> None:
     dialogues = [start_dialogue(reader) for _ in range(8)]
     assert sorted(ArticleUse.objects.values_list("uses", flat=True)) == [4, 4]
     with pytest.raises(ArticlesUsedUpError, match="Each article of the base has 4 conversations"):
@@ -84,7 +89,7 @@ def test_an_article_is_taken_four_times_unless_some_do_not_count(
     reading.set_counted(dialogues[0], counts=True)
     assert reading.places_left(reader.pk, reader.knowledge_id or 0) == 0
 
-    other = make_study({"another": 9}, knowledge=reader.knowledge, min_turns=2, max_turns=8)
+    other = make_study({"another": 8}, knowledge=reader.knowledge, min_turns=2, max_turns=8)
     start_dialogue(other)  # counts for itself
     with pytest.raises(IntegrityError, match="article_is_not_overused"), transaction.atomic():
         ArticleUse.objects.update(uses=5)
@@ -97,6 +102,32 @@ def test_all_articles_and_configurations_come_up(reader: Study) -> None:
     assert Counter(each.article.number for each in made) == {1: 4, 2: 4}
     drawn = {Random(seed).choice("ABCD") for seed in range(50)}
     assert drawn == set("ABCD")
+
+
+@pytest.mark.django_db
+def test_a_worker_hears_that_all_articles_are_taken_until_somebody_leaves(
+    reader: Study, client: Client
+) -> None:
+    dialogues = [start_dialogue(reader) for _ in range(8)]
+    begun = assign(enter(reader).pk).participation
+    client.cookies[COOKIE] = signed(begun)
+
+    refused = client.post(f"/s/{reader.code}/start/")
+    assert (refused.status_code, "All places are taken" in refused.content.decode()) == (409, True)
+
+    gone = dialogues[0].participation
+    assert gone
+    complete(gone.assignment.pk, Assignment.Outcome.BOT_FAILED, now=timezone.now())
+    assert client.post(f"/s/{reader.code}/start/").status_code == 302
+    assert begun.assignment.seat.dialogue.reading_set.article == dialogues[0].reading_set.article
+
+
+@pytest.mark.django_db
+def test_a_study_wants_no_more_conversations_than_its_base_has_articles_for(reader: Study) -> None:
+    assert reading.why_too_few(reader, 8) == ""
+    assert "9 conversations are wanted, and the knowledge base has articles for 8" in reading.why_too_few(
+        reader, 9
+    )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -123,3 +154,19 @@ def test_of_many_at_once_none_gets_one_too_many(reader: Study) -> None:
     assert Counter(taken) == {True: 8, False: 4}
     assert list(ArticleUse.objects.values_list("uses", flat=True)) == [4, 4]
     assert ReadingSet.objects.count() == 8
+
+
+@pytest.mark.django_db
+def test_the_form_offers_the_bases_that_one_may_use(
+    make_study: MakeStudy, known: BaseVersion, mallory: User
+) -> None:
+    theirs = make_base(mallory)
+    draft = make_study()
+    Study.objects.filter(pk=draft.pk).update(state=Study.State.DRAFT)
+    client = Client()
+    client.force_login(draft.owner)
+
+    shown = client.get(f"/studies/{draft.pk}/edit/").content.decode()
+
+    assert f'<option value="{known.pk}">Small base, version 1</option>' in shown
+    assert f'<option value="{theirs.pk}">' not in shown

@@ -81,12 +81,18 @@ async def test_the_longest_message_of_emoji_fits(dialogue: Dialogue, open_tab: O
     assert (await texts(dialogue))[1] == "😀" * MAX_TEXT
 
 
-async def test_half_a_surrogate_pair_does_no_harm(dialogue: Dialogue, open_tab: OpenTab) -> None:
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [("Well \ud83d hello", "Well  hello"), (" One\r\nTwo \u202ethree\x07 ", "One\nTwo three")],
+)
+async def test_a_message_is_cleaned_as_replies_are(
+    dialogue: Dialogue, open_tab: OpenTab, said: str, kept: str
+) -> None:
     tab = await open_tab(dialogue)
 
-    await tab.say("Well \ud83d hello")
+    await tab.say(said)
 
-    assert (await texts(dialogue))[1] == "Well  hello"
+    assert (await texts(dialogue))[1] == kept
 
 
 async def test_a_refusal_repeats_nothing_secret_in_the_log(

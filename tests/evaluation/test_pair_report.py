@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluation.fit_contexts import Fit, has_unknown, unfit, word_count
 from evaluation.pairwise import Duels, bradley_terry, expected_strengths
 from evaluation.protocols import protocols
 from evaluation.questions import PREFERENCE, PREFERENCES, QuestionSet, coded_answers
@@ -193,6 +194,33 @@ def test_departures_from_the_paper_are_named() -> None:
     assert "3 workers judge each item; in the paper 6 to 8." in deviations
     assert "A against B: 4 items; in the paper 100 contexts for each two systems." in deviations
     assert not any("0 of 4 items" in sentence for sentence in deviations)
+
+
+def test_contexts_that_the_paper_leaves_out_are_departures() -> None:
+    found = pair_figures(PREFERENCE, judged(FOUR, short_contexts=2, unknown_contexts=1))["deviations"]
+
+    assert "2 of 4 items have contexts of 10 words or fewer; the paper leaves these out." in found
+    assert "1 of 4 items has a context with an unknown word; the paper leaves these out." in found
+
+
+@pytest.mark.parametrize(
+    ("turns", "words", "unknown"),
+    [
+        (["One two three, four five six seven eight nine ten."], 10, False),
+        (["It's one two", "three-four five six seven eight nine ten"], 11, False),
+        (["one < UNK > two <unknown>"], 2, True),
+        (["an unknown unk"], 3, False),
+        (["你好吗"], 3, False),
+    ],
+)
+def test_words_of_a_context_are_counted_without_the_marks(
+    turns: list[str], words: int, unknown: bool
+) -> None:
+    assert (word_count(turns), has_unknown(turns)) == (words, unknown)
+    assert Fit(words, unknown=unknown).holds(turns)
+    assert not Fit(words + 1).holds(turns)
+    assert Fit(0, unknown=False).holds(turns) != unknown
+    assert unfit([turns, []]) == (int(words <= 10), int(unknown))
 
 
 def test_the_published_shares_are_those_of_the_paper() -> None:

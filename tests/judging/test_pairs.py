@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection
+from django.test import Client
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as some
 
+from accounts import tokens
 from accounts.models import User
 from crowd.models import Participation
+from evaluation import questions
 from judging import pairing, pairs, subjects
 from judging import services as judging
 from judging.models import Item, Slot
@@ -20,9 +23,10 @@ from judging.pairing import Side
 from judging.pairs import Source
 from labels.models import Label, Pair
 from live.refusals import RefusedError
+from reports import judging_queries
 from responses.models import Response, ResponseRun
 from studies.models import Study
-from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy
+from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
 from tests.judging.conftest import begin
 from tests.planted import talked
 
@@ -362,6 +366,70 @@ def test_pairs_are_made_on_a_page_that_shows_first_what_it_would_add(
 
     assert client.post(address, sent | {"add": "1"}).headers["Location"] == f"/studies/{study.pk}/queue/"
     assert study.items.count() == 5
+
+
+LONG = "Could you tell me how far it is from here to the old harbour?"
+CONTEXTS = [("Hi there!",), (LONG,), ("It rains <unk> and will go on like that for most of the day.",),
+            ("Hi there!", "Hello, what do you want to hear about the town?")]  # fmt: skip
+
+
+@pytest.fixture
+def uneven(make_pairs: MakePairs, make_version: MakeVersion, make_run: MakeRun) -> tuple[Study, list[int]]:
+    """Contexts of 2, 14, 13 and 12 words, the third of them with an unknown word."""
+    version = make_version(turns=CONTEXTS)
+    study = make_pairs(question_set="preferences")
+    return study, [make_run(version, name).pk for name in ("Alpha", "Beta")]
+
+
+def test_short_contexts_and_unknown_words_are_left_out_where_asked_and_named_where_not(
+    uneven: tuple[Study, list[int]], rex: User, sign_in: Any
+) -> None:
+    (study, runs), client = uneven, sign_in(rex)
+    address = f"/studies/{study.pk}/queue/pairs/"
+    sent = {"of": "responses", "responses-runs": runs, "responses-seed": "1"}
+    paper = {"responses-least_words": "11", "responses-without_unknown": "on"}
+    shown = client.get(address).content.decode()
+    assert 'name="responses-least_words" value="11"' in shown  # the protocol's own
+
+    previewed = client.post(address, sent | paper).content.decode()
+
+    assert "2 contexts are left out" in previewed
+    client.post(address, sent | paper | {"add": "1"})
+    assert set(study.items.values_list("pair__first_response__context__key", flat=True)) == {"c2", "c4"}
+    report = judging_queries.judged_pairs(study, questions.question_set("preferences"))
+    assert (report.short_contexts, report.unknown_contexts) == (0, 0)
+    refused = client.post(address, sent | {"responses-least_words": "50"})
+    assert (refused.status_code, "Alpha and Beta: 0" in refused.content.decode()) == (422, True)
+
+    client.post(address, sent | {"add": "1"})
+    report = judging_queries.judged_pairs(study, questions.question_set("preferences"))
+    assert (report.short_contexts, report.unknown_contexts) == (1, 1)
+
+
+def test_the_api_adds_pairs_by_the_same_rules(
+    uneven: tuple[Study, list[int]], rex: User, mallory: User
+) -> None:
+    study, runs = uneven
+
+    def post(who: User, **sent: object) -> tuple[int, dict[str, Any]]:
+        answer = Client().post(
+            f"/api/studies/{study.code}/pairs",
+            json.dumps({"runs": runs} | sent),
+            content_type="application/json",
+            HTTP_AUTHORIZATION=f"Bearer {tokens.make(who, 'test')}",
+        )
+        return answer.status_code, answer.json()
+
+    assert post(mallory)[0] == 404
+    status, said = post(rex, runs=[*runs, 10**9])
+    assert (status, f"There is no run {10**9}" in said["error"]) == (422, True)
+    assert post(rex, least_words="many")[0] == 422
+    assert post(rex, runs=runs[:1])[0] == 422
+    assert not study.items.exists()
+
+    assert post(rex, least_words=11, without_unknown=True) == (200, {"added": 2, "unfit": 2})
+    assert post(rex, least_words=11, without_unknown=True) == (200, {"added": 0, "unfit": 2})
+    assert study.items.count() == 2
 
 
 def test_no_function_is_left_from_before() -> None:

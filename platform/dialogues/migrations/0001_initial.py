@@ -187,6 +187,12 @@ class Migration(migrations.Migration):
                 ("conversations", models.PositiveIntegerField(default=0)),
                 ("turns", models.PositiveIntegerField(default=0)),
                 (
+                    "labels",
+                    models.PositiveIntegerField(
+                        default=0, help_text="Of raters elsewhere, that came with the file."
+                    ),
+                ),
+                (
                     "left_out",
                     models.PositiveIntegerField(
                         default=0, help_text="Problems for which something stayed out."

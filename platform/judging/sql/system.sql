@@ -1,4 +1,4 @@
--- What reports call whose words a response is, or a conversation is about.
+-- What reports call whose words a response is, or a conversation is about: "Human" where no bot took part.
 CREATE OR REPLACE FUNCTION judging_system(the_response bigint, the_dialogue bigint) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(
@@ -6,5 +6,6 @@ LANGUAGE sql STABLE AS $$
           WHERE r.id = the_response),
         (SELECT string_agg(b.title, ' and ' ORDER BY p.number)
            FROM dialogues_seat AS p JOIN bots_bot AS b ON b.id = p.bot_id WHERE p.dialogue_id = the_dialogue),
+        CASE WHEN the_dialogue IS NOT NULL THEN 'Human' END,
         'unknown');
 $$;

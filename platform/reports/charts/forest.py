@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evaluation.protocols import Published
+from evaluation.protocols.facts import HUMAN
 from reports.charts.palettes import Palette
 from reports.charts.panels import (
     LINE,
@@ -40,7 +41,8 @@ class Row:
 def scores(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:
     """A dot with its whisker for every score of every bot, the best first; below, published systems.
 
-    A published value has the hollow mark of its own score, so it stands for no other one.
+    A published value has the hollow mark of its own score, so it stands for no other one. Where people who
+    talked with each other were judged, too, a line through all rows shows what they reach.
     """
     panels, main = panels_of(result), main_panel(result)
     rows = [
@@ -51,7 +53,8 @@ def scores(result: Result, published: Sequence[Published], room: Room, palette: 
     figure = Figure(figsize=(room.width, sum(heights)))
     top = sum(heights)
     for panel, of, height in zip(panels, rows, heights, strict=True):
-        _forest(figure, panel, of, (top - height, height), room, palette)
+        axes = _forest(figure, panel, of, (top - height, height), room, palette)
+        _human_line(axes, result, panel, palette)
         top -= height
     return figure
 
@@ -110,7 +113,7 @@ def _forest(
     place: tuple[float, float],
     room: Room,
     palette: Palette,
-) -> None:
+) -> Axes:
     """One panel in its place: inches from the bottom of the figure, and its height in inches."""
     bottom, height = place
     whole = figure.get_figheight()
@@ -140,6 +143,19 @@ def _forest(
         bbox_to_anchor=(0.0, (bottom + height) / whole), frameon=False, fontsize=9, handletextpad=0.1,
         borderaxespad=0.2, labelspacing=0.25, columnspacing=1.2,
     )  # fmt: skip
+    return axes
+
+
+def _human_line(axes: Axes, result: Result, panel: Panel, palette: Palette) -> None:
+    """What people reach at the score that stands for the set, with its interval."""
+    place = headline(result)
+    human = next((bot["cells"][place] for bot in result["bots"] if bot["bot"] == HUMAN), None)
+    if human is None or human["value"] is None or place not in dict(panel.scores):
+        return
+    colour = palette.series[[index for index, _ in panel.scores].index(place)]
+    axes.axvline(human["value"], color=colour, linestyle=(0, (4, 3)), linewidth=1.2, zorder=0.5)
+    if "low" in human:
+        axes.axvspan(human["low"], human["high"], color=colour, alpha=0.1, linewidth=0, zorder=0)
 
 
 def _ticks(axes: Axes, panel: Panel) -> Sequence[float]:

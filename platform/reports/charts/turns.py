@@ -27,7 +27,7 @@ def by_turn(result: Result, published: Sequence[Published], room: Room, palette:
     all_axes = figure.subplots(down, across, sharex=True, squeeze=False).ravel()
     for axes, panel in zip(all_axes, panels, strict=False):
         if panel is None:
-            _still_talking(axes, result["by_turn"][0]["bots"], palette)
+            _still_talking(axes, _fullest(result)["bots"], palette)
         else:
             _panel(axes, panel, room, palette)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -57,6 +57,14 @@ def _panel(axes: Axes, panel: Mapping[str, Any], room: Room, palette: Palette) -
         low, high = ([math.nan if p[end] is None else p[end] for p in points] for end in ("low", "high"))
         axes.fill_between(turns, low, high, color=colour, alpha=0.2, linewidth=0)
     axes.set_title(panel["title"], fontsize=10)
+
+
+def _fullest(result: Result) -> Mapping[str, Any]:
+    """The figure with most points: nobody has to vote, so that votes leave turns out."""
+    panel: Mapping[str, Any] = max(
+        result["by_turn"], key=lambda panel: sum(len(bot["points"]) for bot in panel["bots"])
+    )
+    return panel
 
 
 def _still_talking(axes: Axes, bots: Sequence[Mapping[str, Any]], palette: Palette) -> None:

@@ -6,6 +6,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("dialogues", "0001_initial"),
         ("studies", "0001_initial"),
     ]
 
@@ -122,5 +123,31 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="chart",
             constraint=models.UniqueConstraint(fields=("report", "name"), name="chart_once_per_report"),
+        ),
+        migrations.CreateModel(
+            name="MeasuredTalk",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("by", models.JSONField(help_text="By metric, its encoder; empty if it needs none.")),
+                (
+                    "values",
+                    models.JSONField(
+                        help_text="By metric, a number for each reply; null where there is none."
+                    ),
+                ),
+                (
+                    "dialogue",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="measured",
+                        to="dialogues.dialogue",
+                    ),
+                ),
+            ],
         ),
     ]

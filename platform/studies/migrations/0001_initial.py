@@ -470,6 +470,14 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="study",
+            name="bots_read",
+            field=models.BooleanField(
+                default=False,
+                help_text="Bots that can use knowledge get the same texts, as in their prompt; others ignore them.",
+            ),
+        ),
+        migrations.AddField(
+            model_name="study",
             name="knowledge",
             field=models.ForeignKey(
                 blank=True,

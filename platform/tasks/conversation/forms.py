@@ -3,11 +3,14 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.db.models import Q
+from django.utils.translation import gettext as _
 from typing_extensions import override
 
 from accounts.models import User
 from bots.models import OUTSIDE, Bot
 from bots.queries import visible_bots
+from knowledge.models import BaseVersion
+from knowledge.queries import versions_of
 from studies.ask_forms import AskForms
 from studies.asks import Asked
 from studies.forms import ASKING, FIELDS, StudyForm, StudyPage
@@ -20,7 +23,7 @@ class ConversationForm(StudyForm):
     class Meta(StudyForm.Meta):
         fields = (
             *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "material",
-            *ASKING,
+            "bots_read", "knowledge", *ASKING,
         )  # fmt: skip
         labels = {"pay_amount": "Pay per conversation"}
 
@@ -34,6 +37,9 @@ class ConversationPage(StudyPage):
     @override
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
         super().__init__(user, study, data)
+        knowledge: Any = self.form.fields["knowledge"]
+        knowledge.queryset = versions_of(user) | BaseVersion.objects.filter(pk=study.knowledge_id or 0)
+        knowledge.empty_label = _("None")
         self.bot_forms = target_formset(user, study if study.pk else None, data)
         self.ask_forms = AskForms(user, study, data)
 

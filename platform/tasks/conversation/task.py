@@ -10,17 +10,18 @@ from bots.models import Bot
 from crowd.queries import finished_and_wanted, progress
 from crowd.services import places_taken
 from crowd.work import WorkerTask
+from dialogues import reading
 from dialogues.queries import from_elsewhere
 from evaluation.protocols.facts import Evaluation
-from evaluation.questions import QuestionSet
+from evaluation.questions import LIKERT, VOTES, QuestionSet
 from evaluation.report.study import study_result
-from evaluation.report.tables import Table, tables
+from evaluation.report.tables import EXCHANGES, Table, tables
 from exports.turns import LABELLED_TURNS
 from labels.models import Label
 from labels.queries import OF_PEOPLE
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from rehearsals.services import copied
-from reports import queries
+from reports import measuring, queries
 from reports.reported import Computation, ReportedTask
 from studies.asks import UNDER_EACH_REPLY, About, By
 from studies.models import Speaker, Study
@@ -53,13 +54,15 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
     evaluation = Evaluation.INTERACTIVE
     report = "tasks/conversation/report.html"
     labels_exported = LABELLED_TURNS
+    statements = {EXCHANGES.name: measuring.ROWS}
     read_at = "labels:dialogues"
     read = "conversations"
 
     @override
     def why_not_open(self, study: Study) -> str:
-        if study.study_bots.filter(target__gt=0, bot__active=True).exists():
-            return ""
+        bots = study.study_bots.filter(target__gt=0, bot__active=True)
+        if wanted := sum(bots.values_list("target", flat=True)):
+            return reading.why_too_few(study, wanted)
         return "Choose at least one active bot with a target above zero, then open the study."
 
     @override
@@ -77,13 +80,29 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
 
     @override
     def shown(self, study: Study) -> Mapping[str, Any]:
-        return {"bots": progress(study), "from_elsewhere": from_elsewhere(study)}
+        asked = {ask.question_set for ask in study.asked}
+        return {
+            "bots": progress(study),
+            "from_elsewhere": from_elsewhere(study),
+            "fits_neural_chat": bool(asked & {LIKERT.key, VOTES.key}),
+        }
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
+        if reading.is_used_up(study):
+            return True
         bots = study.study_bots.filter(bot__active=True)
         taken = places_taken([bot.pk for bot in bots], now)
         return all(taken[bot.pk] >= bot.target for bot in bots)
+
+    @override
+    def prepare(self, study: Study) -> None:
+        measuring.measure(study)
+
+    @override
+    def described(self, study: Study) -> Mapping[str, Any]:
+        is_measured = measuring.is_measured(study)
+        return {"measured_by": measuring.measured_by(study)} if is_measured else {}
 
     @override
     def computation(self, study: Study) -> Computation:

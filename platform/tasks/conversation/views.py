@@ -4,10 +4,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
+from crowd.models import Assignment
 from crowd.practice_views import practice_first
 from crowd.services import assign
 from crowd.views import current_participation, page_of, worker_page
 from dialogues import services
+from dialogues.models import Dialogue
+from dialogues.reading import ArticlesUsedUpError
 from studies.models import Study
 from tasks.conversation.page import Opposite, chat_page
 from tasks.conversation.task import Conversation
@@ -21,7 +24,7 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)
     if first := practice_first(participation):
         return first
-    services.begin(assign(participation.pk))
+    _begun(assign(participation.pk))
     return redirect("conversation:chat", code=study.code)
 
 
@@ -31,7 +34,14 @@ def chat(request: HttpRequest, study: Study) -> HttpResponse:
     participation = current_participation(request, study)
     if page_of(participation) != "conversation:chat":
         return redirect(page_of(participation), code=study.code)
-    dialogue = services.begin(participation.assignment)
+    dialogue = _begun(participation.assignment)
     bot = services.bot_of(participation.assignment)
     names = (_("Chatbot"), _("The chatbot")) if study.blind else (bot.title, bot.title)
     return chat_page(request, participation, dialogue, Opposite(*names))
+
+
+def _begun(assignment: Assignment) -> Dialogue:
+    try:
+        return services.begin(assignment)
+    except ArticlesUsedUpError:
+        raise refusals.full(may_become_free=True) from None

@@ -1,7 +1,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from django.db.models import QuerySet
 from typing_extensions import override
 
 from evaluation.protocols.facts import Evaluation
@@ -12,7 +11,6 @@ from exports.turns import JUDGMENTS
 from judging.batteries import battery_of
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
-from labels.models import Label
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from reports.judging_queries import judged_items
@@ -44,13 +42,11 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     heading = "Judge what was said in conversations"
     welcome = "tasks/judging/welcome.html"
     instructions = "tasks/judging/instructions.html"
-    saved = "All your answers are saved."
 
     has_batteries = True
     evaluation = Evaluation.STATIC
     report = "tasks/judging/report.html"
     labels_exported = JUDGMENTS
-    read_at = "judging:items"
     read = "items"
 
     @override
@@ -63,10 +59,6 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
         items = judged_items(study, questions)
         plan = analysis_plan(study)
         return partial(judging_figures, questions, items, plan=plan, manners=manners(study))
-
-    @override
-    def labels(self, study: Study) -> QuerySet[Label]:
-        return Label.objects.filter(study=study)
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:

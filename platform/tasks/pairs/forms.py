@@ -7,15 +7,18 @@ from typing_extensions import override
 
 from accounts.access import visible_to
 from accounts.models import User
+from evaluation.fit_contexts import SHORT, Fit
 from judging.pairs import Source
 from responses.models import ResponseRun
 from studies.asks import About, Asked
 from studies.models import Study
+from studies.presets import preset_of
 from studies.queries import real_studies_of
 from studies.tasks import keys_with_conversations
 from tasks.judging.forms import JudgingForm, JudgingPage
 
 MOST_EACH = 10_000
+MOST_WORDS = 1_000
 
 
 class PairsForm(JudgingForm):
@@ -76,17 +79,33 @@ class ResponsePairsForm(SourceForm):
         widget=forms.CheckboxSelectMultiple,
         help_text="One run of each system, all over the same contexts.",
     )
-    field_order = ("runs", "each", "seed")
+    least_words = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=MOST_WORDS,
+        label="Words of a context, at least",
+        help_text=f"Of all its turns together. In the paper of neural.chat {SHORT + 1}. Empty: any.",
+    )
+    without_unknown = forms.BooleanField(
+        required=False,
+        label="Leave out contexts with unknown words",
+        help_text="Those that a vocabulary did not have: <unknown> or <unk>.",
+    )
+    field_order = ("runs", "least_words", "without_unknown", "each", "seed")
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, user=user, study=study, **kwargs)
         runs = visible_to(
             user, ResponseRun.objects.select_related("context_version__context_set"), owner="owner"
         )
+        preset = preset_of(study)
+        if preset and preset.protocol == "neural-chat-pairwise":
+            self.fields["least_words"].initial, self.fields["without_unknown"].initial = SHORT + 1, True
         self.fields["runs"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
 
     def made(self, given: dict[str, Any]) -> Source:
-        return Source.of_runs(given["runs"], each=given["each"], seed=given["seed"])
+        fit = Fit(given["least_words"] or 0, unknown=not given["without_unknown"])
+        return Source.of_runs(given["runs"], each=given["each"], seed=given["seed"], fit=fit)
 
 
 class ConversationPairsForm(SourceForm):

@@ -1,7 +1,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from django.db.models import QuerySet
 from typing_extensions import override
 
 from accounts.models import User
@@ -12,7 +11,6 @@ from evaluation.report.tables import Table, pair_tables
 from exports.turns import PAIR_JUDGMENTS
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
-from labels.models import Label
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from reports.judging_queries import judged_pairs
@@ -42,7 +40,6 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     heading = "Say which of two is better"
     welcome = "tasks/pairs/welcome.html"
     instructions = "tasks/pairs/instructions.html"
-    saved = "All your answers are saved."
 
     asks = (Asked("preference", About.PAIR),)
     may_ask = frozenset({(By.READERS, About.PAIR)})
@@ -51,7 +48,6 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     evaluation = Evaluation.PAIRWISE
     report = "tasks/pairs/report.html"
     labels_exported = PAIR_JUDGMENTS
-    read_at = "judging:items"
     read = "pairs"
 
     @override
@@ -67,10 +63,6 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
         questions = question_set(study.question_set)
         found = judged_pairs(study, questions)
         return partial(pair_figures, questions, found, plan=analysis_plan(study))
-
-    @override
-    def labels(self, study: Study) -> QuerySet[Label]:
-        return Label.objects.filter(study=study)
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:

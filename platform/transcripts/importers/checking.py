@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from transcripts.importers.formats import FORMATS, Conversation, Problem, Said
+from transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Said
 from transcripts.importers.source import Source, UnreadableError
 
 MOST_TURNS = 2000  # of one conversation
@@ -32,6 +32,10 @@ class Checked:
         texts: by position.
         joined: turns that were joined to the one before, because the same speaker went on.
         details: what else the file says about it.
+        times: by position, when it was said, as ISO 8601; empty if the file does not say.
+        rater: what the file calls the one who judged it; empty if it names nobody.
+        given: what they answered about the whole conversation.
+        of_turns: by position, what they answered about the turn.
     """
 
     id: str
@@ -40,6 +44,10 @@ class Checked:
     texts: tuple[str, ...]
     joined: int = 0
     details: Mapping[str, str] = field(default_factory=dict)
+    times: tuple[str, ...] = ()
+    rater: str = ""
+    given: Given = field(default_factory=dict)
+    of_turns: tuple[Given, ...] = ()
 
 
 def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Problem]:
@@ -95,6 +103,10 @@ def _checked(conversation: Conversation, ids: dict[str, int]) -> Checked | Probl
         tuple(turn.text for turn in turns),
         len(conversation.turns) - len(turns),
         {_storable(key): _storable(value) for key, value in conversation.details.items()},
+        tuple(turn.at for turn in turns),
+        conversation.rater,
+        conversation.given,
+        tuple(turn.given for turn in turns),
     )
 
 
@@ -127,7 +139,9 @@ def _wrong_whole(conversation: Conversation, turns: list[Said]) -> Problem | Non
 
 def _joined(turns: list[Said]) -> Said:
     """What one speaker says in a row, as one turn."""
-    return Said(turns[0].speaker, "\n".join(turn.text.strip() for turn in turns), turns[0].line)
+    first, given = turns[0], {key: answers for turn in turns for key, answers in turn.given.items()}
+    text = "\n".join(turn.text.strip() for turn in turns)
+    return Said(first.speaker, text, first.line, first.at, given)
 
 
 def _storable(text: str) -> str:

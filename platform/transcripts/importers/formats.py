@@ -2,17 +2,34 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 from transcripts.importers.source import Source
+
+if TYPE_CHECKING:  # a preview is to be there at once, and few formats have answers
+    from evaluation.questions import Answer
+
+Given: TypeAlias = "Mapping[str, Mapping[str, Answer]]"
+"""By key of a question set, the answers that somebody elsewhere gave to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One utterance as the file has it; `line` is where it begins."""
+    """One utterance as the file has it.
+
+    Attributes:
+        speaker: who.
+        text: what.
+        line: where it begins.
+        at: when, as ISO 8601 with the offset from UTC; empty if the file does not say.
+        given: what the conversation's rater answered about it.
+    """
 
     speaker: str
     text: str
     line: int
+    at: str = ""
+    given: Given = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +40,17 @@ class Conversation:
         id: what the file calls it.
         line: where it begins.
         turns: oldest first; speakers need not alternate yet.
-        details: what else the file says about the whole conversation, such as ratings.
+        details: what else the file says about the whole conversation.
+        rater: what the file calls the one who judged it and its turns; empty if it names nobody.
+        given: what they answered about the whole conversation.
     """
 
     id: str
     line: int
     turns: tuple[Said, ...]
     details: Mapping[str, str] = field(default_factory=dict)
+    rater: str = ""
+    given: Given = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,58 @@
-"""The two CSV downloads of neural.chat's admin pages (github.com/asmadotgh/neural_chat_web, dialog/admin.py).
+"""Chat records of neural.chat's admin pages, as CSV (github.com/asmadotgh/neural_chat_web, dialog/admin.py).
 
-The records have a row for each exchange, with the ratings of the whole chat repeated on each. The other
-download has ratings only, the same ones, so that there is nothing in it to import.
+It has a row for each exchange: message, response, the vote on the response, and on each row the ratings of
+the whole chat. The platform's other CSV has the same ratings and no turns.
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import groupby
 
-from transcripts.importers.formats import Conversation, Problem, Said, importer
+from evaluation.spreadsheets import original
+from transcripts.importers.formats import Conversation, Given, Problem, Said, importer
 from transcripts.importers.source import Source, UnreadableError
 
+RECORD_COLUMNS = (
+    "ID", "Chat ID", "Datetime", "Chatbot ID", "Message", "Response", "Bot Input", "Study Key",
+    "User Session Key", "Response Rating", "Chat Rating Quality", "Chat Rating Fluency",
+    "Chat Rating Coherency", "Chat Rating Diversity", "Chat Rating Contingency", "Chat Rating Empathy",
+    "Chat Rating Comments",
+)  # fmt: skip
+RATING_COLUMNS = (
+    "ID", "Chat ID", "Datetime", "Chatbot ID", "User Session Key", "Quality", "Coherency", "Fluency",
+    "Diversity", "Contingency", "Empathy", "Comments", "Chat Length", "MTurk Code", "MTurk User ID",
+    "Study Key",
+)  # fmt: skip
+RATINGS, VOTES = "likert", "votes"
+"""The question sets here that ask the same."""
+SCALES = {
+    "Quality": "quality",
+    "Fluency": "fluency",
+    "Diversity": "diversity",
+    "Contingency": "relatedness",
+    "Empathy": "empathy",
+}
+"""By name in the files, the question here."""
+COHERENCY = "rating coherency"
+"""A sixth scale, which the platform gave up: kept as a detail."""
+
+_PERSON = "User"
 _NEEDED = ("Chat ID", "Chatbot ID", "Message", "Response")
 _RATING = "Chat Rating "
 _ONLY_RATINGS = "Chat Length"
+_VOTED = {"": None, "0": None, "1": 1, "-1": -1}
+_LONGEST_DETAIL = 500
 
 Row = tuple[int, dict[str, str]]
+
+
+class _WrongError(Exception):
+    """What a row says cannot be stored."""
+
+    def __init__(self, line: int, what: str) -> None:
+        self.problem = Problem(line, what)
+        super().__init__(what)
 
 
 def _looks_like(head: str) -> bool:
@@ -30,26 +67,92 @@ def _looks_like(head: str) -> bool:
 def read(source: Source) -> Iterator[Conversation | Problem]:
     """Rows with the same chat id that follow each other are a conversation: the user, then the bot."""
     for chat, group in groupby(_rows(source), key=lambda row: row[1].get("Chat ID", "")):
-        rows = list(group)
-        line = rows[0][0]
-        if not chat:
-            yield Problem(line, "This row has no chat id.")
-            continue
-        turns = tuple(turn for row in rows for turn in _exchange(*row))
-        yield Conversation(chat[:200], line, turns, _ratings(rows[0][1]))
+        try:
+            yield _conversation(chat, list(group))
+        except _WrongError as error:
+            yield error.problem
 
 
-def _exchange(line: int, row: dict[str, str]) -> tuple[Said, Said]:
-    return Said("User", row["Message"], line), Said(row["Chatbot ID"], row["Response"], line)
+def _conversation(chat: str, rows: Sequence[Row]) -> Conversation:
+    line, first = rows[0]
+    if not chat:
+        raise _WrongError(line, "This row has no chat id.")
+    details = {COHERENCY: first[f"{_RATING}Coherency"][:_LONGEST_DETAIL]}
+    return Conversation(
+        chat[:200],
+        line,
+        tuple(_turns(rows)),
+        {key: value for key, value in details.items() if value},
+        first["User Session Key"],
+        _ratings(rows),
+    )
 
 
-def _ratings(row: dict[str, str]) -> dict[str, str]:
-    rated = {name: value for name, value in row.items() if name.startswith(_RATING) and value}
-    return {f"rating {name.removeprefix(_RATING).lower()}": value[:500] for name, value in rated.items()}
+def _turns(rows: Sequence[Row]) -> Iterator[Said]:
+    """A chat may begin with the bot and end with the user: then one half of a row is empty."""
+    for number, (line, row) in enumerate(rows):
+        at = _time(line, row["Datetime"])
+        if row["Message"] or number:
+            yield Said(_PERSON, row["Message"], line, at)
+        if row["Response"] or number < len(rows) - 1 or not number:
+            yield Said(row["Chatbot ID"], row["Response"], line, at, _vote(line, row))
+
+
+def _vote(line: int, row: dict[str, str]) -> Given:
+    said = row["Response Rating"].strip()
+    if said not in _VOTED:
+        raise _WrongError(line, f"Response Rating is “{said[:40]}”. Write 1, -1, or 0 for no vote.")
+    vote = _VOTED[said]
+    return {} if vote is None else {VOTES: {"vote": vote}}
+
+
+def _ratings(rows: Sequence[Row]) -> Given:
+    """The five ratings and the comment, which each row of the chat repeats."""
+    line, first = rows[0]
+    for again, row in rows[1:]:
+        other = next((name for name in row if name.startswith(_RATING) and row[name] != first[name]), "")
+        if other:
+            raise _WrongError(
+                again,
+                f"{other} is “{row[other][:40]}”, and “{first[other][:40]}” on line {line}. All rows of a "
+                f"chat have the same ratings.",
+            )
+    given = {name: first[_RATING + name].strip() for name in SCALES}
+    if not any(given.values()):
+        return {}
+    from evaluation.questions import LIKERT, AnswersError  # takes longer than reading a file
+
+    answers: dict[str, object] = {key: _rating(line, name, given[name]) for name, key in SCALES.items()}
+    if comment := first[f"{_RATING}Comments"].strip():
+        answers["comment"] = comment
+    try:
+        return {RATINGS: LIKERT.check(answers)}
+    except AnswersError as error:
+        raise _WrongError(line, f"{_RATING}Comments: {error.message}") from error
+
+
+def _rating(line: int, name: str, said: str) -> int:
+    if said not in {str(number) for number in range(1, 8)}:
+        is_empty = "is empty, and other ratings of the chat are not" if not said else f"is “{said[:40]}”"
+        raise _WrongError(line, f"{_RATING}{name} {is_empty}. Write a number from 1 to 7.")
+    return int(said)
+
+
+def _time(line: int, said: str) -> str:
+    """The time with its offset; what names none is in UTC, as the platform writes it."""
+    if not said.strip():
+        return ""
+    try:
+        at = datetime.fromisoformat(said.strip())
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
+    except ValueError:
+        raise _WrongError(
+            line, f"Datetime is “{said[:40]}”. Write it as 2019-05-01T12:00:00+00:00, or leave it empty."
+        ) from None
 
 
 def _rows(source: Source) -> Iterator[Row]:
-    """Each row by column, with the line at which it begins."""
+    """Each row by column, with the line at which it begins; columns that the file does not have are empty."""
     lines = (f"{line}\n" for _, line in source.lines())
     reader = csv.reader(lines, strict=True)
     try:
@@ -62,7 +165,8 @@ def _rows(source: Source) -> Iterator[Row]:
                     begins, f"The row has {len(cells)} cells, and the file {len(columns)} columns."
                 )
             if any(cells):
-                yield begins, dict.fromkeys(_NEEDED, "") | dict(zip(columns, cells, strict=False))
+                known = zip(columns, map(original, cells), strict=False)
+                yield begins, dict.fromkeys(RECORD_COLUMNS, "") | dict(known)
             begins = reader.line_num + 1
     except csv.Error as error:
         raise UnreadableError(reader.line_num, f"This is no CSV: {error}.") from error

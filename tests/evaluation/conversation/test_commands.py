@@ -148,6 +148,8 @@ def test_records_of_neural_chat_are_read(run: Run) -> None:
 
     assert code == 0
     assert {bot: of["conversations"] for bot, of in answer["bots"].items()} == {"hred": 1, "vhred": 1}
+    commented = "Chat ID,Chatbot ID,Message,Response,Chat Rating Comments\n1,hred,,Hi,fine\n1,hred,Yo,,fine\n"
+    assert run("conversation", commented)[1]["bots"]["hred"]["exchanges"] == 1
     assert answer["bots"]["hred"]["metrics"]["words"]["value"] == 3
 
 

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from accounts.models import User
 from evaluation.conversation.encoders import Encoders, encoders
 from evaluation.conversation.exchanges import of_bots
+from evaluation.conversation.file import read_conversations
 from evaluation.conversation.metrics import METRICS, measured
 from evaluation.report.bundle import recompute
 from evaluation.report.tables import MEASURES
@@ -21,6 +22,7 @@ from reports.models import Report
 from reports.services import stale_studies
 from tasks.self_play import measuring
 from tasks.self_play.models import SelfPlayed, SelfPlayPlan
+from tasks.self_play.queries import json_lines
 from tests.planted import computed
 from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, play, said
 
@@ -112,6 +114,11 @@ def test_the_bundle_gives_the_same_numbers_to_the_last_bit(played: SelfPlayPlan,
     found = recompute(path)
 
     assert (found.differences, found.changed_files) == ([], [])
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(json_lines(played)))
+    assert [(each.bots, each.turns, each.ratings) for each in read_conversations(path)] == [
+        (each.bots, each.turns, each.ratings) for each in read_conversations(lines)
+    ]
     assert found.values > 200
     assert found.report["conversations"]["ended"] == 5
     with zipfile.ZipFile(path) as archive:

@@ -12,39 +12,7 @@ from crowd.sessions import COOKIE, signed
 from dialogues.models import Dialogue
 from project.routing import websocket_urlpatterns
 from studies.models import Study
-from tasks.two_people.models import TwoPeoplePlan
-from tests.conftest import MakeStudy, Tab, enter
-
-MakeMeeting = Callable[..., Study]
-
-
-@pytest.fixture
-def make_meeting(make_study: MakeStudy) -> MakeMeeting:
-    """Make an open study in which people talk with each other; what its plan has goes by name."""
-
-    def make(
-        *,
-        conversations: int = 50,
-        wait_minutes: int = 5,
-        alone: str = "leave",
-        disclosed: bool = True,
-        **fields: Any,
-    ) -> Study:
-        fields = {"opening_speaker": "human", "opening_text": "", "min_turns": 2, "max_turns": 6} | fields
-        study = make_study(**fields)
-        TwoPeoplePlan.objects.create(
-            study=study, conversations=conversations, wait_minutes=wait_minutes, alone=alone,
-            disclosed=disclosed,
-        )  # fmt: skip
-        Study.objects.filter(pk=study.pk).update(task="two_people")  # opened before it has a plan
-        return Study.objects.get(pk=study.pk)
-
-    return make
-
-
-@pytest.fixture
-def meeting(make_meeting: MakeMeeting) -> Study:
-    return make_meeting()
+from tests.conftest import Tab, enter
 
 
 def come(study: Study) -> Assignment:

@@ -11,14 +11,14 @@ from accounts.models import User
 from bots.models import Bot
 from crowd.models import Assignment
 from crowd.waiting import enter as wait_in
-from dialogues.models import Dialogue
+from dialogues.models import Dialogue, Turn
 from dialogues.services import Taken, seat_two
 from studies.models import Study
 from studies.services import clone
 from tasks.two_people import queries
 from tasks.two_people.models import TwoPeoplePlan
-from tests.conftest import MakeStudy
-from tests.tasks.two_people.conftest import MakeMeeting, come
+from tests.conftest import MakeMeeting, MakeStudy
+from tests.tasks.two_people.conftest import come
 
 pytestmark = pytest.mark.django_db
 
@@ -148,6 +148,26 @@ def test_the_chat_page_says_whom_one_talks_with(make_meeting: MakeMeeting, discl
 
     assert ("a person, not a chatbot" in page) is disclosed
     assert ("may be a person or a chatbot" in page) is not disclosed
+
+
+def test_who_has_the_study_reads_what_two_people_said(
+    make_meeting: MakeMeeting, rex: User, sign_in: SignIn
+) -> None:
+    study = make_meeting()
+    dialogue = seat_two(
+        study, Taken(assignment=come(study)), Taken(assignment=come(study)), now=timezone.now()
+    )
+    for place, text in enumerate(("Hello there", "Good morning")):
+        Turn.objects.create(dialogue=dialogue, position=place, text=text, created_at=timezone.now())
+    Dialogue.objects.update(turns=2)
+    client = sign_in(rex)
+
+    transcript = client.get(f"/dialogues/{dialogue.public_id}/").content.decode()
+
+    assert "Hello there" in transcript
+    assert "Good morning" in transcript
+    for page in ("", "dialogues/", "monitor/", "participants/", "payments/", "edit/", "opening/"):
+        assert client.get(f"/studies/{study.pk}/{page}").status_code == 200, page
 
 
 def test_other_studies_have_no_lobby(study: Study, make_study: MakeStudy) -> None:

@@ -21,7 +21,8 @@ from live.refusals import RefusedError
 from studies.models import Study
 from tasks.two_people import pairing
 from tasks.two_people.pairing import Lobby, Standing
-from tests.tasks.two_people.conftest import MakeMeeting, OpenLobby, come, dialogue_of
+from tests.conftest import MakeMeeting
+from tests.tasks.two_people.conftest import OpenLobby, come, dialogue_of
 
 Outcome = Assignment.Outcome
 

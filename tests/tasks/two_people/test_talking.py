@@ -14,8 +14,8 @@ from dialogues import company
 from dialogues.models import Dialogue, Seat, Turn
 from dialogues.services import Taken, seat_two
 from studies.models import Study
-from tests.conftest import OpenTab, Tab
-from tests.tasks.two_people.conftest import MakeMeeting, come
+from tests.conftest import MakeMeeting, OpenTab, Tab
+from tests.tasks.two_people.conftest import come
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

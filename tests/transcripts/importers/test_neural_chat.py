@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 
 import pytest
 
@@ -15,8 +16,10 @@ RECORDS = (
 RATINGS = ("ID", "Chat ID", "Datetime", "Chatbot ID", "Quality", "Chat Length", "MTurk Code", "Study Key")
 
 
-def row(number: int, chat: str, bot: str, message: str, response: str, *ratings: str) -> list[str]:
-    about = ["2019-05-01T12:00:00", bot, message, response, "[]", "k", "s", "0"]
+def row(
+    number: int, chat: str, bot: str, message: str, response: str, *ratings: str, vote: str = "0"
+) -> list[str]:
+    about = ["2019-05-01T12:00:00", bot, message, response, "[]", "k", "s", vote]
     return [str(number), chat, *about, *ratings]
 
 
@@ -26,11 +29,12 @@ def written(columns: tuple[str, ...], *rows: list[str]) -> str:
     return buffer.getvalue()
 
 
-def test_rows_of_a_chat_are_one_conversation_with_its_ratings(read: Read) -> None:
+def test_rows_of_a_chat_are_one_conversation_with_its_votes_and_ratings(read: Read) -> None:
+    rated = ("5", "6", "7", "4", "3", "2", "fine")
     content = written(
         RECORDS,
-        row(1, "c1", "vhred", "Hi, you", "Hello\nthere", "5", "6", "", "4", "3", "2", "fine"),
-        row(2, "c1", "vhred", "Bye", "Bye!", "5", "6", "", "4", "3", "2", "fine"),
+        row(1, "c1", "vhred", "Hi, you", "Hello\nthere", *rated, vote="1"),
+        row(2, "c1", "vhred", "Bye", "Bye!", *rated, vote="-1"),
         row(3, "c2", "hred", "Yo", "Yes?"),
     )
 
@@ -41,14 +45,27 @@ def test_rows_of_a_chat_are_one_conversation_with_its_ratings(read: Read) -> Non
         ("c1", 2, ("User", "vhred"), ("Hi, you", "Hello\nthere", "Bye", "Bye!")),
         ("c2", 5, ("User", "hred"), ("Yo", "Yes?")),  # the response of c1 goes over two lines
     ]
-    assert conversations[0].details == {
-        "rating quality": "5",
-        "rating fluency": "6",
-        "rating diversity": "4",
-        "rating contingency": "3",
-        "rating empathy": "2",
-        "rating comments": "fine",
-    }
+    first, second = conversations
+    assert first.given == {
+        "likert": {
+            "quality": 5, "fluency": 6, "diversity": 4, "relatedness": 3, "empathy": 2, "comment": "fine",
+        }
+    }  # fmt: skip
+    assert first.of_turns == ({}, {"votes": {"vote": 1}}, {}, {"votes": {"vote": -1}})
+    assert (first.rater, first.details) == ("s", {"rating coherency": "7"})
+    assert first.times == ("2019-05-01T12:00:00+00:00",) * 4
+    assert (second.given, second.of_turns) == ({}, ({}, {}))  # 0 is no vote
+
+
+def test_a_chat_may_begin_with_the_bot_and_end_with_the_user(read: Read) -> None:
+    content = written(
+        RECORDS, row(1, "c", "b", "", "Hi!"), row(2, "c", "b", "Yo", "Yes?"), row(3, "c", "b", "Bye", "")
+    )
+
+    (conversation,), problems = read("neural-chat", content)
+
+    assert problems == []
+    assert (conversation.speakers, conversation.texts) == (("b", "User"), ("Hi!", "Yo", "Yes?", "Bye"))
 
 
 def test_the_download_of_ratings_says_which_file_is_wanted(read: Read) -> None:
@@ -68,6 +85,29 @@ def test_the_download_of_ratings_says_which_file_is_wanted(read: Read) -> None:
         (written(RECORDS, ["1"] * 30), 2, "30 cells"),
         (written(RECORDS, row(1, "", "b", "m", "r")), 2, "no chat id"),
         (written(RECORDS, row(1, "c", "b", "m", "")), 2, "b says nothing"),
+        (written(RECORDS, row(1, "c", "b", "", "r")), 2, "here speaks: “b”"),
+        (written(RECORDS, row(1, "c", "b", "m", "r", vote="up")), 2, "Response Rating is “up”. Write 1, -1"),
+        (
+            written(RECORDS, row(1, "c", "b", "m", "r", *"8112345")),
+            2,
+            "Quality is “8”. Write a number from 1",
+        ),
+        (written(RECORDS, row(1, "c", "b", "m", "r", "1")), 2, "Fluency is empty, and other ratings"),
+        (
+            written(RECORDS, row(1, "c", "b", "m", "r", *"1111111"), row(2, "c", "b", "m", "r", *"2111111")),
+            3,
+            "Quality is “2”, and “1” on line 2. All rows",
+        ),
+        (
+            written(RECORDS, row(1, "c", "b", "m", "r", *"111111", "x" * 1001)),
+            2,
+            "Comments: The answer to .* is longer than 1000",
+        ),
+        (
+            written(RECORDS, row(1, "c", "b", "m", "r")).replace("2019-05-01T", "May 1 "),
+            2,
+            "Datetime is “May",
+        ),
         (written(RECORDS) + '1,"never closed', 2, "no CSV"),
         (written(RECORDS) + '1,"' + "x" * 200_000 + '"', 2, "no CSV"),
     ],
@@ -76,4 +116,4 @@ def test_what_is_wrong_is_told_with_its_line(read: Read, content: str, line: int
     _, problems = read("neural-chat", content)
 
     assert [number for number, _ in problems] == [line]
-    assert says in problems[0][1]
+    assert re.search(says, problems[0][1])

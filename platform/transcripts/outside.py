@@ -1,0 +1,63 @@
+"""What people elsewhere said of the conversations of a file: labels of outside raters."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+from crowd.models import Worker
+from dialogues.models import Dialogue, Turn
+from labels.models import Label
+from studies.asks import Party
+from studies.models import Study
+from transcripts.importers import Checked
+from transcripts.importers.formats import Given
+
+_PANEL = "outside"
+
+
+def raters_of(study: Study, conversations: Iterable[Checked]) -> dict[str, Worker]:
+    """By what a file calls them, the raters: the same one in every file of a study, another in another study.
+
+    What the file calls them is kept as a digest only.
+    """
+    ids = {each.rater: _panel_id(study, each.rater) for each in conversations if each.rater}
+    Worker.objects.bulk_create(
+        [Worker(panel=_PANEL, panel_id=panel_id) for panel_id in ids.values()], ignore_conflicts=True
+    )
+    found = {each.panel_id: each for each in Worker.objects.filter(panel=_PANEL, panel_id__in=ids.values())}
+    return {rater: found[panel_id] for rater, panel_id in ids.items()}
+
+
+def _panel_id(study: Study, rater: str) -> str:
+    return hashlib.sha256(f"{study.code} {rater}".encode(errors="ignore")).hexdigest()
+
+
+def labels_of(
+    dialogue: Dialogue,
+    turns: Iterable[Turn],
+    conversation: Checked,
+    raters: Mapping[str, Worker],
+    now: datetime,
+) -> Iterator[Label]:
+    """The labels that a stored conversation brings along: of its judged turns, and of the whole.
+
+    Whoever the file does not name is one rater for each conversation.
+    """
+    about: list[tuple[Turn | None, Given]] = [(None, conversation.given)]
+    about += [(turn, conversation.of_turns[turn.position]) for turn in turns if turn.bot_version_id]
+    if not any(given for _, given in about):
+        return
+    rater = raters.get(conversation.rater) or Worker.objects.create()
+    for turn, given in about:
+        for questions, answers in given.items():
+            yield Label(
+                study=dialogue.study,
+                turn=turn,
+                dialogue=None if turn else dialogue,
+                rater=rater,
+                party=Party.OUTSIDE,
+                question_set=questions,
+                answers=dict(answers),
+                created_at=now,
+                changed_at=now,
+            )
