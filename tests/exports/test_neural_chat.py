@@ -76,7 +76,7 @@ def test_votes_and_ratings_are_labels_of_outside_raters(study: Study) -> None:
         "turn__dialogue__source_id", "turn__position", "answers"
     )
     assert list(votes) == [("c1", 1, {"vote": 1}), ("c1", 3, {"vote": -1}), ("c4", 1, {"vote": 1})]
-    by_chat = {label.dialogue.source_id: label for label in labels.exclude(dialogue=None)}  # type: ignore[union-attr]
+    by_chat = {label.dialogue.source_id: label for label in labels.exclude(dialogue=None)}
     assert by_chat.keys() == {"c1", "c2", "c3"}
     assert by_chat["c1"].answers["comment"] == "=fine"
     assert by_chat["c1"].rater == by_chat["c3"].rater != by_chat["c2"].rater
@@ -129,7 +129,7 @@ def test_what_comes_out_is_what_came_in(
     overview = browser.get(f"/studies/{study.pk}/").content.decode()
     assert f"/studies/{study.pk}/chatrecords.csv" in overview
 
-    out = b"".join(browser.get(f"/studies/{study.pk}/chatrecords.csv"))  # type: ignore[arg-type]
+    out = b"".join(browser.get(f"/studies/{study.pk}/chatrecords.csv"))
 
     assert "'=fine" in out.decode()  # no formula for a spreadsheet
     came, went = table(_records().decode()), table(out.decode())

@@ -1,6 +1,6 @@
 """The REST API of studies of pairs: which pairs are judged."""
 
-from typing import cast
+from typing import Annotated, cast
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
@@ -18,9 +18,9 @@ from live.answers import answers
 from responses.models import ResponseRun
 from studies.queries import studies_of
 from tasks.pairs.forms import MOST_EACH, MOST_WORDS
-from tasks.pairs.task import Pairs
 
 MOST_RUNS = 100
+Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
 router = Router(tags=["studies"])
 
 
@@ -29,7 +29,9 @@ class PairsIn(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    runs: list[int] = Field(max_length=MOST_RUNS, description="One of each system, over the same contexts.")
+    runs: list[Number] = Field(
+        max_length=MOST_RUNS, description="One of each system, over the same contexts."
+    )
     each: int | None = Field(None, ge=1, le=MOST_EACH, description="Pairs of every two systems; null: all.")
     seed: int = Field(1, ge=0, le=2**31, description="Decides which; the same one always the same.")
     least_words: int = Field(0, ge=0, le=MOST_WORDS, description="Of a context, all its turns together.")
@@ -47,7 +49,7 @@ class PairsOut(Schema):
 def add_pairs(request: HttpRequest, code: str, sent: PairsIn) -> PairsOut:
     """Add pairs to the queue. Sent again, it adds what is new."""
     user = cast(User, request.user)
-    study = get_object_or_404(studies_of(user).filter(task=Pairs.key, rehearsal_of=None), code=code)
+    study = get_object_or_404(studies_of(user).filter(rehearsal_of=None), code=code)
     runs = visible_to(user, ResponseRun.objects.all(), owner="owner").filter(pk__in=sent.runs)
     lacking = sorted(set(sent.runs) - {run.pk for run in runs})
     if lacking:
