@@ -17,7 +17,7 @@ from bots import host
 from bots.models import Bot
 from project.wsgi import application
 from questions.services import create_set
-from tests.conftest import MakeStudy
+from tests.conftest import MakePairs, MakeStudy
 from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,7 +32,7 @@ CHECKS = [
 
 
 @pytest.fixture
-def named(make_study: MakeStudy, rex: User) -> Iterator[dict[str, str]]:
+def named(make_study: MakeStudy, make_pairs: MakePairs, rex: User) -> Iterator[dict[str, str]]:
     """By operation's parameter, what there is of Rex."""
     study = make_study()
     Bot.objects.update(owner=rex)
@@ -41,6 +41,7 @@ def named(make_study: MakeStudy, rex: User) -> Iterator[dict[str, str]]:
     yield {
         "pk": str(audit.pk),
         "code": study.code,
+        "pairs": make_pairs().code,
         "key": asked.key,
         "bots": study.study_bots.get().bot.name,
         "question-sets": asked.own_set.name,
@@ -74,8 +75,8 @@ def _statuses(operation: Operation, mode: GenerationMode, named: dict[str, str],
     @given(operation.as_strategy(generation_mode=mode), st.booleans())
     def call(case: Case[Any], is_there: bool) -> None:
         for parameter in case.path_parameters if is_there else ():
-            kind = case.path.split("/")[2]
-            case.path_parameters[parameter] = named.get(parameter) or named[kind]
+            _, _, kind, *_, last = case.path.split("/")
+            case.path_parameters[parameter] = named.get(last) or named.get(parameter) or named[kind]
         response = case.call(headers={"Authorization": f"Bearer {token}"})
         case.validate_response(response, checks=CHECKS)
         statuses.add(response.status_code)
