@@ -14,7 +14,7 @@ import numpy as np
 
 from evaluation.csv_file import FileError
 from evaluation.labels import LabelsError
-from evaluation.protocols.facts import Evaluation, Talks
+from evaluation.protocols.facts import HUMAN, Evaluation, Talks
 from evaluation.questions import DeclarationError, Question, QuestionSet
 from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.answers import answer_times, coded_columns, text_columns
@@ -165,15 +165,18 @@ class _Told:
 
     conversations: Mapping[str, Row]
     replies: Mapping[tuple[str, int], tuple[str, float]]  # bot and latency
-    texts: Mapping[str, list[tuple[str, str]]]  # name of the bot that spoke or "", and what it said
+    texts: Mapping[str, list[tuple[str, str]]]  # name of the bot that spoke or PEOPLE, and what it said
     read: Mapping[str, list[str]]  # by bot, the conversations in which repetition is counted
     apart: Mapping[str, int]  # how far replies are apart: 1 where both who talk are judged, else 2
     remarked: Mapping[str, int]  # by bot, replies of finished conversations
     fallbacks: Mapping[str, int]
     names: Mapping[str, str]  # what the report calls a bot
     said: Mapping[str, Counter[str]]  # by conversation, the texts of its worker
+    speakers: Mapping[tuple[str, int], str]  # where two people talk, the worker who said it
 
 
+PEOPLE = ""
+"""In place of a bot's name, two people who talk with each other."""
 SELF_PLAY = "self_play"
 """In place of what is evaluated, where bots talk with each other and nobody judges."""
 _ANSWERED = {
@@ -282,11 +285,15 @@ def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
     replies: dict[tuple[str, int], tuple[str, float]] = {}
     remarked, fallbacks = Counter[str](), Counter[str]()
     said = {each: Counter[str]() for each in conversations}
+    speakers: dict[tuple[str, int], str] = {}
+    of_people = {key for key, row in conversations.items() if PEOPLE in _bots_of(row)}
     for row in bundle.rows(TURNS):
         dialogue, position = row["dialogue"], row["turn"]
         if row["bot_version"] is not None:
             latency = row["latency_ms"]
             replies[dialogue, position] = (row["bot"], float("nan") if latency is None else float(latency))
+        if dialogue in of_people:
+            speakers[dialogue, position] = row["said_by"]
         if row["speaker"] == "worker" and position >= conversations[dialogue]["opening_turns"]:
             said[dialogue][row["text"]] += 1
         if dialogue in texts and position >= conversations[dialogue]["opening_turns"]:
@@ -296,17 +303,26 @@ def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
             remarked[row["bot"]] += 1
             fallbacks[row["bot"]] += row["fallback"]
     apart = _apart(conversations, replies)
-    return _Told(conversations, replies, texts, read, apart, remarked, fallbacks, names, said)
+    if of_people:
+        names = {**names, PEOPLE: HUMAN}
+    return _Told(conversations, replies, texts, read, apart, remarked, fallbacks, names, said, speakers)
 
 
 def _bots_of(conversation: Row) -> list[str]:
-    return (conversation["bot"] or "").split()
+    """The bots that talk in it; PEOPLE if two workers do."""
+    bots = (conversation["bot"] or "").split()
+    return bots or ([PEOPLE] if len(_workers_of(conversation)) > 1 else [])
+
+
+def _workers_of(conversation: Row) -> list[str]:
+    """Who spoke first comes first."""
+    return (conversation["worker"] or "").split()
 
 
 def _spoken_by(turn: Row, conversation: Row) -> str:
-    """The bot that spoke; "" if a worker did."""
+    """The bot that spoke; PEOPLE if a worker did."""
     if turn["speaker"] != "bot":
-        return ""
+        return PEOPLE
     return turn["bot"] or _bots_of(conversation)[0]
 
 
@@ -325,7 +341,9 @@ def _apart(conversations: Mapping[str, Row], replies: Iterable[tuple[str, int]])
         dialogue for dialogue, position in replies if position >= conversations[dialogue]["opening_turns"]
     )
     return {
-        dialogue: 1 if 2 * counted[dialogue] > row["turns"] - row["opening_turns"] + 1 else 2
+        dialogue: 1
+        if not counted[dialogue] or 2 * counted[dialogue] > row["turns"] - row["opening_turns"] + 1
+        else 2
         for dialogue, row in conversations.items()
     }
 
@@ -380,18 +398,25 @@ def _bot_and_latency(label: Row, told: _Told) -> tuple[str, float]:
 
 def _number_of_reply(label: Row, told: _Told) -> int:
     if label["turn"] is None:
-        return 1
+        return _number_of_partner(label, told.conversations[label["dialogue"]])
     opening: int = told.conversations[label["dialogue"]]["opening_turns"]
     return (int(label["turn"]) - opening) // told.apart[label["dialogue"]] + 1
 
 
+def _number_of_partner(label: Row, conversation: Row) -> int:
+    """Of two people each is judged; the first is 1."""
+    if PEOPLE not in _bots_of(conversation):
+        return 1
+    return 2 - _workers_of(conversation).index(label["rater"])
+
+
 def _refuse_strays(bundle: BundleFiles, about: Row, labels: Sequence[Row], told: _Told) -> None:
-    """A label about a turn is of a bot's reply, unless people judge their own turns."""
+    """A label about a turn is of a bot's reply or of a partner's, unless people judge their own turns."""
     if any(ask["about"] == "own_turn" for ask in about["asks"]):
         return
     for label in labels:
         dialogue, position = label["dialogue"], label["turn"]
-        if position is not None and (dialogue, position) not in told.replies:
+        if _about(label, told) == "own_turn":
             raise FileError(
                 f"{bundle.path}, data/labels.jsonl: a label of turn {position} in conversation {dialogue}, "
                 "where data/turns.jsonl has no reply of a bot."
@@ -409,7 +434,9 @@ def _is_counted(label: Row, ask: Row, told: _Told) -> bool:
 def _about(label: Row, told: _Told) -> str:
     if label["turn"] is None:
         return WHOLE
-    return "partner_turn" if (label["dialogue"], label["turn"]) in told.replies else "own_turn"
+    place = label["dialogue"], label["turn"]
+    is_partners = told.speakers.get(place, label["rater"]) != label["rater"]
+    return "partner_turn" if place in told.replies or is_partners else "own_turn"
 
 
 def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:

@@ -24,6 +24,7 @@ _LATER = {
     "shown_ms",
     "answer_ms",
     "address",
+    "said_by",
     "place",
     "occasion",
     "asks_reason",

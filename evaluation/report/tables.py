@@ -72,14 +72,19 @@ CONVERSATIONS = Table(
             Kind.TEXT,
             "name of the bot; where two talk with each other, the names of both with a space between",
         ),
-        Column("worker", Kind.TEXT, _RATER),
+        Column(
+            "worker",
+            Kind.TEXT,
+            f"{_RATER}; where two people talk with each other, of both with a space between, who spoke first "
+            "first",
+        ),
         Column("started_at", Kind.TIME, "when it was begun, UTC"),
         Column("ended_at", Kind.TIME, "when it ended, UTC; empty while it is open"),
         Column(
             "ending",
             Kind.TEXT,
-            "`complete`; `bot_failed` if it ended because the bot could not answer; empty while it is open. "
-            "The report scores complete ones only",
+            "`complete`; `bot_failed` if it ended because the bot could not answer; `partner_left` if one of "
+            "two people left; empty while it is open. The report scores complete ones only",
         ),
         Column("question_set", Kind.TEXT, "key of the questions that its worker answers"),
         Column(
@@ -112,6 +117,7 @@ TURNS = Table(
             "`true` if the reply is a filter's prepared sentence in place of what the bot had to say; "
             "empty for other turns",
         ),
+        Column("said_by", Kind.TEXT, "pseudonym of the worker who said it; empty for a bot's turns"),
     ),
 )
 

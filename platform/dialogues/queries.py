@@ -6,14 +6,14 @@ from itertools import cycle
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.access import visible_to
 from accounts.models import User
 from chatbots.base import Context, Speaker
 from chatbots.base import Turn as ContextTurn
 from dialogues.material import passages_of
-from dialogues.models import Dialogue, Fault, TranscriptImport, Turn
+from dialogues.models import Dialogue, Fault, Seat, TranscriptImport, Turn
 from dialogues.progress import Progress
 from dialogues.seated import SavedTurn, Seated, asks_of
 from live.refusals import RefusedError
@@ -133,6 +133,13 @@ def relayed_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
     """The relayed conversations that this person may see."""
     relayed = Dialogue.objects.filter(origin=Dialogue.Origin.RELAYED).select_related("study")
     return visible_to(user, relayed, owner="study__owner")
+
+
+def of_people(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
+    """The conversations of these studies in which two people talk, none of them a bot."""
+    with_bot = Seat.objects.filter(dialogue=OuterRef("pk"), worker=None)
+    held = Dialogue.objects.filter(study__in=studies, origin=Dialogue.Origin.LIVE)
+    return held.filter(~Exists(with_bot))
 
 
 def from_elsewhere(study: Study) -> list[tuple[str, str, int]]:

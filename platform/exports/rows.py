@@ -34,14 +34,13 @@ _STATEMENTS: dict[str, str] = {
 SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
        (SELECT string_agg(DISTINCT b.name, ' ') FROM dialogues_seat AS seat
           JOIN bots_bot AS b ON b.id = seat.bot_id WHERE seat.dialogue_id = d.id),
-       w.pseudonym, d.started_at, d.ended_at,
-       nullif(d.ending, ''), ask.question_set, d.opening_turns, d.min_turns, d.max_turns, d.turns
+       (SELECT string_agg(w.pseudonym, ' ' ORDER BY seat.number) FROM dialogues_seat AS seat
+          JOIN crowd_worker AS w ON w.id = seat.worker_id
+         WHERE seat.dialogue_id = d.id AND seat.assignment_id IS NOT NULL),
+       d.started_at, d.ended_at, nullif(d.ending, ''), ask.question_set, d.opening_turns, d.min_turns,
+       d.max_turns, d.turns
   FROM dialogues_dialogue AS d
   LEFT JOIN studies_ask AS ask ON ask.study_id = d.study_id AND ask.number = 0
-  LEFT JOIN dialogues_seat AS taken ON taken.dialogue_id = d.id AND taken.assignment_id IS NOT NULL
-  LEFT JOIN crowd_assignment AS a ON a.id = taken.assignment_id
-  LEFT JOIN crowd_participation AS p ON p.id = a.participation_id
-  LEFT JOIN crowd_worker AS w ON w.id = p.worker_id
  WHERE d.study_id = %s
  ORDER BY d.id
 """,
@@ -49,10 +48,12 @@ SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
 SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker' ELSE 'bot' END,
        t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
        (t.remarks->'texts')::text,
-       CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END
+       CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
+       w.pseudonym
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   LEFT JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id AND seat.number = t.position %% 2
+  LEFT JOIN crowd_worker AS w ON w.id = seat.worker_id
   LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
   LEFT JOIN bots_bot AS b ON b.id = v.bot_id
  WHERE d.study_id = %s

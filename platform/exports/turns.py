@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
+from evaluation.protocols.facts import HUMAN
 from evaluation.questions import Answer, Question
 from evaluation.report.tables import answered_in
 from evaluation.spreadsheets import csv_text
@@ -44,8 +45,8 @@ class LabelledTurn(NamedTuple):
 
 # What readers say of the same turns in a judging study belongs to that study.
 # The speaker of the turn before a reply is its partner; together they say what was judged.
-LABELLED_TURNS = """
-SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.position,
+LABELLED_TURNS = f"""
+SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id::text, d.ending, t.position,
        (SELECT p.text FROM dialogues_turn AS p WHERE p.dialogue_id = d.id AND p.position = t.position - 1),
        t.text, w.pseudonym,
        l.question_set, l.answers::text,
@@ -63,10 +64,11 @@ SELECT s.code, b.name, left(v.fingerprint, 12), d.public_id::text, d.ending, t.p
   LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
-  JOIN bots_bot AS b ON b.id = coalesce(v.bot_id, heard.bot_id)
+  LEFT JOIN bots_bot AS b ON b.id = coalesce(v.bot_id, heard.bot_id)
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id
  WHERE d.study_id = %s
    AND l.party <> 'reader'
+   AND (b.id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
  ORDER BY d.id, t.position, l.id
 """
 

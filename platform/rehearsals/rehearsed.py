@@ -43,6 +43,8 @@ class Crowd:
 class RehearsedTask(StudyTask):
     """A task that simulated workers can do."""
 
+    has_rehearsals = True
+
     @abstractmethod
     def copied(self, study: Study, workers: int) -> Study:
         """A draft of the same study, made with `rehearsals.services.copied`, with room for so many workers.

@@ -49,7 +49,8 @@ class Step:
 def journey(study: Study) -> Sequence[Step]:
     """The steps of a study whose workers are reported, in their order; at most one is the next."""
     found, is_next = [], True
-    for step in (_design, _preview, _rehearse, _recruit, _monitor, _results, _export):
+    rehearsed = (_rehearse,) if task_of(study).has_rehearsals else ()
+    for step in (_design, _preview, *rehearsed, _recruit, _monitor, _results, _export):
         title, says, address, done, warning = step(study)
         standing = _standing(done, is_next=is_next)
         is_next = is_next and standing in (Standing.DONE, Standing.PASSED)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from crowd.models import Participation
 from crowd.queries import progress
 from dialogues.models import Dialogue, Fault, Turn
+from dialogues.queries import of_people
 from evaluation.labels import AnyArray, FloatArray, coded
-from evaluation.protocols.facts import Talks
+from evaluation.protocols.facts import HUMAN, Talks
 from evaluation.questions import QuestionSet
 from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.asked import AskData
@@ -41,38 +42,52 @@ def newest_result(study: Study) -> Report | None:
     return study.reports.filter(state=Report.State.READY).first()
 
 
+# Two people who talk with each other are one system, with this id.
+PEOPLE = 0
+
 # Where both who talk are judged, each counted turn is a reply; else every other one.
 _OF_TURNS = """
 SELECT {bot}, t.dialogue_id,
        (t.position - d.opening_turns)
-           / CASE WHEN 2 * d.bot_turns > d.turns - d.opening_turns + 1 THEN 1 ELSE 2 END + 1,
+           / CASE WHEN d.bot_turns = 0 OR 2 * d.bot_turns > d.turns - d.opening_turns + 1 THEN 1
+                  ELSE 2 END + 1,
        l.rater_id, t.latency_ms, l.answer_ms, l.id{answers}
   FROM labels_label AS l
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
 {bots}
  WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
-   AND l.party <> 'reader'
+   AND l.party <> 'reader'{of}
 """
-# Who judged elsewhere has no seat here; they spoke first, as in neural.chat.
-_OF_WHOLES = """
-SELECT heard.bot_id, d.id, 1, l.rater_id, NULL, l.answer_ms, l.id{answers}
+# Who judged elsewhere has no seat here; they spoke first, as in neural.chat. Each of two people is judged.
+_OF_WHOLES = f"""
+SELECT coalesce(heard.bot_id, {PEOPLE}), d.id,
+       CASE WHEN heard.bot_id IS NULL THEN heard.number ELSE 0 END + 1,
+       l.rater_id, NULL, l.answer_ms, l.id{{answers}}
   FROM labels_label AS l
   JOIN dialogues_dialogue AS d ON d.id = l.dialogue_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
-  JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.bot_id IS NOT NULL
-   AND heard.number <> coalesce(own.number, 0)
+  JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
+   AND (heard.bot_id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
  WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
    AND l.party <> 'reader'
 """
-_SPOKEN_BY_BOT = "  JOIN bots_botversion AS v ON v.id = t.bot_version_id"
-_SPOKEN_TO_BOT = """  JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
+_BY_PARTNER = "  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id"
+_OF_PARTNER = "\n   AND (v.id IS NOT NULL OR l.party = 'partner')"
+_BY_RATER = """  JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
    AND own.number = t.position %% 2
   JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> own.number
-   AND heard.bot_id IS NOT NULL"""
+   AND (heard.bot_id IS NOT NULL OR heard.worker_id IS NOT NULL)"""
+
+
+def _of_turns(bot: str, bots: str, of: str = "") -> str:
+    named = _OF_TURNS.replace("{bot}", f"coalesce({bot}, {PEOPLE})")
+    return named.replace("{bots}", bots).replace("{of}", of)
+
+
 _STATEMENTS = {
-    About.PARTNER_TURN: _OF_TURNS.replace("{bot}", "v.bot_id").replace("{bots}", _SPOKEN_BY_BOT),
-    About.OWN_TURN: _OF_TURNS.replace("{bot}", "heard.bot_id").replace("{bots}", _SPOKEN_TO_BOT),
+    About.PARTNER_TURN: _of_turns("v.bot_id", _BY_PARTNER, _OF_PARTNER),
+    About.OWN_TURN: _of_turns("heard.bot_id", _BY_RATER),
     About.DIALOGUE: _OF_WHOLES,
 }
 
@@ -90,7 +105,7 @@ def judged(study: Study, questions: QuestionSet, about: About) -> Judged:
     statement = _STATEMENTS[about].format(answers=answers)
     table = _numbers(statement, [*parameters, study.pk, questions.key], 7 + len(keys))
     return Judged(
-        bot=_named(table[0], bot_names(study)),
+        bot=_named(table[0], {**bot_names(study), PEOPLE: HUMAN}),
         dialogue=table[1].astype(np.int64),
         reply=table[2].astype(np.int64),
         rater=_named(table[3], _pseudonyms(table[3])),
@@ -151,9 +166,14 @@ def _named(ids: FloatArray, names: Mapping[int, str]) -> AnyArray:
 
 
 def bot_names(study: Study) -> dict[int, str]:
-    """By id, what the report calls the study's bots: their titles, with the name where two share one."""
+    """By id, what the report calls the study's bots: their titles, with the name where two share one.
+
+    A bot that is called as people are shares its title with them, where people talk with each other.
+    """
     bots = list(study.study_bots.values_list("bot_id", "bot__title", "bot__name"))
     shared = Counter(title for _, title, _ in bots)
+    if HUMAN in shared and _of_people(study).exists():
+        shared[HUMAN] += 1
     return {pk: f"{title} ({name})" if shared[title] > 1 else title for pk, title, name in bots}
 
 
@@ -164,6 +184,10 @@ def _pseudonyms(raters: FloatArray) -> dict[int, str]:
         return dict(cursor.fetchall())
 
 
+def _of_people(study: Study) -> QuerySet[Dialogue]:
+    return of_people(Study.objects.filter(pk=study.pk))
+
+
 def analysis_plan(study: Study) -> AnalysisPlan:
     """What the study declared, and who was excluded since."""
     excluded = Participation.objects.filter(study=study, excluded_at__isnull=False)
@@ -172,7 +196,7 @@ def analysis_plan(study: Study) -> AnalysisPlan:
 
 
 def courses(study: Study) -> dict[str, Course]:
-    """How the conversations of each bot of the study went, in the order of the bots' names."""
+    """How the conversations of each bot of the study went, and those of people, in the order of names."""
     by_ending = Counter(
         {
             (bot, ending): times
@@ -181,6 +205,9 @@ def courses(study: Study) -> dict[str, Course]:
             .annotate(times=Count("pk", distinct=True))
         }
     )
+    names, talked = bot_names(study), _of_people(study).values_list("ending").annotate(times=Count("pk"))
+    for ending, times in talked.order_by():
+        by_ending[PEOPLE, ending], names[PEOPLE] = times, HUMAN
     faults: dict[int, dict[str, int]] = {}
     for bot, kind, times in (
         Fault.objects.filter(dialogue__study=study, dialogue__seats__bot__isnull=False)
@@ -199,7 +226,7 @@ def courses(study: Study) -> dict[str, Course]:
             fallbacks=remarked.get(pk, (0, 0))[1],
             texts=texts.get(pk, []),
         )
-        for pk, name in sorted(bot_names(study).items(), key=lambda item: item[1])
+        for pk, name in sorted(names.items(), key=lambda item: item[1])
     }
 
 
@@ -214,14 +241,16 @@ def _remarked(study: Study) -> dict[int, tuple[int, int]]:
     return {bot: (remarked, fallbacks) for bot, remarked, fallbacks in counted.order_by()}
 
 
-_TEXTS = """
-SELECT c.bot_id,
+_TEXTS = f"""
+SELECT coalesce(c.bot_id, {PEOPLE}),
        array_agg(t.position %% 2 = ANY(c.numbers) ORDER BY t.position),
        array_agg(t.text ORDER BY t.position)
   FROM (SELECT d.id, p.bot_id, array_agg(p.number) AS numbers, d.opening_turns,
                row_number() OVER (PARTITION BY p.bot_id ORDER BY d.id) AS number
           FROM dialogues_dialogue AS d
-          JOIN dialogues_seat AS p ON p.dialogue_id = d.id AND p.bot_id IS NOT NULL
+          JOIN dialogues_seat AS p ON p.dialogue_id = d.id
+           AND (p.bot_id IS NOT NULL OR NOT EXISTS (
+                SELECT FROM dialogues_seat AS s WHERE s.dialogue_id = d.id AND s.worker_id IS NULL))
          WHERE d.study_id = %s AND d.ending = 'complete'
          GROUP BY d.id, p.bot_id) AS c
   JOIN dialogues_turn AS t ON t.dialogue_id = c.id AND t.position >= c.opening_turns

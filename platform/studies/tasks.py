@@ -37,6 +37,7 @@ class StudyTask(ABC):
         overview: template of the study's own page, which extends reports/overview.html.
         has_conversations: whether its studies hold conversations, which others can judge.
         has_workers: whether people do it, who agree to it before.
+        has_rehearsals: whether simulated workers can do it.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
         may_ask: whom such a study can ask, and about what.
     """
@@ -49,6 +50,7 @@ class StudyTask(ABC):
     overview: ClassVar[str]
     has_conversations: ClassVar[bool] = False
     has_workers: ClassVar[bool] = False
+    has_rehearsals: ClassVar[bool] = False
     asks: ClassVar[tuple[Asked, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
 

@@ -1,9 +1,8 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from typing_extensions import override
 
 from bots.models import Bot
@@ -12,26 +11,18 @@ from crowd.services import places_taken
 from crowd.work import WorkerTask
 from dialogues import reading
 from dialogues.queries import from_elsewhere
-from evaluation.protocols.facts import Evaluation
-from evaluation.questions import LIKERT, VOTES, QuestionSet
-from evaluation.report.study import study_result
-from evaluation.report.tables import EXCHANGES, Table, tables
-from exports.turns import LABELLED_TURNS
-from labels.models import Label
-from labels.queries import OF_PEOPLE
+from evaluation.questions import LIKERT, VOTES
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from rehearsals.services import copied
-from reports import measuring, queries
-from reports.reported import Computation, ReportedTask
-from studies.asks import UNDER_EACH_REPLY, About, By
 from studies.models import Speaker, Study
 from studies.tasks import register
 from tasks.conversation import rehearsal
 from tasks.conversation.forms import ConversationPage
+from tasks.conversation.talks import TalkTask
 
 
 @register
-class Conversation(WorkerTask, ReportedTask, RehearsedTask):
+class Conversation(WorkerTask, TalkTask, RehearsedTask):
     """Workers talk with a chatbot and judge its replies."""
 
     key = "conversation"
@@ -40,9 +31,6 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
     place = 1
     form = ConversationPage
     overview = "tasks/conversation/overview.html"
-    has_conversations = True
-    asks = (UNDER_EACH_REPLY,)
-    may_ask = frozenset((By.TALKERS, about) for about in (About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE))
 
     begin = "conversation:start"
     go_on = "conversation:chat"
@@ -51,12 +39,7 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
     instructions = "tasks/conversation/instructions.html"
     saved = "Your conversation and all your answers are saved."
 
-    evaluation = Evaluation.INTERACTIVE
     report = "tasks/conversation/report.html"
-    labels_exported = LABELLED_TURNS
-    statements = {EXCHANGES.name: measuring.ROWS}
-    read_at = "labels:dialogues"
-    read = "conversations"
 
     @override
     def why_not_open(self, study: Study) -> str:
@@ -94,28 +77,6 @@ class Conversation(WorkerTask, ReportedTask, RehearsedTask):
         bots = study.study_bots.filter(bot__active=True)
         taken = places_taken([bot.pk for bot in bots], now)
         return all(taken[bot.pk] >= bot.target for bot in bots)
-
-    @override
-    def prepare(self, study: Study) -> None:
-        measuring.measure(study)
-
-    @override
-    def described(self, study: Study) -> Mapping[str, Any]:
-        is_measured = measuring.is_measured(study)
-        return {"measured_by": measuring.measured_by(study)} if is_measured else {}
-
-    @override
-    def computation(self, study: Study) -> Computation:
-        return partial(study_result, queries.study_data(study))
-
-    @override
-    def labels(self, study: Study) -> QuerySet[Label]:
-        held_here = Q(turn__dialogue__study=study) | Q(dialogue__study=study)
-        return Label.objects.filter(OF_PEOPLE, held_here)
-
-    @override
-    def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
-        return tables(asked)
 
     @override
     def protocol(self, study: Study) -> Mapping[str, str]:

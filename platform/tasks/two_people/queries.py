@@ -10,6 +10,7 @@ from crowd.models import Assignment, Waiting
 from crowd.services import holding
 from crowd.waiting import THERE
 from dialogues.models import Dialogue, Seat
+from dialogues.queries import of_people
 from studies.models import Study
 from tasks.two_people.models import TwoPeoplePlan
 
@@ -28,13 +29,6 @@ class Progress:
 
 def plan_of(study: Study) -> TwoPeoplePlan | None:
     return TwoPeoplePlan.objects.filter(study=study).first()
-
-
-def of_people(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
-    """The conversations of these studies in which two people talk, none of them a bot."""
-    with_bot = Seat.objects.filter(dialogue=OuterRef("pk"), worker=None)
-    held = Dialogue.objects.filter(study__in=studies, origin=Dialogue.Origin.LIVE)
-    return held.filter(~Exists(with_bot))
 
 
 def finished_and_wanted(studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:

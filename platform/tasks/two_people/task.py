@@ -10,17 +10,17 @@ from typing_extensions import override
 from crowd.queries import progress as bots_progress
 from crowd.work import WorkerTask
 from dialogues import reading
-from studies.asks import UNDER_EACH_REPLY, About, By
 from studies.models import Study
 from studies.services import Plan
 from studies.tasks import copied_row, register
+from tasks.conversation.talks import TalkTask
 from tasks.two_people import queries
 from tasks.two_people.forms import TwoPeoplePage
 from tasks.two_people.models import TwoPeoplePlan
 
 
 @register
-class TwoPeople(WorkerTask):
+class TwoPeople(WorkerTask, TalkTask):
     """Two workers talk with each other, and both judge what is said."""
 
     key = "two_people"
@@ -29,9 +29,6 @@ class TwoPeople(WorkerTask):
     place = 6
     form = TwoPeoplePage
     overview = "tasks/two_people/overview.html"
-    has_conversations = True
-    asks = (UNDER_EACH_REPLY,)
-    may_ask = frozenset((By.TALKERS, about) for about in (About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE))
 
     begin = "two_people:start"
     go_on = "two_people:talk"
@@ -39,6 +36,8 @@ class TwoPeople(WorkerTask):
     welcome = "tasks/two_people/welcome.html"
     instructions = "tasks/two_people/instructions.html"
     saved = "Your conversation and all your answers are saved."
+
+    report = "tasks/two_people/report.html"
 
     @override
     def why_not_open(self, study: Study) -> str:
@@ -65,6 +64,17 @@ class TwoPeople(WorkerTask):
     def plan_of_copy(self, study: Study) -> Plan | None:
         plan: Plan | None = copied_row(queries.plan_of(study))
         return plan
+
+    @override
+    def protocol(self, study: Study) -> Mapping[str, str]:
+        plan = queries.plan_of(study)
+        partner = "a person" if plan and plan.disclosed else "a person or a chatbot"
+        return {
+            "Opening": "whoever had waited longest, in their own words",
+            "Turns": f"{study.min_turns} to {study.max_turns}",
+            "Asked": "; ".join(map(str, study.asked)),
+            "Partner": f"told to be {partner}",
+        }
 
     @override
     def shown(self, study: Study) -> Mapping[str, Any]:

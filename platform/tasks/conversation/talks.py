@@ -1,0 +1,54 @@
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from typing_extensions import override
+
+from evaluation.protocols.facts import Evaluation
+from evaluation.questions import QuestionSet
+from evaluation.report.study import study_result
+from evaluation.report.tables import EXCHANGES, Table, tables
+from exports.turns import LABELLED_TURNS
+from labels.models import Label
+from labels.queries import OF_PEOPLE
+from reports import measuring, queries
+from reports.reported import Computation, ReportedTask
+from studies.asks import UNDER_EACH_REPLY, About, By
+from studies.models import Study
+
+
+class TalkTask(ReportedTask):
+    """A task whose workers talk, with a bot or with each other, and judge what is said."""
+
+    has_conversations = True
+    asks = (UNDER_EACH_REPLY,)
+    may_ask = frozenset((By.TALKERS, about) for about in (About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE))
+
+    evaluation = Evaluation.INTERACTIVE
+    labels_exported = LABELLED_TURNS
+    statements = {EXCHANGES.name: measuring.ROWS}
+    read_at = "labels:dialogues"
+    read = "conversations"
+
+    @override
+    def prepare(self, study: Study) -> None:
+        measuring.measure(study)
+
+    @override
+    def described(self, study: Study) -> Mapping[str, Any]:
+        is_measured = measuring.is_measured(study)
+        return {"measured_by": measuring.measured_by(study)} if is_measured else {}
+
+    @override
+    def computation(self, study: Study) -> Computation:
+        return partial(study_result, queries.study_data(study))
+
+    @override
+    def labels(self, study: Study) -> QuerySet[Label]:
+        held_here = Q(turn__dialogue__study=study) | Q(dialogue__study=study)
+        return Label.objects.filter(OF_PEOPLE, held_here)
+
+    @override
+    def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
+        return tables(asked)
