@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import scipy
+
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError, last_line
 from chatbots.identity.labels import Label
@@ -326,7 +328,5 @@ def _confirming(counts: Mapping[Reply, int]) -> int:
 
 
 def _share(hits: int, of: int) -> dict[str, Any]:
-    from scipy.stats import binomtest  # the web server, which takes reports alone, starts without it
-
-    interval = binomtest(hits, of).proportion_ci(method="wilson")
+    interval = scipy.stats.binomtest(hits, of).proportion_ci(method="wilson")
     return {"share": hits / of, "interval": [round(interval.low, 4), round(interval.high, 4)]}

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from scipy.special import expit, logit
+import scipy
 
 from evaluation.inference import t
 from evaluation.interval import Interval, Undefined
@@ -78,5 +78,5 @@ def _jackknife(share: float, distinct: FloatArray, left: FloatArray, level: floa
     if error == 0:
         return Undefined("All conversations are alike, so they cannot tell the uncertainty.")
     half = t(k - 1, level) * error / (share * (1 - share))
-    low, high = (float(expit(logit(share) + side * half)) for side in (-1, 1))
+    low, high = (float(scipy.special.expit(scipy.special.logit(share) + side * half)) for side in (-1, 1))
     return Interval(low, high, level, "jackknife")

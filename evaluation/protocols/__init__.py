@@ -135,6 +135,6 @@ def protocol_for(evaluation: Evaluation | str, question_set: str) -> Protocol:
 
 
 def published_beside(evaluation: Evaluation | str, question_set: str) -> Protocol | None:
-    """The protocol whose published scores stand beside a study's own; None if none has the same questions."""
+    """The protocol whose published scores stand beside a study's own; None if none asked the same."""
     protocol = protocol_for(evaluation, question_set)
-    return protocol if question_set in protocol.question_sets else None
+    return protocol if protocol.published and question_set in protocol.question_sets else None

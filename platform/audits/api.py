@@ -16,6 +16,7 @@ from audits.models import Audit
 from bots.api import person
 from bots.queries import changeable_by, visible_bots
 from chatbots.identity.audit import PUBLISHED, WARNING
+from live.answers import answers
 
 router = Router(tags=["audits"])
 
@@ -74,14 +75,14 @@ def _audit(request: HttpRequest, name: str, pk: int) -> Audit:
     return get_object_or_404(queries.audits_of(person(request)), bot__name=name, pk=pk)
 
 
-@router.get("/bots/{slug:name}/audits", response=list[AuditOut])
+@router.get("/bots/{slug:name}/audits", response=answers(list[AuditOut], 404))
 def audits(request: HttpRequest, name: str) -> list[dict[str, Any]]:
     """The audits of a bot: whether it says that it is a machine. The newest first, at most 50."""
     bot = get_object_or_404(visible_bots(person(request)), name=name)
     return [_shown(each) for each in queries.audits_of(person(request)).filter(bot=bot)[:50]]
 
 
-@router.post("/bots/{slug:name}/audits", response={201: AuditOut})
+@router.post("/bots/{slug:name}/audits", response=answers(AuditOut, 404, 409, 429, status=201))
 def start(request: HttpRequest, name: str) -> Status[dict[str, Any]]:
     """Audit a bot of your own as it is now. One audit of a bot is under way at a time."""
     bot = get_object_or_404(changeable_by(person(request)), name=name)
@@ -95,20 +96,20 @@ def start(request: HttpRequest, name: str) -> Status[dict[str, Any]]:
     return Status(201, _shown(audit))
 
 
-@router.get("/bots/{slug:name}/audits/{int:pk}", response=AuditOut)
+@router.get("/bots/{slug:name}/audits/{int:pk}", response=answers(AuditOut, 404))
 def audit(request: HttpRequest, name: str, pk: int) -> dict[str, Any]:
     """One audit: how far it is, and what it found."""
     return _shown(_audit(request, name, pk))
 
 
-@router.get("/bots/{slug:name}/audits/{int:pk}/replies", response=list[dict[str, str]])
+@router.get("/bots/{slug:name}/audits/{int:pk}/replies", response=answers(list[dict[str, str]], 404))
 def replies(request: HttpRequest, name: str, pk: int) -> list[dict[str, str]]:
     """Every reply, with what the rules and people say of it."""
     found = _audit(request, name, pk)
     return [files.row(each) for each in queries.answers_of([found])[found.pk]]
 
 
-@router.post("/bots/{slug:name}/audits/{int:pk}/stop", response=AuditOut)
+@router.post("/bots/{slug:name}/audits/{int:pk}/stop", response=answers(AuditOut, 404))
 def stop(request: HttpRequest, name: str, pk: int) -> dict[str, Any]:
     """Stop an audit of a bot of your own; what it said so far is kept. Safe to repeat."""
     found = _audit(request, name, pk)

@@ -4,19 +4,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from crowd.models import Assignment
 from crowd.services import complete
 from dialogues.models import Dialogue, Seat, Turn
-from dialogues.progress import Progress
 from dialogues.queries import progress_of_row
 from dialogues.seated import Seated
 from dialogues.services import end
 from live.refusals import RefusedError
 
 # Of whom nothing was heard for so long: said to the other. Tabs are asked every few seconds.
-AWAY = timedelta(seconds=12)
+AWAY = timedelta(seconds=15)
 # After so long without a connection the other may end the conversation.
 GONE = timedelta(seconds=30)
 # After so long without a message, though it is their turn and they are connected.
@@ -57,31 +57,31 @@ def come(seat: Seated, *, now: datetime | None = None) -> Company:
     """Note that a tab of this person is open, and say how it stands with the other."""
     now = now or timezone.now()
     Seat.objects.filter(dialogue=seat.dialogue_id, number=seat.number).update(seen_at=now)
-    return company_of(seat, Dialogue.objects.get(pk=seat.dialogue_id), now)
+    return company_of(seat, now)
 
 
-def company_of(seat: Seated, row: Dialogue, now: datetime) -> Company:
-    partner = Seat.objects.select_related("assignment").get(dialogue=row, number=1 - seat.number)
-    progress = progress_of_row(seat, row)
+def company_of(seat: Seated, now: datetime) -> Company:
+    """How it stands with the other, read in one statement: every open tab asks again and again."""
+    said = Turn.objects.filter(dialogue=OuterRef("dialogue")).order_by("-position").values("created_at")[:1]
+    partner = (
+        Seat.objects.filter(dialogue=seat.dialogue_id, number=1 - seat.number)
+        .select_related("assignment", "dialogue")
+        .annotate(last_said=Subquery(said))
+        .get()
+    )
+    row, progress = partner.dialogue, progress_of_row(seat, partner.dialogue)
     outcome = partner.assignment.outcome if partner.assignment else ""
     has_left = bool(outcome) and outcome != Assignment.Outcome.COMPLETE
     away = max(now - (partner.seen_at or row.started_at), timedelta())
+    is_silent = progress.awaits_partner and now - (partner.last_said or row.started_at) >= SILENT
     is_needed = not (progress.ended or progress.closing)
     return Company(
         has_left=has_left,
         is_away=away >= AWAY,
         away_seconds=int(away.total_seconds()) if away >= AWAY else 0,
-        may_end=is_needed and (has_left or away >= GONE or _is_silent(progress, row, now)),
+        may_end=is_needed and (has_left or away >= GONE or is_silent),
         stamp=(row.turns, row.closing, progress.ended),
     )
-
-
-def _is_silent(progress: Progress, row: Dialogue, now: datetime) -> bool:
-    """Whether it has been the other's turn for too long."""
-    if not progress.awaits_partner:
-        return False
-    last = Turn.objects.filter(dialogue=row).order_by("-position").values_list("created_at", flat=True)
-    return now - (last.first() or row.started_at) >= SILENT
 
 
 @transaction.atomic
@@ -99,7 +99,7 @@ def end_alone(seat: Seated, *, now: datetime | None = None) -> None:
         return
     if dialogue.ending:
         raise RefusedError("ended")
-    if not company_of(seat, dialogue, now).may_end:
+    if not company_of(seat, now).may_end:
         raise RefusedError("partner_is_there")
     vanished = Assignment.objects.get(seat__dialogue=dialogue, seat__number=1 - seat.number)
     complete(vanished.pk, Assignment.Outcome.TIMED_OUT, now=now)

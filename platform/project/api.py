@@ -19,7 +19,7 @@ from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError,
 from evaluation.questions import DeclarationError
 from questions.api import router as question_sets
 from studies.api import router as studies
-from tasks.pairs.api import router as pairs
+from tasks.api import routers as of_tasks
 
 UNREAD = "Cannot parse request body"  # as Ninja says it, whatever the parser raised
 NO_JSON = "The request is not JSON."
@@ -79,7 +79,8 @@ api.add_router("", bots)
 api.add_router("", audits)
 api.add_router("", question_sets)
 api.add_router("", studies)
-api.add_router("", pairs)
+for router in of_tasks:
+    api.add_router("", router)
 
 
 @api.exception_handler(ChatbotError)

@@ -66,6 +66,17 @@ PRESETS = (
         (Asked("identity-reply", About.RESPONSE),),
         plan={"raters_per_item": 2, "batch_size": 50, "third_rater": True},
     ),
+    # Two people; the form of the study asks which knowledge base they read from.
+    Preset(
+        "topical-chat",
+        "two_people",
+        (
+            Asked("topical-chat-own", About.OWN_TURN, Moment.WAITING),
+            Asked("topical-chat-partner", About.PARTNER_TURN, Moment.WAITING),
+            Asked("topical-chat-conversation", About.DIALOGUE, Moment.AT_END),
+        ),
+        {"opening_speaker": Speaker.HUMAN, "opening_text": "", "min_turns": 20, "max_turns": 100},
+    ),
     Preset(
         "r-u-a-robot-user-study",
         "judging",

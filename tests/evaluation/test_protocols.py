@@ -98,7 +98,7 @@ def test_published_scores_have_keys_that_a_set_declares(key: str) -> None:
     protocol = protocols()[key]
     declared = {score.key for name in protocol.question_sets for score in QUESTION_SETS[name].scores}
 
-    assert protocol.published
+    assert protocol.published or key == "topical-chat"  # which collected, and scored no system
     for system in protocol.published:
         assert set(system.scores) <= declared
 

@@ -12,11 +12,12 @@ from schemathesis.specs.openapi import checks as openapi
 
 from accounts import tokens
 from accounts.models import User
+from audits import services as audits
 from bots import host
 from bots.models import Bot
 from project.wsgi import application
 from questions.services import create_set
-from tests.conftest import MakeStudy
+from tests.conftest import MakePairs, MakeStudy
 from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,13 +32,16 @@ CHECKS = [
 
 
 @pytest.fixture
-def named(make_study: MakeStudy, rex: User) -> Iterator[dict[str, str]]:
+def named(make_study: MakeStudy, make_pairs: MakePairs, rex: User) -> Iterator[dict[str, str]]:
     """By operation's parameter, what there is of Rex."""
     study = make_study()
     Bot.objects.update(owner=rex)
     asked = create_set(TONE, owner=rex)
+    audit = audits.start(study.study_bots.get().bot, by=rex)
     yield {
+        "pk": str(audit.pk),
         "code": study.code,
+        "pairs": make_pairs().code,
         "key": asked.key,
         "bots": study.study_bots.get().bot.name,
         "question-sets": asked.own_set.name,
@@ -60,9 +64,7 @@ def test_the_api_answers_as_it_describes_itself(
     assert not [name for name, statuses in answered.items() if statuses <= {401, 404}], answered
 
 
-def _statuses(
-    operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode, named: dict[str, str], token: str
-) -> set[int]:
+def _statuses(operation: Operation, mode: GenerationMode, named: dict[str, str], token: str) -> set[int]:
     """Of the operation's answers, each of which is as it is described."""
     statuses = set()
 
@@ -73,8 +75,8 @@ def _statuses(
     @given(operation.as_strategy(generation_mode=mode), st.booleans())
     def call(case: Case[Any], is_there: bool) -> None:
         for parameter in case.path_parameters if is_there else ():
-            kind = case.path.split("/")[2]
-            case.path_parameters[parameter] = named.get(parameter) or named[kind]
+            _, _, kind, *_, last = case.path.split("/")
+            case.path_parameters[parameter] = named.get(last) or named.get(parameter) or named[kind]
         response = case.call(headers={"Authorization": f"Bearer {token}"})
         case.validate_response(response, checks=CHECKS)
         statuses.add(response.status_code)

@@ -1,6 +1,7 @@
 """The socket of a worker who chats. Translates frames to calls and back; decides nothing."""
 
 import asyncio
+import random
 from collections import Counter
 from typing import Any
 
@@ -75,9 +76,12 @@ class DialogueConsumer(WorkerSocket):
             self.asking = asyncio.create_task(self._keep_asking())
 
     async def _keep_asking(self) -> None:
+        # Many tabs open at the same moment, as after a restart; they are not all to answer at the same.
+        pause = random.uniform(0, ASK_SECONDS)
         while self.is_open:
-            await asyncio.sleep(ASK_SECONDS)
+            await asyncio.sleep(pause)
             await self.say({"type": "are_you_there"})
+            pause = ASK_SECONDS
 
     async def _announce(self) -> None:
         await self.channel_layer.group_send(self.group, {"type": "tab.joined", "tab": self.channel_name})

@@ -10,7 +10,7 @@ from live.database import in_database
 from live.frames import Frame
 
 # The server asks a tab whether it is still open: browsers slow the clocks of hidden tabs.
-ASK_SECONDS = 4.0
+ASK_SECONDS = 6.0
 # The partner hears at most this often that somebody is typing; it is stored nowhere.
 TYPING_SECONDS = 1.0
 

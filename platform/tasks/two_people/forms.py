@@ -16,7 +16,7 @@ class TwoPeopleForm(StudyForm):
     """Everything about a study whose workers talk with each other, but the lobby."""
 
     class Meta(StudyForm.Meta):
-        fields = (*FIELDS, "min_turns", "max_turns", "material", *ASKING)
+        fields = (*FIELDS, "min_turns", "max_turns", "material", "bots_read", "knowledge", *ASKING)
         labels = {"pay_amount": "Pay per person and conversation"}
 
 

@@ -16,6 +16,7 @@ from crowd.services import complete, give_bot
 from crowd.sessions import Session
 from crowd.waiting import Asked
 from dialogues.models import Seat
+from dialogues.reading import ArticlesUsedUpError
 from dialogues.services import Taken, begin, seat_two
 from live.refusals import RefusedError
 from studies.models import Study
@@ -103,7 +104,11 @@ def answer(lobby: Lobby, tab: UUID, meeting: UUID, *, now: datetime | None = Non
     if not two:
         return Standing()
     first, second = (Taken(assignment=each) for each in two)
-    seat_two(two[0].participation.study, first, second, now=now)
+    try:
+        seat_two(two[0].participation.study, first, second, now=now)
+    except ArticlesUsedUpError:  # nothing is left to talk about; both are paid for their wait
+        for each in two:
+            complete(each.pk, Assignment.Outcome.NO_PARTNER, now=now)
     return Standing(is_over=True, freed=tuple(each.pk for each in two))
 
 
@@ -122,7 +127,7 @@ def give_up(lobby: Lobby, *, now: datetime) -> bool:
     if plan.alone == TwoPeoplePlan.Alone.BOT:
         try:
             begin(give_bot(lobby.assignment_id, now=now), now=now)
-        except EntryRefusedError:  # no bot is running, or all have their conversations
+        except (EntryRefusedError, ArticlesUsedUpError):  # no bot is running, or nothing is left to do
             pass
         else:
             return True

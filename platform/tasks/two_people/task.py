@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from crowd.queries import progress as bots_progress
 from crowd.work import WorkerTask
+from dialogues import reading
 from studies.asks import UNDER_EACH_REPLY, About, By
 from studies.models import Study
 from studies.services import Plan
@@ -50,11 +51,11 @@ class TwoPeople(WorkerTask):
                 "Choose at least one active bot with a target above zero, with which people talk for whom "
                 "nobody came. Or let these people leave."
             )
-        return ""
+        return reading.why_too_few(study, plan.conversations)
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
-        return queries.is_full(study, now=now)
+        return reading.is_used_up(study) or queries.is_full(study, now=now)
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
