@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evaluation import questions
-from evaluation.questions import Choice, Level, Question, QuestionSet, Scalar
+from evaluation.questions import Choice, Level, Question, QuestionSet, Scalar, Subject
 
 
 class Kind(StrEnum):
@@ -365,7 +365,8 @@ def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table
     """All tables of a study in which these question sets were answered, by judging or by talking."""
     if judging:
         return ITEMS, judgments_table(sets), WORKERS
-    return CONVERSATIONS, TURNS, labels_table(sets), EXCHANGES, MATERIALS, FAULTS, WORKERS
+    measured = (EXCHANGES,) if any(Subject.DIALOGUE in each.subjects for each in sets) else ()
+    return CONVERSATIONS, TURNS, labels_table(sets), *measured, MATERIALS, FAULTS, WORKERS
 
 
 def answered_in(sets: Sequence[QuestionSet]) -> dict[str, dict[str, Question]]:
