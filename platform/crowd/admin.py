@@ -6,7 +6,16 @@ from django.http import HttpRequest
 
 from accounts.view_only import ViewOnly
 from crowd import services
-from crowd.models import Assignment, Invitation, Participation, PayEntry, Practice, StudyPanel, Worker
+from crowd.models import (
+    Assignment,
+    Invitation,
+    Participation,
+    PayEntry,
+    Practice,
+    StudyPanel,
+    Waiting,
+    Worker,
+)
 
 
 @admin.register(Worker)
@@ -75,3 +84,9 @@ class InvitationAdmin(ViewOnly, admin.ModelAdmin[Invitation]):
 @admin.register(Practice)
 class PracticeAdmin(ViewOnly, admin.ModelAdmin[Practice]):
     list_display = ("worker", "question_set", "passed_at")
+
+
+@admin.register(Waiting)
+class WaitingAdmin(ViewOnly, admin.ModelAdmin[Waiting]):
+    list_display = ("assignment", "study", "seen_at", "waited")
+    list_filter = ("study",)

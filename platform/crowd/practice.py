@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crowd.models import Participation, Practice, Worker
 from crowd.work import WorkerTask
-from evaluation.questions import AnswersError, Example, QuestionSet
+from evaluation.questions import AnswersError, Example, Kind, QuestionSet
 from questions.resolving import question_set
 from questions.shown import asked
 from studies.asks import By
@@ -65,7 +65,11 @@ def is_due(participation: Participation) -> bool:
 def shown(study: Study) -> dict[str, Any]:
     """The practice as its page takes it (static/js/practice)."""
     every = practised(study)
-    sets = [[asked(question) for question in each.questions.questions] for each in every]
+    # What may be left out in free text has no answer of the author to compare with.
+    sets = [
+        [asked(each) for each in of.questions.questions if each.required or each.kind is not Kind.TEXT]
+        for of in every
+    ]
     examples = [
         _example(f"{at}-{number}", at, each, example)
         for at, each in enumerate(every)

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from accounts.view_only import ViewOnly
-from reports.models import Chart, Report
+from reports.models import Chart, MeasuredTalk, Report
 
 
 @admin.register(Report)
@@ -14,3 +14,9 @@ class ReportAdmin(ViewOnly, admin.ModelAdmin[Report]):
 class ChartAdmin(ViewOnly, admin.ModelAdmin[Chart]):
     list_display = ("name", "report")
     raw_id_fields = ("report",)
+
+
+@admin.register(MeasuredTalk)
+class MeasuredTalkAdmin(ViewOnly, admin.ModelAdmin[MeasuredTalk]):
+    list_display = ("dialogue", "by")
+    raw_id_fields = ("dialogue",)

@@ -66,6 +66,8 @@ async def test_a_conversation_is_voted_on_and_rated_at_its_end(chatter: Visitor)
         await expect(page.get_by_role("group", name=word)).to_be_visible()
         await chatter.keys_count()
         await page.keyboard.press("6")
+    await chatter.keys_count()
+    await page.get_by_role("button", name="Skip").click()  # the comment
     await page.get_by_role("button", name="Yes, finish").click()
     await page.wait_for_url("**/thanks/")
 

@@ -187,6 +187,8 @@ async def test_a_conversation_is_rated_after_its_end_has_been_in_view(
     ):
         await expect(page.get_by_role("group", name=question)).to_be_focused()
         await rita.press(key)
+    await rita.keys_count()
+    await page.get_by_role("button", name="Skip").click()  # the comment
     await rita.may_finish()
     assert (await Label.objects.alatest("pk")).answers == {
         "quality": 7, "diversity": 6, "fluency": 5, "relatedness": 4, "empathy": 3,

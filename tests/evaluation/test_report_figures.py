@@ -21,9 +21,11 @@ from evaluation.report.checking import check_labels
 from evaluation.report.course import Course, course_figures, latency
 from evaluation.report.figures import (
     bot_scores,
+    coded_questions,
     comparisons,
     scores_by_reply,
     study_figures,
+    text_questions,
 )
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
@@ -241,8 +243,10 @@ def rated(set_: QuestionSet, *rows: tuple[str, int, str, dict[str, float]]) -> J
         latency_ms=np.full(len(rows), np.nan),
         answer_ms=np.full(len(rows), np.nan),
         answers={
-            each.key: np.array([given.get(each.key, np.nan) for given in answers]) for each in set_.questions
+            each.key: np.array([given.get(each.key, np.nan) for given in answers])
+            for each in coded_questions(set_)
         },
+        texts={each.key: np.full(len(rows), None, dtype=object) for each in text_questions(set_)},
     )
 
 

@@ -1,4 +1,5 @@
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -125,17 +126,27 @@ def test_readyz_answers_while_sessions_cannot_be_read(
     assert "detail" not in signed_in.get("/readyz").json()["redis"]
 
 
-def test_a_full_disk_is_noticed_though_reading_goes_on(tmp_path: Path) -> None:
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=120m", "tmpfs", str(tmp_path)], check=False
-    ).returncode:
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """120 MB where the database's user may go, which pytest's own folders are not."""
+    folder = Path(tempfile.mkdtemp(prefix="turnwise-disk-"))
+    folder.chmod(0o711)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120m,mode=711", "tmpfs", str(folder)]
+    if subprocess.run(mount, check=False).returncode:
+        folder.rmdir()
         pytest.skip("No disk of its own can be mounted here.")
-    server = PostgreSQL(tmp_path / "postgresql", durable=False)
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+    folder.rmdir()
+
+
+def test_a_full_disk_is_noticed_though_reading_goes_on(small_disk: Path) -> None:
+    server = PostgreSQL(small_disk / "postgresql", durable=False)
     try:
         server.start()
         cursor = _autocommitting(server)
         write_probe(cursor)
-        with suppress(OSError), (tmp_path / "filler").open("wb", buffering=0) as filler:
+        with suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as filler:
             while True:
                 filler.write(bytes(1 << 16))
 
@@ -144,7 +155,6 @@ def test_a_full_disk_is_noticed_though_reading_goes_on(tmp_path: Path) -> None:
         cursor.execute("ROLLBACK; SELECT 1")
     finally:
         server.stop()
-        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
 
 
 def _autocommitting(server: PostgreSQL) -> Any:
