@@ -1,8 +1,8 @@
-"""Take the picture of the chat page for the README, from a running server.
+"""Take the pictures of the chat page, wide and narrow, light and dark, from a running server.
 
     python scripts/screenshots.py http://127.0.0.1:8000/s/<code>/
 
-Talks with the study's chatbot as a worker would, up to an open question, and writes docs/images/chat.png.
+Talks with the study's chatbot as a worker would, up to an open question, and writes docs/images/chat*.png.
 """
 
 import argparse
@@ -10,10 +10,13 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-PICTURE = Path(__file__).parents[1] / "docs" / "images" / "chat.png"
+FOLDER = Path(__file__).parents[1] / "docs" / "images"
+SIZES = {"": (1280, 800), "-390": (390, 844), "-320": (320, 640)}
+SCHEMES: dict[str, Literal["light", "dark"]] = {"": "light", "-dark": "dark"}
 TALK = (
     ("I have been learning the cello for a year.", ("Yes", "Yes")),
     ("I practise every evening after work.", ("Yes", "No")),
@@ -58,18 +61,21 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("link", help="a study link, for workers")
-    parser.add_argument("--to", type=Path, default=PICTURE, help=f"default: {PICTURE}")
+    parser.add_argument("--to", type=Path, default=FOLDER, help=f"folder; default: {FOLDER}")
     arguments = parser.parse_args()
-    arguments.to.parent.mkdir(parents=True, exist_ok=True)
+    arguments.to.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(
             executable_path=os.environ.get("TURNWISE_CHROMIUM") or shutil.which("chromium"), args=flags
         )
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
-        start(page, arguments.link)
-        talk(page)
-        page.screenshot(path=arguments.to)
+        for size, (width, height) in SIZES.items():
+            for dark, scheme in SCHEMES.items():
+                page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                start(page, arguments.link)
+                talk(page)
+                page.screenshot(path=arguments.to / f"chat{size}{dark}.png")
+                page.close()
         browser.close()
 
 
