@@ -167,7 +167,7 @@ async def test_a_set_of_all_kinds_from_the_editor_to_the_bundle(
 
     await sync_to_async(build_report)((await sync_to_async(queue_report)(study)).pk)
     await page.goto(f"{rex_at.site}/studies/{study.pk}/report/")
-    row = page.get_by_role("region", name="Results", exact=True).get_by_role("row", name="Scripty")
+    row = page.get_by_role("region", name="Scores of each bot").get_by_role("row", name="Scripty")
     # Two of four are kind; (4 + 2 + 4 + 2) / 4; a fact in two of four, a joke in two, a question in none.
     await expect(row.locator("strong")).to_have_text(["50.0", "3.0", "50.0", "50.0", "0.0"])
     await page.get_by_text("Read the answers").click()
