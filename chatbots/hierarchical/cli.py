@@ -251,12 +251,12 @@ def export(options: argparse.Namespace) -> None:
     """Write weights, configuration and vocabulary without the state of training."""
     import torch
 
-    from chatbots.hierarchical.checkpoint import read_config, save_checkpoint
-    from chatbots.training.checkpoint import read_vocabulary, read_weights
+    from chatbots.hierarchical.checkpoint import read_config
+    from chatbots.training.checkpoint import read_vocabulary, read_weights, save_with_vocabulary
 
     config = read_config(options.checkpoint)
     dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
-    save_checkpoint(
+    save_with_vocabulary(
         options.output,
         config=config,
         weights={name: weight.to(dtype) for name, weight in read_weights(options.checkpoint).items()},

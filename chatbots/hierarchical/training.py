@@ -14,11 +14,17 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from chatbots.hierarchical.batching import Batch, Batches
-from chatbots.hierarchical.checkpoint import read_config, save_checkpoint
+from chatbots.hierarchical.checkpoint import read_config
 from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.model import Hierarchical, Losses
 from chatbots.hierarchical.perplexity import perplexity
-from chatbots.training.checkpoint import CheckpointError, latest_checkpoint, read_training, read_weights
+from chatbots.training.checkpoint import (
+    CheckpointError,
+    latest_checkpoint,
+    read_training,
+    read_weights,
+    save_with_vocabulary,
+)
 from chatbots.training.logs import append_row, forget_later
 from chatbots.training.running import check_finite, drop_old, restore_training, state_of_training
 from chatbots.training.schedules import cosine
@@ -213,7 +219,7 @@ class Trainer:
             "batch_in_epoch": self.batch_in_epoch,
             "settings": self._told(),
         }
-        save_checkpoint(
+        save_with_vocabulary(
             self.run / f"step-{self.step:07d}",
             config=self.config,
             weights={name: parameter.detach().cpu() for name, parameter in parameters.items()},

@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from chatbots.knowledge.config import TopicalChatConfig
 from chatbots.knowledge.model import TopicalChatModel
-from chatbots.training.checkpoint import (
-    VOCABULARY,
-    Training,
-    load_weights,
-    read_config_of,
-    read_vocabulary,
-    write_checkpoint,
-)
+from chatbots.training.checkpoint import for_use, read_config_of, read_vocabulary
 from chatbots.training.vocabulary import Vocabulary
-
-
-def save_checkpoint(
-    folder: Path,
-    *,
-    config: TopicalChatConfig,
-    weights: Mapping[str, Tensor],
-    vocabulary: Vocabulary,
-    training: Training | None = None,
-) -> None:
-    """Write a checkpoint so that it is complete or absent; an older one of that name stays until then.
-
-    Args:
-        folder: the checkpoint to be.
-        config: shape of the model.
-        weights: its parameters by name.
-        vocabulary: the one it was trained with.
-        training: tensors and plain values needed to go on.
-
-    Raises:
-        OSError: no space is left, for instance; nothing is left behind.
-    """
-    words = {VOCABULARY: vocabulary.to_json()}
-    write_checkpoint(folder, config=config, weights=weights, words=words, training=training)
 
 
 def load_checkpoint(
@@ -51,7 +18,7 @@ def load_checkpoint(
     """Read a model for use: in evaluation mode and float32, with its vocabulary.
 
     Args:
-        folder: what `save_checkpoint` wrote.
+        folder: what `save_with_vocabulary` wrote.
         device: where to put it; the CPU if not told.
 
     Raises:
@@ -59,10 +26,7 @@ def load_checkpoint(
     """
     config = read_config(folder)
     vocabulary = read_vocabulary(folder, config.vocabulary_size)
-    with torch.device("meta"):
-        model = TopicalChatModel(config)
-    load_weights(model, folder)
-    return model.to(device or torch.device("cpu")).eval().requires_grad_(False), vocabulary
+    return for_use(lambda: TopicalChatModel(config), folder, device=device), vocabulary
 
 
 def read_config(folder: Path) -> TopicalChatConfig:

@@ -19,7 +19,7 @@ from torch import nn
 from tqdm import tqdm
 
 from chatbots.knowledge.batching import Batch, Batches
-from chatbots.knowledge.checkpoint import read_config, save_checkpoint
+from chatbots.knowledge.checkpoint import read_config
 from chatbots.knowledge.config import TopicalChatConfig
 from chatbots.knowledge.model import TopicalChatModel
 from chatbots.knowledge.perplexity import nats, perplexity
@@ -29,6 +29,7 @@ from chatbots.training.checkpoint import (
     latest_checkpoint,
     read_training,
     read_weights,
+    save_with_vocabulary,
 )
 from chatbots.training.logs import append_row, forget_later
 from chatbots.training.running import check_finite, drop_old, restore_training, state_of_training
@@ -226,7 +227,7 @@ class Trainer:
         self.batch_in_epoch = 0
         self._log("validation.csv", epoch=self.epoch, perplexity=measured.value, words=measured.words)
         if measured.value <= min(self.perplexities):
-            save_checkpoint(
+            save_with_vocabulary(
                 self.run / BEST, config=self.config, weights=self._weights(), vocabulary=self.vocabulary
             )
         self.save()
@@ -246,7 +247,7 @@ class Trainer:
             "perplexities": self.perplexities,
             "settings": self._told(),
         }
-        save_checkpoint(
+        save_with_vocabulary(
             self.run / f"step-{self.step:07d}",
             config=self.config,
             weights=self._weights(),

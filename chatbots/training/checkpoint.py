@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from chatbots.training.settings import ModelConfig
 from chatbots.training.vocabulary import Vocabulary
 
 Config = TypeVar("Config", bound=ModelConfig)
+Model = TypeVar("Model", bound=torch.nn.Module)
 Training = tuple[Mapping[str, Tensor], Mapping[str, Any]]
 """Tensors and plain values needed to go on with a run."""
 VOCABULARY = "vocabulary.json"
@@ -58,6 +59,36 @@ def write_checkpoint(
         tensors["training.safetensors"] = training[0]
         files["training.json"] = json.dumps(training[1], indent=1).encode()
     write_folder(folder, tensors=tensors, files=files)
+
+
+def save_with_vocabulary(
+    folder: Path,
+    *,
+    config: ModelConfig,
+    weights: Mapping[str, Tensor],
+    vocabulary: Vocabulary,
+    training: Training | None = None,
+) -> None:
+    """`write_checkpoint` of a model of words: its words are a vocabulary."""
+    words = {VOCABULARY: vocabulary.to_json()}
+    write_checkpoint(folder, config=config, weights=weights, words=words, training=training)
+
+
+def for_use(make: Callable[[], Model], folder: Path, *, device: torch.device | None = None) -> Model:
+    """A model with the weights in that folder: in evaluation mode and float32, without gradients.
+
+    Args:
+        make: makes it, of any weights: it is called where tensors have no memory.
+        folder: a checkpoint.
+        device: where to put it; the CPU if not told.
+
+    Raises:
+        CheckpointError: the weights are missing, cannot be read, or do not fit the model.
+    """
+    with torch.device("meta"):
+        model = make()
+    load_weights(model, folder)
+    return model.to(device or torch.device("cpu")).eval().requires_grad_(False)
 
 
 def write_folder(

@@ -23,9 +23,9 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from chatbots.knowledge.checkpoint import save_checkpoint
 from chatbots.knowledge.config import TopicalChatConfig
 from chatbots.knowledge.model import TopicalChatModel
+from chatbots.training.checkpoint import save_with_vocabulary
 from chatbots.training.vocabulary import Vocabulary
 
 torch.set_num_threads(1)  # threads only wait for each other in products this small
@@ -203,5 +203,5 @@ def save_topical_chat(folder: Path, *, knowledge: bool = True) -> str:
         response_length=6,
     )
     weights = TopicalChatModel(config).state_dict()
-    save_checkpoint(folder, config=config, weights=weights, vocabulary=vocabulary)
+    save_with_vocabulary(folder, config=config, weights=weights, vocabulary=vocabulary)
     return str(folder)

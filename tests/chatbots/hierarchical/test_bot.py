@@ -10,11 +10,11 @@ from chatbots.base import Context
 from chatbots.bots.hierarchical import SHIPPED
 from chatbots.errors import ConfigurationError
 from chatbots.hierarchical.batching import collate
-from chatbots.hierarchical.checkpoint import load_checkpoint, save_checkpoint
+from chatbots.hierarchical.checkpoint import load_checkpoint
 from chatbots.hierarchical.model import Hierarchical, count_parameters
 from chatbots.hierarchical.perplexity import perplexity
 from chatbots.registry import REGISTRY, create_bot
-from chatbots.training.checkpoint import CheckpointError
+from chatbots.training.checkpoint import CheckpointError, save_with_vocabulary
 from chatbots.training.vocabulary import Vocabulary
 from tests.chatbots.hierarchical.tiny import config
 
@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 def save(folder, architecture, words="abcdefgh"):
     torch.manual_seed(0)
     shape = config(architecture)
-    save_checkpoint(
+    save_with_vocabulary(
         folder, config=shape, weights=Hierarchical(shape).state_dict(), vocabulary=Vocabulary(words)
     )
     return {"checkpoint": str(folder)}
