@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from evaluation.fit_contexts import unfit
+from evaluation.fit_contexts import Contexts
 from evaluation.labels import AnyArray, FloatArray
 from evaluation.questions import QuestionSet
 from evaluation.report.breakdown import ContextFacts
@@ -77,7 +77,6 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
     with connection.cursor() as cursor:
         cursor.execute(_MEETINGS, [study.pk])
         meetings = cursor.fetchall()
-    short, unknown = unfit([turns for *_, turns in meetings])
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[2], dtype=np.int64),
@@ -95,8 +94,7 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
         items_per_worker=plan.batch_size,
         training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
-        short_contexts=short,
-        unknown_contexts=unknown,
+        contexts=Contexts.of([turns for *_, turns in meetings]),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context, _ in meetings)),
     )
