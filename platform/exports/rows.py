@@ -36,7 +36,7 @@ SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
           JOIN bots_bot AS b ON b.id = seat.bot_id WHERE seat.dialogue_id = d.id),
        (SELECT string_agg(crowd_pseudonym(seat.worker_id, d.study_id), ' ' ORDER BY seat.number)
           FROM dialogues_seat AS seat
-         WHERE seat.dialogue_id = d.id AND seat.assignment_id IS NOT NULL),
+         WHERE seat.dialogue_id = d.id AND seat.worker_id IS NOT NULL),
        d.started_at, d.ended_at, nullif(d.ending, ''), ask.question_set, d.opening_turns, d.min_turns,
        d.max_turns, d.turns
   FROM dialogues_dialogue AS d

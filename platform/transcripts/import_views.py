@@ -73,8 +73,12 @@ def upload(request: HttpRequest, pk: int) -> HttpResponse:
     if file is None or file.file is None:
         return _list(request, study, error="Choose a file, then upload it.")
     assert isinstance(request.user, User)
+    beside = request.FILES.get("reading_sets")
+    name = " + ".join(each.name or "file" for each in (file, beside) if each)
     try:
-        draft = importing.upload(study, file.file, name=file.name or "file", by=request.user)
+        draft = importing.upload(
+            study, file.file, name=name, by=request.user, beside=beside.file if beside else None
+        )
     except ImportRefusedError as error:
         return _list(request, study, error=str(error))
     return redirect("transcripts:import", pk=draft.pk)
@@ -102,7 +106,7 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
 
 
 def _speakers(request: HttpRequest, seen: Preview) -> list[dict[str, object]]:
-    guessed = importing.guessed_systems(seen.speakers)
+    guessed = importing.guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge)
     return [
         {
             "field": f"system-{number}",
