@@ -67,7 +67,8 @@ SELECT d.public_id::text, t.position, w.pseudonym, l.question_set, l.changed_at,
   JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
   JOIN crowd_worker AS w ON w.id = l.rater_id
   JOIN studies_study AS given ON given.id = l.study_id
- WHERE d.study_id = %s AND (l.party <> 'reader' OR given.rehearsal_of_id IS NULL)
+  LEFT JOIN judging_slot AS slot ON slot.label_id = l.id
+ WHERE d.study_id = %s AND (l.party <> 'reader' OR given.rehearsal_of_id IS NULL) AND slot.is_gold IS NOT TRUE
  ORDER BY d.id, t.position, l.id
 """,
     # Contexts are counted in the order in which the report's resampling has them.
@@ -95,7 +96,7 @@ SELECT i.key::text, s.place, l.occasion, s.asks_reason, w.pseudonym, l.question_
   JOIN judging_item AS i ON i.id = s.item_id
   JOIN labels_label AS l ON l.id = s.label_id
   JOIN crowd_worker AS w ON w.id = l.rater_id
- WHERE s.study_id = %s
+ WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
     PAIRS.name: f"""
@@ -123,7 +124,7 @@ SELECT s.key::text, s.is_swapped, w.pseudonym, l.question_set, l.changed_at, l.c
   FROM judging_slot AS s
   JOIN labels_label AS l ON l.id = s.label_id
   JOIN crowd_worker AS w ON w.id = l.rater_id
- WHERE s.study_id = %s
+ WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
     MATERIALS.name: """
