@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "judging",
     "audits",
     "reports",
+    "monitoring",
     "exports",
     "comparisons",
     "rehearsals",

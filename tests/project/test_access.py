@@ -119,6 +119,7 @@ RULES = {
     "reports:studies": SIGNED_IN,
     "reports:home": SIGNED_IN,
     "reports": OWNER,
+    "monitoring": OWNER,
     "exports": OWNER,
     "comparisons": SIGNED_IN,
     "comparisons:bot": OWNER,

@@ -30,7 +30,7 @@ def pages_of(context: Context, study: Study) -> list[Page]:
     task, request = task_of(study), context.get("request")
     found = [(_("Study"), study.get_absolute_url())]
     if isinstance(task, WorkerTask):
-        found += [(_("Monitor"), reverse("reports:monitor", args=[study.pk]))]
+        found += [(_("Monitor"), reverse("monitoring:monitor", args=[study.pk]))]
     if task.has_conversations:
         found += [(_("Conversations"), reverse("labels:dialogues", args=[study.pk]))]
     elif isinstance(task, ReportedTask):
