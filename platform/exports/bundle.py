@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from crowd.views import instructions_shown
 from crowd.work import WorkerTask, work_of
 from evaluation.report.bundle import FORMAT, LIBRARIES
-from evaluation.report.tables import Table
+from evaluation.report.columns import Table
 from exports.archive import Archive
 from exports.described import described
 from exports.files import FORMATS, schema_of

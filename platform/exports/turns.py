@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import Answer, Question
-from evaluation.report.tables import answered_in
+from evaluation.report.columns import answered_in
 from evaluation.spreadsheets import csv_text
 from judging.queries import items_of
 from questions.resolving import question_set

@@ -23,6 +23,7 @@ from judging import training
 from judging.batteries import battery_of
 from judging.filling import compared
 from judging.models import Batch, JudgingPlan, Slot
+from judging.reading import read_in_slots
 from labels.services import NO_TIMING
 from labels.timing import Timing
 from live.refusals import RefusedError
@@ -62,6 +63,7 @@ class Desk:
     study_code: str
     question_set: str
     markdown: bool
+    shows_reading: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ def desk_of(public_id: UUID, worker_id: int) -> Desk:
         study_code=batch.study.code,
         question_set=batch.study.question_set,
         markdown=batch.study.markdown,
+        shows_reading=plan_of(batch.study).shows_reading,
     )
 
 
@@ -158,7 +161,9 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
     )
     if found["outcome"] != "saved":
         raise RefusedError(found["outcome"], REFUSALS[found["outcome"]])
-    return Judged(checked, found["leased"], _progress(found["done"], found["size"], found["held"]))
+    return Judged(
+        checked, _with_reading(desk, found["leased"]), _progress(found["done"], found["size"], found["held"])
+    )
 
 
 def _refuse_without_reason(
@@ -204,11 +209,19 @@ def state(desk: Desk) -> dict[str, Any]:
     found = _one(_STATE, [LOOKING_BACK, desk.batch_id])
     progress = _progress(found["done"], found["size"], len(found["held"]))
     return {
-        "items": found["held"],
-        "judged": found["judged"],
+        "items": _with_reading(desk, found["held"]),
+        "judged": _with_reading(desk, found["judged"]),
         "progress": progress,
         "is_over": found["finished"],
     }
+
+
+def _with_reading(desk: Desk, items: list[Shown]) -> list[Shown]:
+    """The items, with what is read beside them if the study shows that."""
+    if not desk.shows_reading or not items:
+        return items
+    found = read_in_slots(desk.batch_id, [item["key"] for item in items])
+    return [item | {"reading": found.get(item["key"], [])} for item in items]
 
 
 @transaction.atomic

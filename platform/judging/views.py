@@ -18,10 +18,13 @@ from judging import queries as item_queries
 from judging import subjects
 from judging.batteries import battery_of, why_unfit
 from judging.forms import ConversationsForm, PlanForm, ResponsesForm, subjects_of
+from judging.models import Item
 from judging.queries import Filter
 from judging.queued import QueuedTask
+from judging.reading import Read, read_beside
 from judging.services import plan_of
 from judging.subjects import Added
+from knowledge.sections import Section, pasted
 from labels.models import Label
 from questions.resolving import question_set
 from studies.models import Study
@@ -206,10 +209,17 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "system": item_queries.system_of(found),
         "sides": sides,
         "remarks": item_queries.remarks_of(found),
+        "texts": _texts_beside(study, found),
         "questions": questions,
         "labels": answers,
     }
     return render(request, "judging/item.html", context)
+
+
+def _texts_beside(study: Study, item: Item) -> list[Read | Section]:
+    """All that whoever judged the item had to read."""
+    own = read_beside(item) if plan_of(study).shows_reading else []
+    return [*own, *(pasted(study.material) if study.material else [])]
 
 
 def _in_words_of(question: Question, label: Label, sides: tuple[str, str]) -> str:

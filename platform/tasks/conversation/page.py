@@ -38,12 +38,14 @@ def chat_page(
     """The conversation as this participant has it."""
     seat = dialogue.seats.get(assignment=participation.assignment)
     language = participation.study.only_language
+    materials = list(seat.materials.all())
     context = {
         "study": participation.study,
         "dialogue": dialogue,
         "opposite": opposite,
         "resume_code": participation.resume_code,
-        "materials": seat.materials.all(),
+        "materials": materials,
+        "has_reading": bool(materials),
         "settings": {
             "socket": f"/ws/dialogues/{dialogue.public_id}/",
             "dialogue": str(dialogue.public_id),

@@ -5,8 +5,9 @@ from typing_extensions import override
 
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
+from evaluation.report.columns import Table
 from evaluation.report.judging import judging_figures
-from evaluation.report.tables import Table, tables
+from evaluation.report.tables import tables
 from exports.turns import JUDGMENTS
 from judging.batteries import battery_of
 from judging.queued import QueuedTask

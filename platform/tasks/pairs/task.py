@@ -6,8 +6,9 @@ from typing_extensions import override
 from accounts.models import User
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
+from evaluation.report.columns import Table
 from evaluation.report.pairs import pair_figures
-from evaluation.report.tables import Table, pair_tables
+from evaluation.report.tables import pair_tables
 from exports.turns import PAIR_JUDGMENTS
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of

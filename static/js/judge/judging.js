@@ -7,6 +7,7 @@ import { Finish } from "../kit/finish.js";
 import { explain } from "../kit/help.js";
 import { listenToKeys } from "../kit/keyboard.js";
 import { lastingStorage, Outbox } from "../kit/outbox.js";
+import { Reading } from "../kit/reading.js";
 import { showConnection, showProgress, showSaved } from "../kit/status.js";
 import { receive, UNKNOWN } from "./store.js";
 
@@ -36,6 +37,7 @@ export class Judging {
     /** @type {string | null} */
     this.shown = null;
     this.isFinishing = false;
+    this.reading = document.getElementById("reading") && new Reading();
 
     this.dock = byId("dock");
     this.finish = new Finish({ onFinish: () => this.end(), onRefused: () => this.refuse() });
@@ -216,6 +218,7 @@ export class Judging {
     byId("item").hidden = current === null;
     this.asking.sight.forget();
     if (current === null) return;
+    this.reading?.show(this.known.items[current].reading ?? "");
     const { ends, length } = this.view.show(byId("turns"), this.known.items[current]);
     this.asking.meet(current, ends, length);
     this.isNew = true;

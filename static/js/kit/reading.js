@@ -1,14 +1,16 @@
-/** The texts beside a conversation: a column where there is room, else a drawer; searched as one types. */
+/** The texts beside a conversation or an item: a column where there is room, else a drawer; searched as one types. */
 
-import { byId, make, setText } from "../kit/dom.js";
+import { byId, make, setText } from "./dom.js";
 
 const WIDE = matchMedia("(min-width: 64rem) and (min-height: 30.01rem)");
 
-class Reading {
+export class Reading {
   constructor() {
     this.column = byId("reading");
     this.all = byId("reading-all");
     this.texts = byId("reading-texts");
+    this.own = byId("reading-own");
+    this.nav = byId("reading-index");
     this.status = byId("found");
     /** @type {HTMLInputElement} */
     this.box = byId("find");
@@ -22,16 +24,44 @@ class Reading {
     this.drawer.addEventListener("click", ({ target }) => target === this.drawer && this.drawer.close());
     this.box.addEventListener("input", () => this.find(this.box.value.trim()));
     this.box.addEventListener("keydown", (event) => this.pressed(event));
-    for (const button of this.index) button.addEventListener("click", () => this.goTo(button.dataset.to ?? ""));
     this.texts.addEventListener("scroll", () => this.showPlace(), { passive: true });
     WIDE.addEventListener("change", () => this.place());
     this.place();
-    this.showPlace();
+    this.list();
+  }
+
+  /** What belongs to the item before the worker, above what all items have. @param {string} html  as the server has rendered it */
+  show(html) {
+    this.find("");
+    this.own.innerHTML = html;
+    this.box.value = "";
+    this.texts.scrollTop = 0;
+    this.list();
+    const isThere = this.sections.length > 0;
+    document.body.classList.toggle("with-reading", isThere);
+    byId("open-reading").hidden = !isThere;
+  }
+
+  /** @returns {HTMLElement[]} */
+  get sections() {
+    return [...this.texts.querySelectorAll("section")];
   }
 
   /** @returns {HTMLButtonElement[]} */
   get index() {
-    return [...this.all.querySelectorAll("button")].filter((button) => button.dataset.to);
+    return [...this.nav.querySelectorAll("button")];
+  }
+
+  /** A button for each text, if there are several. */
+  list() {
+    const buttons = this.sections.map(({ id, dataset }) => {
+      const button = make("button", { type: "button", "data-to": id }, dataset.title ?? "");
+      button.addEventListener("click", () => this.goTo(id));
+      return button;
+    });
+    this.nav.replaceChildren(...buttons);
+    this.nav.hidden = buttons.length < 2;
+    this.showPlace();
   }
 
   /** Into the column, or into the drawer, where the page behind it cannot be reached. */
@@ -59,8 +89,9 @@ class Reading {
   showPlace() {
     const { scrollTop, clientHeight, scrollHeight } = this.texts;
     const isAtEnd = scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 40;
+    const isAll = scrollHeight <= clientHeight;
     const begun = this.index.filter(({ dataset }) => byId(dataset.to ?? "").offsetTop <= scrollTop + clientHeight / 3);
-    const current = isAtEnd ? this.index.at(-1) : (begun.at(-1) ?? this.index[0]);
+    const current = isAtEnd ? this.index.at(-1) : ((isAll ? null : begun.at(-1)) ?? this.index[0]);
     for (const button of this.index) button.setAttribute("aria-current", String(button === current));
   }
 
@@ -128,5 +159,3 @@ function placeIn(node, words) {
   const folded = node.data.toLowerCase();
   return folded.length === node.data.length ? folded.indexOf(words) : node.data.indexOf(words);
 }
-
-new Reading();
