@@ -159,6 +159,7 @@ async def talk(worker: Visitor, *, of_reply: Finding, of_whole: Finding) -> None
     await worker.answer("Yes")
     await worker.may_finish()
     await worker.page.get_by_role("button", name="Finish").click()
+    await expect(worker.open_question).to_have_accessible_name("Is it kind?")
     if (await worker.page.evaluate("innerWidth")) == 320:
         assert await worker.page.evaluate(CRAMPED) == []
         await shot(worker.page, "worker-320")
