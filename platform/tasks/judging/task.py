@@ -11,11 +11,11 @@ from evaluation.report.judging import judging_figures
 from evaluation.report.tables import tables
 from exports.turns import JUDGMENTS
 from judging.batteries import battery_of
+from judging.judged import judged_items
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
-from reports.judging_queries import judged_items
 from reports.manners import manners
 from reports.queries import analysis_plan
 from reports.reported import Computation, ReportedTask

@@ -11,11 +11,11 @@ from evaluation.report.columns import Table
 from evaluation.report.pairs import pair_figures
 from evaluation.report.tables import pair_tables
 from exports.turns import PAIR_JUDGMENTS
+from judging.judged import judged_pairs
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
-from reports.judging_queries import judged_pairs
 from reports.queries import analysis_plan
 from reports.reported import Computation, ReportedTask
 from studies.asks import About, Asked, By
