@@ -7,6 +7,7 @@ from audits import files
 from audits.queries import answers_of, audits_of_bots
 from evaluation.report.audits import UNDECIDED
 from evaluation.report.tables import AUDITS
+from exports.rows import Value
 from studies.models import Study
 
 
@@ -28,5 +29,5 @@ def _row(bot: str, version: str | None, answer: Any) -> dict[str, Any]:
     return {"bot": bot, "bot_version": version, **told, "turn": answer.turn}
 
 
-def in_columns(rows: Sequence[dict[str, Any]]) -> list[list[Any]]:
+def in_columns(rows: Sequence[dict[str, Any]]) -> list[Sequence[Value]]:
     return [[row[column.name] for column in AUDITS.columns] for row in rows]
