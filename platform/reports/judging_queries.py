@@ -23,13 +23,12 @@ from studies.models import Study
 
 # Items of one context are told apart by their place among them.
 _JUDGMENTS = f"""
-SELECT i.system, i.cluster, i.place, w.pseudonym, i.latency_ms, l.answer_ms, i.repetition,
-       l.occasion{{answers}}
+SELECT i.system, i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
+       i.repetition, l.occasion{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
           FROM ({items_of()}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
  ORDER BY l.id
 """
 _REMARKED = f"""
@@ -54,12 +53,11 @@ SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns
 _PAIRS = f"""
 SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
        CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
-       i.cluster, i.place, w.pseudonym, l.answer_ms{{answers}}
+       i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
           FROM ({items_of()}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
  ORDER BY l.id
 """
 _MEETINGS = f"""

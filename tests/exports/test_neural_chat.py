@@ -17,7 +17,7 @@ from exports import neural_chat
 from labels.models import Label
 from studies.asks import About, Asked, Moment, Party
 from studies.models import Study
-from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.conftest import MakeStudy, pseudonym_of, start_dialogue
 from tests.planted import SignIn, add_exchange, add_label, computed
 from transcripts.importers.neural_chat import RATING_COLUMNS, RECORD_COLUMNS
 from transcripts.importing import ImportRefusedError, import_draft, undo, upload
@@ -233,7 +233,7 @@ def test_conversations_held_here_have_the_layout_too(make_study: MakeStudy) -> N
 
     assert (row["Chat ID"], row["Chatbot ID"]) == (str(dialogue.public_id), "scripty")
     assert (row["Response"], row["Response Rating"]) == ("Well", "-1")
-    assert row["User Session Key"] == worker_of(dialogue).pseudonym
+    assert row["User Session Key"] == pseudonym_of(dialogue)
     assert list(neural_chat.ratings(study))[1:] == []
 
 
