@@ -75,6 +75,9 @@ class BundleFiles:
             raise FileError(f"{self.path}, {name}: no JSON list. Take the bundle again.")
         return found
 
+    def has(self, table: Table) -> bool:
+        return f"data/{table.name}.jsonl" in self._archive.namelist()
+
     def rows(self, table: Table) -> Iterator[Row]:
         name = f"data/{table.name}.jsonl"
         if name not in self._archive.namelist():

@@ -1,5 +1,6 @@
 import logging
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from django.contrib import messages
@@ -34,6 +35,7 @@ from reports.journey import journey
 from reports.method import method
 from reports.models import Chart, Report
 from reports.reported import ReportedTask, TaskWithReport
+from reports.templatetags.figures import figure
 from studies.models import Study
 from studies.queries import real_studies_of, studies_of
 from studies.tasks import keys_of, task_of
@@ -144,10 +146,16 @@ def published_of(study: Study, task: ReportedTask) -> dict[str, Any] | None:
     ]
     if not scores:
         return None
-    rows = [
-        (system.system, [system.scores.get(score.key) for score in scores]) for system in protocol.published
-    ]
+    columns = [[system.scores.get(score.key) for system in protocol.published] for score in scores]
+    cells = zip(*map(_alike, columns), strict=True)
+    rows = list(zip((system.system for system in protocol.published), cells, strict=True))
     return {"protocol": protocol, "titles": [score.title for score in scores], "rows": rows}
+
+
+def _alike(column: Sequence[float | None]) -> list[str]:
+    """The figures of a column with as many decimals as one of them has, 2 at most."""
+    decimals = max(len(f"{value:.2f}".rstrip("0").partition(".")[2]) for value in column if value is not None)
+    return ["" if value is None else figure(value, decimals) for value in column]
 
 
 @require_GET
