@@ -40,6 +40,7 @@ from evaluation.questions.topical_chat import (
     TOPICAL_CHAT_CONVERSATION,
     TOPICAL_CHAT_OWN,
     TOPICAL_CHAT_PARTNER,
+    TOPICAL_CHAT_SNIPPET,
 )
 from evaluation.questions.votes import VOTES
 
@@ -58,6 +59,7 @@ __all__ = [
     "TOPICAL_CHAT_CONVERSATION",
     "TOPICAL_CHAT_OWN",
     "TOPICAL_CHAT_PARTNER",
+    "TOPICAL_CHAT_SNIPPET",
     "VOTES",
     "Answer",
     "AnswersError",
@@ -101,6 +103,7 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
         TOPICAL_CHAT_OWN,
         TOPICAL_CHAT_PARTNER,
         TOPICAL_CHAT_CONVERSATION,
+        TOPICAL_CHAT_SNIPPET,
         IDENTITY_REPLY,
     )
 }

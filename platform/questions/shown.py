@@ -1,17 +1,18 @@
 """A question as the worker's pages take it (static/js)."""
 
+from collections.abc import Collection
 from dataclasses import asdict, replace
 
-from evaluation.questions import Question
+from evaluation.questions import Question, Scalar
 from questions.resolving import question_set
 
 
-def all_asked(key: str, language: str) -> list[dict[str, object]]:
-    """The questions of the set with this key, in the language of those who are asked."""
-    return [asked(question) for question in question_set(key).in_language(language).questions]
+def all_asked(key: str, language: str, hidden: Collection[Scalar] = ()) -> list[dict[str, object]]:
+    """The questions of a set, in the language of those who are asked, without the hidden choices."""
+    return [asked(question, hidden) for question in question_set(key).in_language(language).questions]
 
 
-def asked(question: Question) -> dict[str, object]:
+def asked(question: Question, hidden: Collection[Scalar] = ()) -> dict[str, object]:
     """Everything about the question; of a scale, captions stand at its ends only."""
     condition, scale = question.asked_if, question.scale
     choices = [choice if scale is None else replace(choice, hint="") for choice in question.choices]
@@ -21,7 +22,7 @@ def asked(question: Question) -> dict[str, object]:
         "help": question.help,
         "kind": question.kind.value,
         "required": question.required,
-        "choices": [asdict(choice) for choice in choices],
+        "choices": [asdict(choice) for choice in choices if choice.value not in hidden],
         "low_caption": scale.low_caption if scale else "",
         "high_caption": scale.high_caption if scale else "",
         "max_chars": question.longest,
