@@ -20,6 +20,7 @@ from live.batches import BatchedStep
 from live.database import in_database
 from live.refusals import RefusedError
 from questions.resolving import question_set_soon
+from questions.shown import why_not_taken
 from studies.asks import About, Party
 from studies.services import results_changed
 
@@ -85,7 +86,7 @@ def _checked_answers(questions: QuestionSet, answers: Mapping[str, object]) -> d
     try:
         return questions.check(answers)
     except AnswersError as error:
-        raise RefusedError(error.code, error.message) from error
+        raise RefusedError(error.code, why_not_taken(error)) from error
 
 
 def _refuse_hidden(answers: Mapping[str, Answer], hidden: frozenset[str]) -> None:

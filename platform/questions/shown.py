@@ -3,13 +3,18 @@
 from collections.abc import Collection
 from dataclasses import asdict, replace
 
-from evaluation.questions import Question, Scalar
+from django.utils.translation import get_language, gettext
+
+from evaluation.questions import AnswersError, Question, Scalar
 from questions.resolving import question_set
 
 
 def all_asked(key: str, language: str, hidden: Collection[Scalar] = ()) -> list[dict[str, object]]:
     """The questions of a set, in the language of those who are asked, without the hidden choices."""
-    return [asked(question, hidden) for question in question_set(key).in_language(language).questions]
+    declared = question_set(key)
+    both = zip(declared.questions, declared.in_language(language).questions, strict=True)
+    # A key is a word of the language in which the question was declared.
+    return [asked(said, hidden) | {"short": "" if said == own else said.wording} for own, said in both]
 
 
 def asked(question: Question, hidden: Collection[Scalar] = ()) -> dict[str, object]:
@@ -28,3 +33,10 @@ def asked(question: Question, hidden: Collection[Scalar] = ()) -> dict[str, obje
         "max_chars": question.longest,
         "asked_if": {"question": condition.question, "values": condition.any_of} if condition else None,
     }
+
+
+def why_not_taken(error: AnswersError) -> str:
+    """Why answers were not taken, for who gave them: in detail in English, which is the error's language."""
+    if get_language() == "en":
+        return error.message
+    return gettext("That answer does not fit the question. Please answer it once more.")

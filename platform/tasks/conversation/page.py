@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from crowd.languages import language_of_questions
 from crowd.models import Participation
 from dialogues.asks import SeatAsk
 from dialogues.material import hidden_sections
@@ -39,7 +40,7 @@ def chat_page(
 ) -> HttpResponse:
     """The conversation as this participant has it."""
     seat = dialogue.seats.get(assignment=participation.assignment)
-    language, shown = participation.study.only_language, seat.materials.all()
+    language, shown = language_of_questions(participation.study), seat.materials.all()
     keys = {text.key for text in shown}
     context = {
         "study": participation.study,
