@@ -85,6 +85,7 @@ INSTALLED_APPS = [
     "responses",
     "labels",
     "transcripts",
+    "acceptance",
     "judging",
     "audits",
     "reports",

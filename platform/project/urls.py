@@ -24,6 +24,7 @@ urlpatterns = [
     path("", include("responses.urls")),
     path("", include("labels.urls")),
     path("", include("transcripts.urls")),
+    path("", include("acceptance.urls")),
     path("", include("judging.urls")),
     path("", include("audits.urls")),
     path("", include("reports.urls")),

@@ -114,6 +114,7 @@ RULES = {
     "responses:retry": OWNER,
     "labels": OWNER,
     "transcripts": OWNER,
+    "acceptance": OWNER,
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
     "reports:studies": SIGNED_IN,
