@@ -5,6 +5,7 @@ The steps that many workers take at once are functions in the database, one roun
 """
 
 import json
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +24,7 @@ from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
 from judging import training
 from judging.batteries import battery_of
 from judging.filling import compared
-from judging.models import Batch, JudgingPlan, Slot
+from judging.models import Batch, Item, JudgingPlan, Slot
 from labels.services import NO_TIMING
 from labels.timing import Timing
 from live.refusals import RefusedError
@@ -97,12 +98,15 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     if existing:
         return existing
     study = participation.study
+    plan = plan_of(study)
+    gold_at = _gold_places(plan, language)
     batch = Batch.objects.create(
         assignment=assignment,
         study=study,
         worker_id=participation.worker_id,
         language=language,
-        size=plan_of(study).batch_size,
+        size=plan.batch_size + len(gold_at),
+        gold_at=gold_at,
     )
     got = _deal(batch.pk) if battery_of(study) else _lease(batch.pk, AHEAD)
     if not got:
@@ -110,15 +114,27 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     return batch
 
 
+def _gold_places(plan: JudgingPlan, language: str) -> list[int]:
+    """Where in a new batch a gold item comes: in places of chance, but never before all others.
+
+    The batch has so many more items, so that no other is left out for it.
+    """
+    if not plan.gold_items or battery_of(plan.study):
+        return []
+    there = Item.objects.filter(study=plan.study_id, language=language, right_answers__isnull=False).count()
+    wanted = min(plan.gold_items, there)
+    return sorted(random.SystemRandom().sample(range(2, plan.batch_size + wanted + 1), wanted))
+
+
 def _is_held(batch: Batch, now: datetime) -> bool:
     """Whether others hold items in the worker's language that may become free within an hour."""
-    unjudged = Slot.objects.filter(study=batch.study_id, language=batch.language, label=None)
+    unjudged = Slot.objects.filter(study=batch.study_id, language=batch.language, label=None, is_gold=False)
     return unjudged.filter(leased_until__range=(now, now + HOLD)).exists()
 
 
 def is_judged(study: Study, now: datetime) -> bool:
     """Whether all that is wanted is judged, or held by somebody who is at it."""
-    unjudged = Slot.objects.filter(study=study, label=None)
+    unjudged = Slot.objects.filter(study=study, label=None, is_gold=False)
     return not unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now)).exists()
 
 

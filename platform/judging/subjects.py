@@ -69,8 +69,10 @@ SELECT %(study)s, d.id, gen_random_uuid(), %(language)s FROM ({_FINISHED}) AS d
 """
 # Whole contexts and conversations, so that systems are compared on the same ones, if one of them fits.
 _SOME_OF_ANOTHER = """
-INSERT INTO judging_item (study_id, turn_id, response_id, dialogue_id, pair_id, key, language)
-SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, gen_random_uuid(), language
+INSERT INTO judging_item (study_id, turn_id, response_id, dialogue_id, pair_id, key, language,
+                          right_answers, is_instructed)
+SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, gen_random_uuid(), language,
+       right_answers, is_instructed
   FROM (SELECT placed.*, min(with_peers) OVER () AS smallest
           FROM (SELECT i.*, row_number() OVER (ORDER BY md5(cluster::text), i.id) AS place,
                        count(*) OVER (ORDER BY md5(cluster::text)) AS with_peers
