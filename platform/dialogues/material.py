@@ -2,9 +2,22 @@
 
 from collections.abc import Sequence
 
+from django.utils.translation import gettext_noop
+
 from chatbots.base import Passage
 from dialogues.models import Dialogue, Material, Seat
 from knowledge.sections import Section
+
+# Titles that reading sets give (knowledge/reading_sets.py); stored in English, read in the worker's language.
+TITLES = (
+    gettext_noop("Factual Section 1"),
+    gettext_noop("Factual Section 2"),
+    gettext_noop("Factual Section 3"),
+    gettext_noop("Article Section 1"),
+    gettext_noop("Article Section 2"),
+    gettext_noop("Article Section 3"),
+    gettext_noop("Article Section 4"),
+)
 
 
 def give(seat: Seat, sections: Sequence[Section]) -> None:

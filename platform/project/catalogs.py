@@ -27,10 +27,10 @@ TEMPLATES = settings.ROOT / "templates"
 
 MODULES = (
     "accounts/limits.py", "contexts/tables.py", "crowd/entry_views.py", "crowd/panels/*.py",
-    "crowd/practice*.py", "crowd/refusals.py", "crowd/views.py", "dialogues/progress.py",
-    "dialogues/turn_taking.py", "judging/queued.py", "judging/services.py", "judging/training.py",
-    "live/refusals.py", "project/inputs.py", "project/outage.py", "questions/shown.py", "responses/checks.py",
-    "tasks/*/consumers.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
+    "crowd/practice*.py", "crowd/refusals.py", "crowd/views.py", "dialogues/material.py",
+    "dialogues/progress.py", "dialogues/turn_taking.py", "judging/queued.py", "judging/services.py",
+    "judging/training.py", "live/refusals.py", "project/inputs.py", "project/outage.py", "questions/shown.py",
+    "responses/checks.py", "tasks/*/consumers.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
     "tasks/*/training_views.py", "tasks/*/views.py",
 )  # fmt: skip
 """Modules that say something to workers."""
@@ -40,7 +40,16 @@ OF_STAFF = frozenset({"about", "problems", "_problem_of", "why_not_open", "why_u
 Text = tuple[str, str, str]
 """What is said, its plural or "", and its context or ""."""
 
-_FUNCTIONS = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy"}
+_FUNCTIONS = {
+    "_",
+    "gettext_noop",
+    "gettext",
+    "gettext_lazy",
+    "ngettext",
+    "ngettext_lazy",
+    "pgettext",
+    "pgettext_lazy",
+}
 _CALL = re.compile(r"\b(_|gettext|ngettext|pgettext)\((.*?)\)(?=[\s)]|$)", re.MULTILINE)
 _QUOTED = re.compile(r"""u?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _NAMED = re.compile(r'["\']([\w/]+\.html)["\']')
