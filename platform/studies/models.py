@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from django.conf import settings
+from django.conf.locale import LANG_INFO
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -28,11 +29,11 @@ def entry_code() -> str:
 
 
 def language_name(code: str, *, in_itself: bool = False) -> str:
-    """A language in the words of the reader, or in its own."""
-    try:
-        return str(get_language_info(code)["name_local" if in_itself else "name_translated"])
-    except KeyError:
+    """A language in the words of the reader, or in its own; the code, if nobody has a name for it."""
+    known = {"zh": "zh-hans"}.get(code, code.lower())  # Django knows Chinese by its script only
+    if known not in LANG_INFO:
         return code
+    return str(get_language_info(known)["name_local" if in_itself else "name_translated"])
 
 
 class Speaker(models.TextChoices):
