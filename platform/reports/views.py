@@ -116,7 +116,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "progress": progress(study),
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
         "from_elsewhere": from_elsewhere(study),
-        "published": published_of(study, task) if isinstance(task, ReportedTask) else None,
+        "published": published_of(study, task, shown) if isinstance(task, ReportedTask) else None,
         "outcome": getattr(study, "outcome", None),
         "audits": audits_of_bots(study, request.user),
         "blindness": blindness(study),
@@ -134,9 +134,13 @@ def charts_of(report: Report | None) -> dict[int, dict[str, Chart]]:
     return found
 
 
-def published_of(study: Study, task: ReportedTask) -> dict[str, Any] | None:
-    """Published results that the study's own can be seen beside: titles of the scores, and rows of them."""
-    protocol = published_beside(task.evaluation, study.question_set)
+def published_of(study: Study, task: ReportedTask, shown: Report | None) -> dict[str, Any] | None:
+    """Published results that the study's own can be seen beside.
+
+    Titles of the scores and rows of them, and how far the publication's raters agreed about each question.
+    """
+    result = (shown.result if shown else None) or {}
+    protocol = published_beside(result.get("compared_with", task.evaluation), study.question_set)
     if protocol is None:
         return None
     scores = [
@@ -149,7 +153,14 @@ def published_of(study: Study, task: ReportedTask) -> dict[str, Any] | None:
     columns = [[system.scores.get(score.key) for system in protocol.published] for score in scores]
     cells = zip(*map(_alike, columns), strict=True)
     rows = list(zip((system.system for system in protocol.published), cells, strict=True))
-    return {"protocol": protocol, "titles": [score.title for score in scores], "rows": rows}
+    agreed = protocol.agreement or {}
+    agreement = [
+        (question.wording, agreed[question.key])
+        for question in question_set(study.question_set).questions
+        if question.key in agreed
+    ]
+    titles = [score.title for score in scores]
+    return {"protocol": protocol, "titles": titles, "rows": rows, "agreement": agreement}
 
 
 def _alike(column: Sequence[float | None]) -> list[str]:
