@@ -19,7 +19,7 @@ from evaluation.spreadsheets import csv_text
 from privacy.redacting import redactor_for
 from studies.models import Study
 from transcripts.importers.neural_chat import COHERENCY, RATING_COLUMNS, RECORD_COLUMNS, SCALES
-from transcripts.importing import RATER
+from transcripts.outside import RATER
 
 _BATCH = 2000
 

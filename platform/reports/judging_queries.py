@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from evaluation.fit_contexts import unfit
+from evaluation.fit_contexts import Contexts
 from evaluation.labels import AnyArray, FloatArray
 from evaluation.personal_data import Redactor
 from evaluation.questions import QuestionSet
@@ -72,9 +72,9 @@ SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns)
 """
 
 
-def marked(texts: Iterable[str | None], redactor: Redactor) -> list[str | None]:
+def redacted_in(texts: Iterable[str], redactor: Redactor) -> list[str]:
     """Texts with marks for what is redacted, as the bundle has them."""
-    return [redactor(text) if text else text for text in texts]
+    return [redactor(text) for text in texts]
 
 
 def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
@@ -85,7 +85,6 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
         cursor.execute(_MEETINGS, [study.pk])
         meetings = cursor.fetchall()
     redactor = redactor_for(study)
-    short, unknown = unfit([marked(turns, redactor) for *_, turns in meetings])
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[2], dtype=np.int64),
@@ -103,8 +102,7 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
         items_per_worker=plan.batch_size,
         training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
-        short_contexts=short,
-        unknown_contexts=unknown,
+        contexts=Contexts.of([redacted_in(turns, redactor) for *_, turns in meetings]),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context, _ in meetings)),
     )
@@ -120,8 +118,7 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         cursor.execute(_CONTEXTS, [study.pk])
         redactor = redactor_for(study)
         contexts = {
-            number: ContextFacts(*facts, *marked([last], redactor))
-            for number, *facts, last in cursor.fetchall()
+            number: ContextFacts(*facts, redactor(last)) for number, *facts, last in cursor.fetchall()
         }
     battery = battery_of(study)
     judged = Judged(
@@ -140,7 +137,7 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         occasion=np.array(columns[7], dtype=np.int64),
         battery=declared(battery) if battery else None,
         raters_wanted=plan.raters_per_item,
-        items=study.items.count(),
+        items=study.items.filter(right_answers__isnull=True).count(),
         languages=study.languages,
         remarked={system: remarked for system, remarked, _ in counted},
         fallbacks={system: fallbacks for system, _, fallbacks in counted},
@@ -161,6 +158,7 @@ def _read(
     answers = {key: np.array(columns[leading + n], dtype=np.float64) for n, key in enumerate(asked)}
     redactor = redactor_for(study)
     said = {
-        key: np.array(marked(columns[n - len(keys)], redactor), dtype=object) for n, key in enumerate(keys)
+        key: np.array([text and redactor(text) for text in columns[n - len(keys)]], dtype=object)
+        for n, key in enumerate(keys)
     }
     return columns[:leading], answers, said
