@@ -47,6 +47,7 @@ from evaluation.report.tables import (
     labels_table,
     pair_judgments_table,
 )
+from evaluation.text import WITHDRAWN
 
 FORMAT = 3
 LIBRARIES = ("numpy", "scipy")
@@ -303,7 +304,8 @@ def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
             speakers[dialogue, position] = row["said_by"]
         if row["speaker"] == "worker" and position >= conversations[dialogue]["opening_turns"]:
             said[dialogue][row["text"]] += 1
-        if dialogue in texts and position >= conversations[dialogue]["opening_turns"]:
+        is_told = position >= conversations[dialogue]["opening_turns"] and row["text"] != WITHDRAWN
+        if dialogue in texts and is_told:
             texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
         # Bundles of before filters' remarks were kept have no such column, and no such figure.
         if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":

@@ -195,6 +195,11 @@ WORKERS = Table(
             "the same number for those who agreed from the same network address; the address itself is not "
             "stored. Empty: not known",
         ),
+        Column(
+            "withdrawn_at",
+            Kind.TIME,
+            "when they took their texts and answers back, which are in no other table; empty: they did not",
+        ),
     ),
 )
 

@@ -17,7 +17,7 @@ PAY_PER_WORKER = {"pay_amount": "Pay per worker, for the whole batch"}
 # What every study has, whatever its task.
 FIELDS = (
     "title", "languages", "instructions", "contact", "pay_amount", "pay_currency", "hourly_target",
-    "expected_minutes",
+    "expected_minutes", "withdrawal_days", "retention_days",
 )  # fmt: skip
 # What every study has whose workers are asked something, and whose answers are reported.
 ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules")
@@ -49,6 +49,9 @@ class StudyForm(forms.ModelForm[Study]):
         super().__init__(*args, **kwargs)
         if "primary_analysis" in self.fields:
             self.fields["primary_analysis"].required = False  # all workers, if nobody says otherwise
+        for name in ("withdrawal_days", "retention_days"):
+            # A program that sends nothing of it gets what is usual.
+            self.fields[name].required = name in self.data
         if not self.instance.pk:
             self.initial.pop("languages", None)
         else:

@@ -144,6 +144,20 @@ class Study(models.Model):
         help_text="What an hour of this work should pay at least. Payments warns when it pays less.",
     )
     expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
+    withdrawal_days = models.PositiveSmallIntegerField(
+        default=30,
+        validators=[MaxValueValidator(3650)],
+        verbose_name="days to withdraw",
+        help_text="So long after the end of their part people may have their texts and answers removed. "
+        "They are told so before they agree; later it can be made longer, not shorter.",
+    )
+    retention_days = models.PositiveSmallIntegerField(
+        default=180,
+        validators=[MinValueValidator(1), MaxValueValidator(3650)],
+        verbose_name="days until ids are erased",
+        help_text="So long after the end of somebody's part their panel id and all else by which they could "
+        "be found again are erased, once they are paid. Later it can be made shorter, not longer.",
+    )
     contact = models.EmailField(
         blank=True,
         help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",

@@ -117,6 +117,10 @@ RULES = {
     "acceptance": OWNER,
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
+    "privacy": OWNER,
+    "privacy:mine": PUBLIC,  # by a signed link
+    "privacy:file": PUBLIC,
+    "privacy:withdraw": PUBLIC,
     "reports:studies": SIGNED_IN,
     "reports:home": SIGNED_IN,
     "reports": OWNER,
@@ -217,6 +221,7 @@ def things(
         "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
         "responses": {"pk": run.pk, "token": "none", "ending": "csv"},
+        "privacy": {"token": taking_part.own_link.split("/")[-2]},
         "transcripts:import": {"pk": draft.pk},
         "transcripts:import_format": {"pk": draft.pk},
         "transcripts:import_confirm": {"pk": draft.pk},
