@@ -221,7 +221,8 @@ def _quick(study: Study, wanted: Wanted) -> QuerySet[Dialogue]:
     if wanted.bot:
         rows = rows.filter(Exists(Seat.objects.filter(dialogue=OuterRef("pk"), bot=wanted.bot)))
     if wanted.worker:
-        rows = rows.filter(pk__in=Seat.objects.filter(worker__in=_named(wanted)).values("dialogue"))
+        seats = Seat.objects.filter(worker__in=_named(study, wanted))
+        rows = rows.filter(pk__in=seats.values("dialogue"))
     if wanted.state == "open":
         rows = rows.filter(ending="")
     elif wanted.state == "excluded":
@@ -238,9 +239,10 @@ def _quick(study: Study, wanted: Wanted) -> QuerySet[Dialogue]:
     return rows
 
 
-def _named(wanted: Wanted) -> list[int]:
-    """The workers with this pseudonym, else those whom a panel calls so."""
-    found = list(Worker.objects.filter(pseudonym=wanted.worker.upper()).values_list("pk", flat=True))
+def _named(study: Study, wanted: Wanted) -> list[int]:
+    """The workers with this pseudonym in the study, else those whom a panel calls so."""
+    by_pseudonym = study.participations.filter(pseudonym=wanted.worker.upper())
+    found = list(by_pseudonym.values_list("worker", flat=True))
     if found or not wanted.panel_ids:
         return found
     return list(Worker.objects.filter(panel_id=wanted.worker).values_list("pk", flat=True))

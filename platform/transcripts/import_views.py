@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from accounts.limits import TooManyAtOnceError, one_at_once_of, too_many, too_often
@@ -153,8 +154,19 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
         )
     except ImportRefusedError as error:
         return _one(request, record, error=str(error))
-    messages.success(request, f"{done.conversations} conversations with {done.turns} turns are imported.")
+    messages.success(request, _imported(done))
     return redirect("transcripts:import", pk=done.pk)
+
+
+def _imported(done: TranscriptImport) -> str:
+    if not done.conversations:
+        return ngettext("%(count)d rating is imported.", "%(count)d ratings are imported.", done.labels) % {
+            "count": done.labels
+        }
+    return gettext("%(conversations)d conversations with %(turns)d turns are imported.") % {
+        "conversations": done.conversations,
+        "turns": done.turns,
+    }
 
 
 @require_POST

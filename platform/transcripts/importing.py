@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from subprocess import SubprocessError
@@ -24,8 +25,9 @@ from labels.models import Label
 from live.apart import PATIENCE_SECONDS
 from studies.models import Study, StudyBot
 from studies.services import results_changed
-from transcripts.importers import FORMATS, Checked, Limits, Problem, Source, checked, guessed
-from transcripts.outside import labels_of, raters_of
+from transcripts import ratings
+from transcripts.importers import FORMATS, Checked, Limits, Problem, Rated, Source, checked, guessed
+from transcripts.outside import RATER, labels_of, raters_of
 from transcripts.reading import Preview, checked_apart, read_apart
 from transcripts.scripts import contradiction
 
@@ -34,9 +36,6 @@ log = logging.getLogger(__name__)
 MAX_UPLOAD = 20 * 1024 * 1024  # bytes
 ON_PAGE = Limits(conversations=5_000, turns=100_000)
 BY_COMMAND = Limits(conversations=100_000, turns=3_000_000)
-
-RATER = "rater"
-"""Among a conversation's details: the pseudonym of who judged it elsewhere."""
 
 T = TypeVar("T")
 
@@ -104,7 +103,20 @@ def preview_of(draft: TranscriptImport) -> Preview:
     Raises:
         ImportRefusedError: it could not be read in time, or not at all.
     """
-    return _read(read_apart, draft) if draft.format else Preview()
+    if not draft.format:
+        return Preview()
+    seen = _read(read_apart, draft)
+    leave_out_unrateable(draft.study, seen)
+    return seen
+
+
+def leave_out_unrateable(study: Study, seen: Preview) -> None:
+    """Turn ratings for which the study has no conversation into problems."""
+    rateable = ratings.Rateable.of(study, seen.rated)
+    for name, line in [*seen.rated.items()]:
+        if problem := rateable.wrong(name, line):
+            seen.leave_out(name, problem)
+    seen.problems.sort(key=lambda problem: problem.line)
 
 
 def _read(how: Callable[[bytes, str, Limits], T], draft: TranscriptImport) -> T:
@@ -138,7 +150,7 @@ def import_draft(
     language: str = "",
     now: datetime | None = None,
 ) -> TranscriptImport:
-    """Bring an upload in as finished dialogues of its study. Safe to repeat.
+    """Bring an upload in as finished dialogues of its study, or as ratings of such. Safe to repeat.
 
     Args:
         draft_id: the upload.
@@ -153,7 +165,7 @@ def import_draft(
     draft = TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=draft_id)
     if draft.imported_at is None:
         _refuse_unknown(draft.format)
-        how = Entry(systems, scripted_opening, language_of(draft.study, language))
+        how = Entry(systems, scripted_opening, language)
         _bring_in(draft, _read(checked_apart, draft), how, now or timezone.now())
     return draft
 
@@ -176,7 +188,7 @@ def import_file(
     record = TranscriptImport.objects.create(
         study=study, file_name=name[:200], sha256=digest, format=format_key, uploaded_at=now, content=b""
     )
-    how = Entry(systems, scripted_opening, language_of(study, language))
+    how = Entry(systems, scripted_opening, language)
     _refuse_unknown(format_key)
     _bring_in(record, checked(Source(file), format_key, BY_COMMAND), how, now)
     return record
@@ -184,7 +196,10 @@ def import_file(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is told of the conversations of a file: who is which system, how they open, their language."""
+    """What is told of the conversations of a file: who is which system, how they open, their language.
+
+    Ratings of conversations that are there already need none of it.
+    """
 
     systems: Mapping[str, str]
     scripted_opening: bool
@@ -215,15 +230,16 @@ def _refuse_unknown(format_key: str) -> None:
 
 
 def _bring_in(
-    record: TranscriptImport, found: Iterator[Checked | Problem], how: Entry, now: datetime
+    record: TranscriptImport, found: Iterator[Checked | Rated | Problem], how: Entry, now: datetime
 ) -> None:
     record.systems = {speaker: title.strip()[:120] for speaker, title in how.systems.items()}
     writer = _Writer(record, _versions(record), how, now)
     for batch in _batches(found):
         writer.write([each for each in batch if isinstance(each, Checked)])
+        ratings.store(record, [each for each in batch if isinstance(each, Rated)], now)
         record.left_out += sum(isinstance(each, Problem) for each in batch)
-    if not record.conversations:
-        raise ImportRefusedError("There is no conversation in the file that could come in.")
+    if not record.conversations and not record.labels:
+        raise ImportRefusedError("There is no conversation and no rating in the file that could come in.")
     # The database refuses turns in a finished dialogue, so they are finished last.
     record.dialogues.update(ending=Dialogue.Ending.COMPLETE, ended_at=now)
     record.imported_at, record.content = now, None
@@ -243,12 +259,12 @@ def _versions(record: TranscriptImport) -> dict[str, BotVersion]:
     return versions
 
 
-def _batches(found: Iterator[Checked | Problem]) -> Iterator[list[Checked | Problem]]:
+def _batches(found: Iterator[Checked | Rated | Problem]) -> Iterator[list[Checked | Rated | Problem]]:
     while batch := list(islice(found, _BATCH)):
         yield batch
 
 
-@dataclass(slots=True)
+@dataclass
 class _Writer:
     """Writes conversations as open dialogues with their seats and turns, some at a time."""
 
@@ -261,7 +277,13 @@ class _Writer:
     def opening_turns(self) -> int:
         return int(self.how.scripted_opening)
 
+    @cached_property
+    def language(self) -> str:
+        return language_of(self.record.study, self.how.language)
+
     def write(self, conversations: list[Checked]) -> None:
+        if not conversations:
+            return
         self._refuse_another_language(conversations)
         raters = raters_of(self.record.study, conversations)
         dialogues = Dialogue.objects.bulk_create([self._dialogue(each, raters) for each in conversations])
@@ -280,9 +302,9 @@ class _Writer:
 
     def _refuse_another_language(self, conversations: list[Checked]) -> None:
         texts = (text for each in conversations for text in each.texts)
-        if why := contradiction(texts, self.how.language):
+        if why := contradiction(texts, self.language):
             raise ImportRefusedError(
-                f"These conversations are {why}, so they cannot be in the language “{self.how.language}”, "
+                f"These conversations are {why}, so they cannot be in the language “{self.language}”, "
                 f"and workers who read that could not judge them. Choose their language, or import them "
                 f"into a study that has it. Nothing was imported."
             )
@@ -306,7 +328,7 @@ class _Writer:
             source_id=conversation.id,
             source_details=dict(conversation.details) | ({RATER: rater.pseudonym} if rater else {}) or None,
             started_at=self.now,
-            language=self.how.language,
+            language=self.language,
             opening_turns=self.opening_turns,
             min_turns=study.min_turns,
             max_turns=study.max_turns,
@@ -343,7 +365,7 @@ class _Writer:
 
 @transaction.atomic
 def undo(record_id: int) -> None:
-    """Delete an import with its dialogues, or an upload that was not imported.
+    """Delete an import with what it brought, or an upload that was not imported.
 
     Raises:
         ImportRefusedError: somebody here has labelled one of its turns.
@@ -353,6 +375,8 @@ def undo(record_id: int) -> None:
     )
     refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
     was_imported = record.imported_at is not None
+    if was_imported:
+        ratings.take_back(record)
     record.delete()
     if was_imported:
         forget_unheard_systems(record.study)

@@ -1,4 +1,7 @@
-"""What people elsewhere said of the conversations of a file: labels of outside raters."""
+"""What people elsewhere said of the conversations of a file: labels of outside raters.
+
+They come with the conversations, or later in a file that names these.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,16 +9,20 @@ from datetime import datetime
 
 from crowd.models import Worker
 from dialogues.models import Dialogue, Turn
+from evaluation.questions import Answer
 from labels.models import Label
 from studies.asks import Party
 from studies.models import Study
-from transcripts.importers import Checked
+from transcripts.importers import Checked, Rated
 from transcripts.importers.formats import Given
+
+RATER = "rater"
+"""Among a conversation's details: the pseudonym of who judged it elsewhere."""
 
 _PANEL = "outside"
 
 
-def raters_of(study: Study, conversations: Iterable[Checked]) -> dict[str, Worker]:
+def raters_of(study: Study, conversations: Iterable[Checked | Rated]) -> dict[str, Worker]:
     """By what a file calls them, the raters: the same one in every file of a study, another in another study.
 
     What the file calls them is kept as a digest only.
@@ -39,25 +46,39 @@ def labels_of(
     raters: Mapping[str, Worker],
     now: datetime,
 ) -> Iterator[Label]:
-    """The labels that a stored conversation brings along: of its judged turns, and of the whole.
-
-    Whoever the file does not name is one rater for each conversation.
-    """
+    """The labels that a stored conversation brings along: of its judged turns, and of the whole."""
     about: list[tuple[Turn | None, Given]] = [(None, conversation.given)]
     about += [(turn, conversation.of_turns[turn.position]) for turn in turns if turn.bot_version_id]
     if not any(given for _, given in about):
         return
-    rater = raters.get(conversation.rater) or Worker.objects.create()
+    rater = rater_of(conversation, raters)
     for turn, given in about:
         for questions, answers in given.items():
-            yield Label(
-                study=dialogue.study,
-                turn=turn,
-                dialogue=None if turn else dialogue,
-                rater=rater,
-                party=Party.OUTSIDE,
-                question_set=questions,
-                answers=dict(answers),
-                created_at=now,
-                changed_at=now,
-            )
+            yield label(dialogue, turn, rater, questions, answers, now)
+
+
+def rater_of(found: Checked | Rated, raters: Mapping[str, Worker]) -> Worker:
+    """Whoever the file does not name is one rater for each conversation."""
+    return raters.get(found.rater) or Worker.objects.create()
+
+
+def label(
+    dialogue: Dialogue,
+    turn: Turn | None,
+    rater: Worker,
+    questions: str,
+    answers: Mapping[str, Answer],
+    now: datetime,
+) -> Label:
+    """What an outside rater answered about a turn, or about the whole conversation."""
+    return Label(
+        study=dialogue.study,
+        turn=turn,
+        dialogue=None if turn else dialogue,
+        rater=rater,
+        party=Party.OUTSIDE,
+        question_set=questions,
+        answers=dict(answers),
+        created_at=now,
+        changed_at=now,
+    )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Said
+from transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Rated, Said
 from transcripts.importers.source import Source, UnreadableError
 
 MOST_TURNS = 2000  # of one conversation
@@ -50,8 +50,8 @@ class Checked:
     of_turns: tuple[Given, ...] = ()
 
 
-def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Problem]:
-    """The conversations of a file that can be stored, and why the others cannot.
+def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Rated | Problem]:
+    """The conversations of a file, or ratings of some, that can be stored, and why the others cannot.
 
     A file that cannot be read on, or that passes a limit, ends with the problem that says so.
     """
@@ -61,10 +61,12 @@ def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked
     found = FORMATS[format_key].read(source)
     try:
         for each in found:
-            result = _checked(each, ids) if isinstance(each, Conversation) else each
-            if isinstance(result, Checked):
-                conversations, turns = conversations + 1, turns + len(result.texts)
+            result = each if isinstance(each, Problem) else _once(each, ids)
+            if isinstance(result, Checked | Rated):
+                texts = result.texts if isinstance(result, Checked) else ()
+                conversations, turns = conversations + 1, turns + len(texts)
                 _stay_within(limits, conversations, turns, result.line)
+            if isinstance(result, Checked):
                 speakers.update(result.speakers)
                 if len(speakers) > MOST_SPEAKERS:
                     raise UnreadableError(
@@ -87,11 +89,18 @@ def _stay_within(limits: Limits, conversations: int, turns: int, line: int) -> N
             )
 
 
-def _checked(conversation: Conversation, ids: dict[str, int]) -> Checked | Problem:
+def _once(found: Conversation | Rated, ids: dict[str, int]) -> Checked | Rated | Problem:
+    first = ids.setdefault(found.id, found.line)
+    if first != found.line:
+        return Problem(found.line, f"Conversation “{_short(found.id)}” is there already, from line {first}.")
+    if isinstance(found, Conversation):
+        return _checked(found)
+    details = {key: _storable(value) for key, value in found.details.items()}
+    return Rated(_storable(found.id), found.line, found.rater, found.given, details)
+
+
+def _checked(conversation: Conversation) -> Checked | Problem:
     line = conversation.line
-    first = ids.setdefault(conversation.id, line)
-    if first != line:
-        return Problem(line, f"Conversation “{_short(conversation.id)}” is there already, from line {first}.")
     wrong = next(filter(None, map(_wrong_turn, conversation.turns)), None)
     if wrong:
         return wrong

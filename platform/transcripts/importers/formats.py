@@ -54,6 +54,25 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
+class Rated:
+    """What somebody elsewhere answered about a conversation that the file only names.
+
+    Attributes:
+        id: what the file calls the conversation.
+        line: where it stands.
+        rater: what the file calls the one who judged it; empty if it names nobody.
+        given: what they answered about the whole conversation.
+        details: what else the file says about it.
+    """
+
+    id: str
+    line: int
+    rater: str
+    given: Given
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Why something of the file does not come in."""
 
@@ -61,7 +80,7 @@ class Problem:
     what: str
 
 
-Reader = Callable[[Source], Iterator[Conversation | Problem]]
+Reader = Callable[[Source], Iterator[Conversation | Rated | Problem]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +91,8 @@ class Format:
         key: names it in the database and on the command line.
         title: names it on pages.
         looks_like: whether the first kilobytes of a file look like this format.
-        read: yields conversations and problems; raises UnreadableError where it cannot go on.
+        read: yields conversations, or ratings of some, and problems; raises UnreadableError where it cannot
+            go on.
     """
 
     key: str
