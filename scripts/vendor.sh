@@ -16,4 +16,4 @@ for module in "$build"/node_modules/d3-*/ "$build"/node_modules/internmap/; do
     cat "$module/LICENSE"
     printf '\n'
 done >static/vendor/d3.LICENSE
-sha256sum static/vendor/d3.js
+(cd static/vendor && sha256sum d3.js d3.LICENSE >SHA256SUMS)

@@ -44,7 +44,7 @@ def _who(request: HttpRequest) -> User | None:
     """Whoever signed in, on pages or by a token; nobody for workers."""
     for person in (getattr(request, "auth", None), getattr(request, "user", None)):
         if isinstance(person, User) or getattr(person, "is_authenticated", False):
-            return person  # type: ignore[return-value]  # lazily a user
+            return person
     return None
 
 

@@ -1,7 +1,7 @@
 /** The course of conversations: a panel for each bot or figure, in it a line of points for each score or system. */
 
 import { area, axisLeft, line as path, scaleLinear } from "../../vendor/d3.js";
-import { LINE, TEXT, below, colour, dot, legend, plain, wrap, write } from "./stage.js";
+import { LINE, TEXT, below, colour, dot, inNumbers, legend, plain, wrap, write } from "./stage.js";
 
 /**
  * @typedef {import("./stage.js").Selection} Selection
@@ -55,7 +55,7 @@ function drawn(into, panel, plot, width, names, place) {
   const y = upright(panel).range([start + BODY, start]);
   const wide = widest(y.ticks(5)) * 7.5 + 12;
   const x = scaleLinear().domain(ends(panel)).range([wide + 10, width - 10]);
-  const steps = plain(into.append("g").attr("transform", `translate(${wide} 0)`).call(axisLeft(y).tickValues(y.ticks(5)).tickFormat(String).tickSize(4).tickPadding(4)));
+  const steps = plain(into.append("g").attr("transform", `translate(${wide} 0)`).call(axisLeft(y).tickValues(y.ticks(5)).tickFormat(inNumbers).tickSize(4).tickPadding(4)));
   steps.select("path").remove();
   for (const tick of y.ticks(5)) {
     const rule = into.append("line").attr("x1", wide).attr("x2", width).attr("y1", y(tick)).attr("y2", y(tick));

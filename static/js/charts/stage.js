@@ -109,8 +109,13 @@ export function legend(into, titles, top, width) {
  */
 export function below(into, scale, y, ticks) {
   const axis = into.append("g").attr("transform", `translate(0 ${y})`);
-  axis.call(axisBottom(scale).tickValues(ticks).tickFormat(String).tickSize(4).tickPadding(4));
+  axis.call(axisBottom(scale).tickValues(ticks).tickFormat(inNumbers).tickSize(4).tickPadding(4));
   return plain(axis);
+}
+
+/** With a minus sign, as everywhere in reports. @param {number} tick */
+export function inNumbers(tick) {
+  return String(tick).replace("-", "\u2212");
 }
 
 /** An axis in the colours and letters of the page. @param {Selection} axis */
