@@ -36,7 +36,7 @@ SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
           JOIN bots_bot AS b ON b.id = seat.bot_id WHERE seat.dialogue_id = d.id),
        (SELECT string_agg(crowd_pseudonym(seat.worker_id, d.study_id), ' ' ORDER BY seat.number)
           FROM dialogues_seat AS seat
-         WHERE seat.dialogue_id = d.id AND seat.assignment_id IS NOT NULL),
+         WHERE seat.dialogue_id = d.id AND seat.worker_id IS NOT NULL),
        d.started_at, d.ended_at, nullif(d.ending, ''), ask.question_set, d.opening_turns, d.min_turns,
        d.max_turns, d.turns
   FROM dialogues_dialogue AS d
@@ -66,7 +66,8 @@ SELECT d.public_id::text, t.position, crowd_pseudonym(l.rater_id, l.study_id), l
   LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
   JOIN studies_study AS given ON given.id = l.study_id
- WHERE d.study_id = %s AND (l.party <> 'reader' OR given.rehearsal_of_id IS NULL)
+  LEFT JOIN judging_slot AS slot ON slot.label_id = l.id
+ WHERE d.study_id = %s AND (l.party <> 'reader' OR given.rehearsal_of_id IS NULL) AND slot.is_gold IS NOT TRUE
  ORDER BY d.id, t.position, l.id
 """,
     # Contexts are counted in the order in which the report's resampling has them.
@@ -93,7 +94,7 @@ SELECT i.key::text, s.place, l.occasion, s.asks_reason, crowd_pseudonym(l.rater_
   FROM judging_slot AS s
   JOIN judging_item AS i ON i.id = s.item_id
   JOIN labels_label AS l ON l.id = s.label_id
- WHERE s.study_id = %s
+ WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
     PAIRS.name: f"""
@@ -120,7 +121,7 @@ SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), l.que
        l.changed_at, l.changes, l.shown_ms, l.answer_ms, l.answers::text
   FROM judging_slot AS s
   JOIN labels_label AS l ON l.id = s.label_id
- WHERE s.study_id = %s
+ WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
     MATERIALS.name: """

@@ -7,10 +7,11 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from accounts.limits import too_many, too_often
-from exports import neural_chat, turns
+from exports import neural_chat, topical_chat, turns
 from live import apart
 from live.streaming import attachment
 from reports.reported import ReportedTask, TaskWithReport
@@ -58,6 +59,27 @@ def _as_neural_chat(
     return attachment(request, lines(study), "text/csv; charset=utf-8", f"{name}_{study.code}.csv")
 
 
+@require_GET
+@login_required
+def topical_chat_conversations(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _as_topical_chat(request, pk, topical_chat.conversations, "conversations")
+
+
+@require_GET
+@login_required
+def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _as_topical_chat(request, pk, topical_chat.reading_sets, "reading_sets")
+
+
+def _as_topical_chat(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str
+) -> StreamingHttpResponse:
+    """One of the two files of Topical-Chat."""
+    talks = _reported_studies(request).filter(task__in=keys_with_conversations())
+    study = get_object_or_404(talks, pk=pk)
+    return attachment(request, lines(study), "application/json", f"{name}_{study.code}.json")
+
+
 def _export(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], content_type: str, ending: str
 ) -> StreamingHttpResponse:
@@ -80,14 +102,16 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
     try:
         first = next(chunks)
     except apart.BusyError:
-        messages.error(request, "Other bundles are being made at the moment. Try again in a minute.")
+        messages.error(request, _("Other bundles are being made at the moment. Try again in a minute."))
         return redirect("reports:study", pk=pk)
     except RuntimeError:
         log.exception("No bundle of study %s.", study.pk)
         messages.error(
             request,
-            "The bundle could not be made. If the report says why it failed, mend that first; "
-            "else ask an admin for the server's log.",
+            _(
+                "The bundle could not be made. If the report says why it failed, mend that first; else ask "
+                "an admin for the server's log."
+            ),
         )
         return redirect("reports:study", pk=pk)
     return attachment(request, _after(first, chunks), "application/zip", f"turnwise-{study.code}.zip")

@@ -17,7 +17,7 @@ def judged_of(bot: Bot, studies: QuerySet[Study]) -> "QuerySet[Item]":
         dialogue=OuterRef("turn__dialogue"), position=OuterRef("turn__position") - 1
     )
     return (
-        Item.objects.filter(study__in=studies)
+        Item.objects.filter(study__in=studies, right_answers__isnull=True)
         .filter(Q(response__bot_version__bot=bot) | Q(turn__bot_version__bot=bot))
         .annotate(before=Subquery(said_before.values("text")[:1]))
         .select_related("study", "response__context", "turn")

@@ -22,7 +22,7 @@ SELECT i.id, missing.n, i.study_id, i.key, i.language,
         WHERE NOT EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.number = n)
         LIMIT greatest(%(raters)s - (SELECT count(*) FROM judging_slot AS s WHERE s.item_id = i.id), 0)
        ) AS missing
- WHERE i.study_id = %(study)s
+ WHERE i.study_id = %(study)s AND i.right_answers IS NULL
 """
 _SHRINK = """
 DELETE FROM judging_slot
@@ -32,7 +32,10 @@ DELETE FROM judging_slot
                     FROM judging_slot WHERE study_id = %(study)s) AS s
                WHERE place > %(raters)s)
 """
-_THIRD = "SELECT judging_third(id, %(compared)s) FROM judging_item WHERE study_id = %(study)s ORDER BY id"
+_THIRD = """
+SELECT judging_third(id, %(compared)s) FROM judging_item
+ WHERE study_id = %(study)s AND right_answers IS NULL ORDER BY id
+"""
 # What nobody has begun: single slots that a battery replaces, and decks that are dealt anew.
 _CLEAR = """
 DELETE FROM judging_slot AS s

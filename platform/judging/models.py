@@ -46,6 +46,13 @@ class JudgingPlan(models.Model):
         help_text="Before they begin, workers answer all training questions of the set rightly, in so many "
         "tries. 0: no training.",
     )
+    gold_items = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(50)],
+        verbose_name="gold items per worker",
+        help_text="Items with a known answer that every worker judges besides, in places of chance. They "
+        "count in no score.",
+    )
 
     def __str__(self) -> str:
         return f"{self.raters_per_item} raters per item of {self.study_id}"
@@ -138,6 +145,15 @@ class Item(models.Model):
         "tells which system an item is from.",
     )
     language = models.CharField(max_length=10)
+    right_answers = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="By question, the answers that are right: a gold item, which counts in no score. "
+        "Empty: the item is judged like most.",
+    )
+    is_instructed = models.BooleanField(
+        db_default=False, help_text="Whether a gold item itself says what to answer: a check of attention."
+    )
 
     class Meta:
         constraints = (
@@ -146,6 +162,11 @@ class Item(models.Model):
             models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
             models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),
             models.UniqueConstraint(fields=("study", "pair"), name="item_once_per_pair"),
+            models.CheckConstraint(
+                name="item_gold_has_answers",
+                condition=Q(right_answers__isnull=True, is_instructed=False)
+                | Q(right_answers__isnull=False) & ~Q(right_answers={}),
+            ),
         )
 
     def __str__(self) -> str:
@@ -164,6 +185,12 @@ class Batch(models.Model):
     done = models.PositiveSmallIntegerField(default=0, help_text="Items judged.")
     cursor = models.UUIDField(
         default=uuid.UUID(int=0), help_text="Key of the item leased last; the next is looked for after it."
+    )
+    gold_at = ArrayField(
+        models.PositiveSmallIntegerField(),
+        default=list,
+        blank=True,
+        help_text="Places, from 1, at which it gets a gold item.",
     )
 
     class Meta:
@@ -202,6 +229,9 @@ class Slot(models.Model):
     )
     asks_reason = models.BooleanField(
         default=False, help_text="Of a deck: whether the free-text questions are asked here."
+    )
+    is_gold = models.BooleanField(
+        db_default=False, help_text="Of a gold item: made for the batch, and never anybody else's."
     )
     batch = models.ForeignKey(
         Batch, on_delete=models.SET_NULL, null=True, blank=True, related_name="slots", db_index=False

@@ -1,7 +1,7 @@
 """Reads of judging studies: what is judged, of which system, and how the raters voted."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -56,6 +56,20 @@ SELECT i.id, i.key,
 """
 
 
+EVERY_ITEM = _ITEMS.format(study="%s")
+"""The same with gold, for what is not about scores."""
+
+
+def texts_of(study: Study) -> Iterator[tuple[UUID, str, str]]:
+    """Each item's key, what was said last before it, and what is judged; of pairs their first side."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT key, before, coalesce(text, first_text, '') FROM ({EVERY_ITEM}) AS i ORDER BY id",
+            [study.pk],
+        )
+        yield from cursor.fetchall()
+
+
 class SystemCount(NamedTuple):
     """How far the judging of one system is."""
 
@@ -102,8 +116,8 @@ def first_deck(study: Study) -> list[CardShown]:
 
 
 def items_of(study_parameter: str = "%s") -> str:
-    """The items as a statement that takes the study as this parameter."""
-    return _ITEMS.format(study=study_parameter)
+    """The items as a statement that takes the study as this parameter; without gold, which counts nowhere."""
+    return _ITEMS.format(study=study_parameter) + " AND i.right_answers IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +225,7 @@ def _votes(votes: Mapping[str, int], captions: Mapping[str, str]) -> list[Vote]:
 
 def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
     """Of each judging study, by its key: judgments given, and how many all its items want."""
-    counts = Slot.objects.filter(study__in=studies).values_list("study").order_by()
+    counts = Slot.objects.filter(study__in=studies, is_gold=False).values_list("study").order_by()
     found = counts.annotate(judged=Count("label"), wanted=Count("pk"))
     return {study: (judged, wanted) for study, judged, wanted in found}
 
@@ -248,7 +262,7 @@ def sides_of(item: Item) -> tuple[str, str]:
     """Of a pair, the systems of its first and its second side; else two empty names."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT first_system, second_system FROM ({items_of()}) AS i WHERE i.id = %s",
+            f"SELECT first_system, second_system FROM ({EVERY_ITEM}) AS i WHERE i.id = %s",
             [item.study_id, item.pk],
         )
         row = cursor.fetchone()
@@ -259,7 +273,7 @@ def sides_of(item: Item) -> tuple[str, str]:
 def system_of(item: Item) -> str:
     """Whose words the item is about."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT system FROM ({items_of()}) AS i WHERE i.id = %s", [item.study_id, item.pk])
+        cursor.execute(f"SELECT system FROM ({EVERY_ITEM}) AS i WHERE i.id = %s", [item.study_id, item.pk])
         row = cursor.fetchone()
     assert row
     return str(row[0])

@@ -28,10 +28,14 @@ _OF_BOTH = """
   JOIN studies_study AS given ON given.id = l.study_id
   LEFT JOIN dialogues_seat AS p ON p.dialogue_id = d.id AND p.number = t.position %% 2
   LEFT JOIN bots_bot AS b ON b.id = p.bot_id
- WHERE d.study_id = %s AND (given.id = d.study_id OR given.rehearsal_of_id IS NULL)
+  LEFT JOIN judging_slot AS slot ON slot.label_id = l.id
+ WHERE d.study_id = %s AND slot.is_gold IS NOT TRUE
+   AND (given.id = d.study_id OR given.rehearsal_of_id IS NULL)
    AND EXISTS (SELECT FROM labels_label AS o
                  JOIN studies_study AS q ON q.id = o.study_id AND q.rehearsal_of_id IS NULL
-                WHERE o.turn_id = t.id AND o.question_set = l.question_set AND o.party = 'reader')
+                 LEFT JOIN judging_slot AS r ON r.label_id = o.id
+                WHERE r.is_gold IS NOT TRUE AND o.turn_id = t.id
+                  AND o.question_set = l.question_set AND o.party = 'reader')
    AND EXISTS (SELECT FROM labels_label AS o
                 WHERE o.turn_id = t.id AND o.question_set = l.question_set AND o.party <> 'reader')
 """

@@ -5,6 +5,7 @@ The steps that many workers take at once are functions in the database, one roun
 """
 
 import json
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crowd import refusals
 from crowd.models import Assignment, Participation
@@ -22,11 +24,12 @@ from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
 from judging import training
 from judging.batteries import battery_of
 from judging.filling import compared
-from judging.models import Batch, JudgingPlan, Slot
+from judging.models import Batch, Item, JudgingPlan, Slot
 from labels.services import NO_TIMING
 from labels.timing import Timing
 from live.refusals import RefusedError
 from questions.resolving import question_set
+from questions.shown import why_not_taken
 from studies.models import Study
 from studies.presets import preset_of
 
@@ -35,20 +38,28 @@ AHEAD = 3
 # Judged items that a page which is opened anew can go back to.
 LOOKING_BACK = 20
 
-NO_SUCH_BATCH = "There is no such task. Open your study link again."
-NOT_YOURS = "This task belongs to someone else. Open your own study link again."
+NO_SUCH_BATCH = _("There is no such task. Open your study link again.")
+NOT_YOURS = _("This task belongs to someone else. Open your own study link again.")
 
 Shown = dict[str, Any]
 
 REFUSALS = {
-    "given_away": "You were away for a while, so this one was given to somebody else. Your earlier answers "
-    "are safe; please go on with the next one.",
-    "judged_elsewhere": "You have judged this one before, in another study. Your work is safe; please go on "
-    "with the next one.",
-    "finished": "You have finished. Everything is saved.",
-    "no_reason": "Please say why in a few words, too. Nothing is lost; write it and save again.",
-    "reason_not_asked": "No reason is asked here, so this was not saved. Reload the page, and answer again.",
-    "unjudged": "There are still items to judge. Your work so far is safe: please answer the open question.",
+    "given_away": _(
+        "You were away for a while, so this one was given to somebody else. Your earlier answers are safe; "
+        "please go on with the next one."
+    ),
+    "judged_elsewhere": _(
+        "You have judged this one before, in another study. Your work is safe; please go on with the next "
+        "one."
+    ),
+    "finished": _("You have finished. Everything is saved."),
+    "no_reason": _("Please say why in a few words, too. Nothing is lost; write it and save again."),
+    "reason_not_asked": _(
+        "No reason is asked here, so this was not saved. Reload the page, and answer again."
+    ),
+    "unjudged": _(
+        "There are still items to judge. Your work so far is safe: please answer the open question."
+    ),
 }
 
 
@@ -87,12 +98,15 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     if existing:
         return existing
     study = participation.study
+    plan = plan_of(study)
+    gold_at = _gold_places(plan, language)
     batch = Batch.objects.create(
         assignment=assignment,
         study=study,
         worker_id=participation.worker_id,
         language=language,
-        size=plan_of(study).batch_size,
+        size=plan.batch_size + len(gold_at),
+        gold_at=gold_at,
     )
     got = _deal(batch.pk) if battery_of(study) else _lease(batch.pk, AHEAD)
     if not got:
@@ -100,15 +114,27 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     return batch
 
 
+def _gold_places(plan: JudgingPlan, language: str) -> list[int]:
+    """Where in a new batch a gold item comes: in places of chance, but never before all others.
+
+    The batch has so many more items, so that no other is left out for it.
+    """
+    if not plan.gold_items or battery_of(plan.study):
+        return []
+    there = Item.objects.filter(study=plan.study_id, language=language, right_answers__isnull=False).count()
+    wanted = min(plan.gold_items, there)
+    return sorted(random.SystemRandom().sample(range(2, plan.batch_size + wanted + 1), wanted))
+
+
 def _is_held(batch: Batch, now: datetime) -> bool:
     """Whether others hold items in the worker's language that may become free within an hour."""
-    unjudged = Slot.objects.filter(study=batch.study_id, language=batch.language, label=None)
+    unjudged = Slot.objects.filter(study=batch.study_id, language=batch.language, label=None, is_gold=False)
     return unjudged.filter(leased_until__range=(now, now + HOLD)).exists()
 
 
 def is_judged(study: Study, now: datetime) -> bool:
     """Whether all that is wanted is judged, or held by somebody who is at it."""
-    unjudged = Slot.objects.filter(study=study, label=None)
+    unjudged = Slot.objects.filter(study=study, label=None, is_gold=False)
     return not unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now)).exists()
 
 
@@ -150,7 +176,7 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
     try:
         checked = questions.check(answers)
     except AnswersError as error:
-        raise RefusedError(error.code, error.message) from error
+        raise RefusedError(error.code, why_not_taken(error)) from error
     _refuse_without_reason(desk, key, questions, checked)
     found = _one(
         "SELECT judging_judge(%s, %s, %s, %s, %s, %s, %s)",

@@ -1,12 +1,15 @@
 from django.urls import path
 
-from judging import battery_views, bot_views, reader_views, views
+from judging import battery_views, bot_views, gold_views, reader_views, views
 
 app_name = "judging"
 urlpatterns = [
     path("studies/<int:pk>/queue/", views.queue, name="queue"),
     path("studies/<int:pk>/queue/add/", views.add, name="add"),
     path("studies/<int:pk>/queue/battery/", battery_views.battery, name="battery"),
+    path("studies/<int:pk>/queue/gold/", gold_views.golden, name="gold"),
+    path("studies/<int:pk>/queue/items.csv", gold_views.items_csv, name="items_csv"),
+    path("studies/<int:pk>/items/<uuid:key>/gold/", gold_views.item_gold, name="item_gold"),
     path("studies/<int:pk>/items/", views.items, name="items"),
     path("studies/<int:pk>/items/<uuid:key>/", views.item, name="item"),
     path("studies/<int:pk>/items/<uuid:key>/exclude/", views.exclude, name="exclude_rater"),

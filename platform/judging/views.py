@@ -12,14 +12,18 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import services as crowd
 from evaluation.questions import FIRST, SECOND, Question, Subject
+from judging import gold, subjects
 from judging import queries as item_queries
-from judging import subjects
 from judging.batteries import battery_of, why_unfit
 from judging.forms import ConversationsForm, PlanForm, ResponsesForm, subjects_of
+from judging.gold import Gold
+from judging.gold_forms import RightForm
+from judging.models import Item
 from judging.queries import Filter
 from judging.queued import QueuedTask
 from judging.services import plan_of
@@ -36,12 +40,12 @@ PER_PAGE = 50
 @login_required
 def queue(request: HttpRequest, pk: int) -> HttpResponse:
     """How far the judging is, and what is judged by how many; the plan is changed here."""
-    study = _judging_study(request, pk)
+    study = judging_study(request, pk)
     form = PlanForm(request.POST or None, instance=plan_of(study))
     if request.method == "POST" and form.is_valid():
         subjects.save_plan(form.save(commit=False))
         messages.success(
-            request, "The plan is saved. It holds for every item, and for workers who begin now."
+            request, _("The plan is saved. It holds for every item, and for workers who begin now.")
         )
         return redirect("judging:queue", pk=pk)
     return _queue_page(request, study, form)
@@ -51,7 +55,7 @@ def queue(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def add(request: HttpRequest, pk: int) -> HttpResponse:
     """Add what one of the two forms names; what is there already is not added again."""
-    study = _judging_study(request, pk)
+    study = judging_study(request, pk)
     of_responses = "run" in request.POST
     both = _forms(request, study, responses=of_responses)
     form = both["responses_form" if of_responses else "conversations_form"]
@@ -112,6 +116,7 @@ def _queue_page(
         "filled_at": _filled_at(study),
         "has_batteries": task_of(study).has_batteries,  # type: ignore[attr-defined]  # a QueuedTask
         "battery": battery,
+        "gold": study.items.filter(right_answers__isnull=False).count(),
         "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
         "items": sum(row.items for row in counts),
@@ -133,7 +138,7 @@ def _filled_at(study: Study) -> str:
 @login_required
 def items(request: HttpRequest, pk: int) -> HttpResponse:
     """The items with their votes on a question, the most disputed first."""
-    study = _judging_study(request, pk, readable_studies_of)
+    study = judging_study(request, pk, readable_studies_of)
     questions = question_set(study.question_set)
     chosen = _filter(request, questions.questions)
     question = questions.question(chosen.question)
@@ -177,7 +182,8 @@ def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
 @login_required
 def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """One item as its raters saw it, with all that they answered."""
-    study = _judging_study(request, pk, readable_studies_of)
+    study = judging_study(request, pk, readable_studies_of)
+    works_on_it = may_change(request.user, study)
     found = get_object_or_404(
         study.items.select_related(
             "turn__dialogue",
@@ -211,9 +217,18 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "remarks": item_queries.remarks_of(found),
         "questions": questions,
         "labels": answers,
-        "may_change": may_change(request.user, study),
+        "may_change": works_on_it,
+        "right_form": _right_form(study, found) if works_on_it else None,
     }
     return render(request, "judging/item.html", context)
+
+
+def _right_form(study: Study, item: Item) -> RightForm | None:
+    """Where the item's right answers are said; None where gold cannot be."""
+    if study.rehearsal_of_id or battery_of(study):
+        return None
+    known = Gold(item.right_answers, item.is_instructed) if item.right_answers else None
+    return RightForm(questions=gold.answerable(question_set(study.question_set)), known=known)
 
 
 def _in_words_of(question: Question, label: Label, sides: tuple[str, str]) -> str:
@@ -228,7 +243,7 @@ def _in_words_of(question: Question, label: Label, sides: tuple[str, str]) -> st
 @login_required
 def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """Set a rater of this item aside for the reason given; no reason takes it back."""
-    study = _judging_study(request, pk)
+    study = judging_study(request, pk)
     found = get_object_or_404(study.items, key=key)
     rater, reason = (_text(request.POST.get(name, "")) for name in ("rater", "reason"))
     participation = get_object_or_404(study.participations, pseudonym=rater)
@@ -237,7 +252,7 @@ def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     return redirect("judging:item", pk=pk, key=found.key)
 
 
-def _judging_study(request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = studies_of) -> Study:
+def judging_study(request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = studies_of) -> Study:
     study = get_object_or_404(of(request.user), pk=pk)
     if not isinstance(task_of(study), QueuedTask):
         raise Http404("This study has no queue: its workers do something else than judging.")

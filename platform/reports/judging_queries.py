@@ -126,7 +126,7 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         occasion=np.array(columns[7], dtype=np.int64),
         battery=declared(battery) if battery else None,
         raters_wanted=plan.raters_per_item,
-        items=study.items.count(),
+        items=study.items.filter(right_answers__isnull=True).count(),
         languages=study.languages,
         remarked={system: remarked for system, remarked, _ in counted},
         fallbacks={system: fallbacks for system, _, fallbacks in counted},

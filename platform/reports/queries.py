@@ -73,7 +73,11 @@ SELECT coalesce(heard.bot_id, {PEOPLE}), d.id,
    AND l.party <> 'reader'
 """
 _BY_PARTNER = "  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id"
-_OF_PARTNER = "\n   AND (v.id IS NOT NULL OR l.party = 'partner')"
+# Where two people talk, they may be asked the same of their own turns.
+_OF_PARTNER = """
+   AND (v.id IS NOT NULL
+        OR EXISTS (SELECT FROM dialogues_seat AS own WHERE own.dialogue_id = d.id
+                      AND own.worker_id = l.rater_id AND own.number <> t.position %% 2))"""
 _BY_RATER = """  JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
    AND own.number = t.position %% 2
   JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> own.number

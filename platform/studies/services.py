@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from accounts.models import User
 from accounts.people import UnknownPersonError, people_named
@@ -128,12 +128,15 @@ def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
         ValidationError: names the ask, what is wrong with it, and the cure.
     """
     if len(asks) > MOST_ASKS:
-        raise ValidationError(f"{len(asks)} things are asked; a study has room for {MOST_ASKS}. Ask fewer.")
+        raise ValidationError(
+            gettext("%(n)s things are asked; a study has room for %(most_asks)s. Ask fewer.")
+            % {"n": len(asks), "most_asks": MOST_ASKS}
+        )
     if task.asks and not asks:
-        raise ValidationError("Nothing is asked. Choose the questions that workers answer.")
+        raise ValidationError(gettext("Nothing is asked. Choose the questions that workers answer."))
     for number, ask in enumerate(asks):
         if problem := _why_unfit(task, ask, asks[:number]):
-            raise ValidationError(f"{ask}: {problem}")
+            raise ValidationError(gettext("%(ask)s: %(problem)s") % {"ask": ask, "problem": problem})
 
 
 def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
@@ -183,7 +186,9 @@ def set_state(study_id: int, state: Study.State) -> Study:
     """
     study = Study.objects.select_for_update().get(pk=study_id)
     if state == Study.State.DRAFT:
-        raise ValidationError("A study that was opened stays open or closed; it cannot become a draft again.")
+        raise ValidationError(
+            gettext("A study that was opened stays open or closed; it cannot become a draft again.")
+        )
     if state == Study.State.OPEN:
         _refuse_empty(study)
         study.archived_at = None
@@ -236,7 +241,9 @@ def archive(study_id: int, *, now: datetime | None = None) -> Study:
     """
     study = Study.objects.select_for_update().get(pk=study_id)
     if study.state == Study.State.OPEN:
-        raise ValidationError(f"“{study.title}” is open. Close it first, then archive it.")
+        raise ValidationError(
+            gettext("“%(title)s” is open. Close it first, then archive it.") % {"title": study.title}
+        )
     study.archived_at = study.archived_at or now or timezone.now()
     study.save(update_fields=["archived_at"])
     return study
@@ -257,13 +264,13 @@ def set_tags(study: Study, tags: Iterable[str]) -> None:
     study.tags = [tag for tag in wanted if tag]
     if len(study.tags) > MOST_TAGS:
         raise ValidationError(
-            _("These are %(n)d tags; a study has up to %(most)d. Leave some out.")
+            gettext("These are %(n)d tags; a study has up to %(most)d. Leave some out.")
             % {"n": len(study.tags), "most": MOST_TAGS}
         )
     for tag in study.tags:
         if len(tag) > LONGEST_TAG:
             raise ValidationError(
-                _("The tag “%(tag)s” has %(n)d letters; a tag has up to %(most)d. Shorten it.")
+                gettext("The tag “%(tag)s” has %(n)d letters; a tag has up to %(most)d. Shorten it.")
                 % {"tag": tag, "n": len(tag), "most": LONGEST_TAG}
             )
     study.save(update_fields=["tags"])
@@ -280,9 +287,9 @@ def share(study: Study, name: str, *, may_change: bool) -> Share:
     except UnknownPersonError as error:
         raise ValidationError(str(error)) from error
     if person is None:
-        raise ValidationError(_("Write the name of a person who signs in here."))
+        raise ValidationError(gettext("Write the name of a person who signs in here."))
     if person.pk == study.owner_id:
-        raise ValidationError(_("“%(name)s” is the owner of this study.") % {"name": person})
+        raise ValidationError(gettext("“%(name)s” is the owner of this study.") % {"name": person})
     shared, _new = Share.objects.update_or_create(
         study=study, person=person, defaults={"may_change": may_change}
     )

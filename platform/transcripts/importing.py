@@ -3,8 +3,8 @@
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
 from io import BytesIO
@@ -19,7 +19,7 @@ from accounts.models import User
 from bots.models import OUTSIDE, BotVersion
 from bots.services import outside_system, version_of
 from crowd.models import Worker
-from dialogues.models import Dialogue, Seat, TranscriptImport, Turn
+from dialogues.models import Dialogue, Material, Seat, TranscriptImport, Turn
 from dialogues.queries import LABELLED
 from labels.models import Label
 from live.apart import PATIENCE_SECONDS
@@ -27,7 +27,7 @@ from studies.models import Study, StudyBot
 from studies.services import results_changed
 from transcripts import ratings
 from transcripts.importers import FORMATS, Checked, Limits, Problem, Rated, Source, checked, guessed
-from transcripts.outside import RATER, labels_of, raters_of
+from transcripts.outside import RATER, labels_of, raters_of, talker
 from transcripts.reading import Preview, checked_apart, read_apart
 from transcripts.scripts import contradiction
 
@@ -49,11 +49,25 @@ class ImportRefusedError(Exception):
 
 
 def upload(
-    study: Study, file: IO[bytes], *, name: str, by: User, now: datetime | None = None
+    study: Study,
+    file: IO[bytes],
+    *,
+    name: str,
+    by: User,
+    beside: IO[bytes] | None = None,
+    now: datetime | None = None,
 ) -> TranscriptImport:
     """Keep a file, with the format that it looks like, until it is imported or thrown away.
 
     One that the same person uploaded before and did not import is thrown away.
+
+    Args:
+        study: that it is for.
+        file: the conversations.
+        name: of the file.
+        by: who uploads it.
+        beside: a second file of reading sets, kept after the first.
+        now: when; now if not given.
 
     Raises:
         ImportRefusedError: it is empty or too large.
@@ -61,6 +75,8 @@ def upload(
     content = file.read(MAX_UPLOAD + 1)
     if not content.strip():
         raise ImportRefusedError(f"“{name}” is empty. Choose a file with conversations.")
+    if beside is not None:
+        content += b"\n" + beside.read(MAX_UPLOAD + 1).removeprefix(b"\xef\xbb\xbf")
     if len(content) > MAX_UPLOAD:
         raise ImportRefusedError(
             f"“{name}” is larger than {MAX_UPLOAD // 1024**2} MB. Split it, or ask an admin to import it "
@@ -131,14 +147,15 @@ def _read(how: Callable[[bytes, str, Limits], T], draft: TranscriptImport) -> T:
         ) from None
 
 
-def guessed_systems(speakers: Iterable[str]) -> dict[str, str]:
+def guessed_systems(speakers: Iterable[str], *, talkers_judge: bool = False) -> dict[str, str]:
     """By speaker the system that they seem to be, empty for a person.
 
-    If all are people, then people are what is judged: both are the system “Human”.
+    If all are people, then people are what is judged: both are the system “Human”, unless they came with
+    their own judgments.
     """
     names = list(speakers)
     systems = {name: "" if _PERSON.fullmatch(name) else name for name in names}
-    return systems if any(systems.values()) else dict.fromkeys(names, "Human")
+    return systems if talkers_judge or any(systems.values()) else dict.fromkeys(names, "Human")
 
 
 @transaction.atomic
@@ -288,7 +305,9 @@ class _Writer:
         raters = raters_of(self.record.study, conversations)
         dialogues = Dialogue.objects.bulk_create([self._dialogue(each, raters) for each in conversations])
         pairs = list(zip(dialogues, conversations, strict=True))
-        Seat.objects.bulk_create([one for pair in pairs for one in self._seats(*pair)])
+        seats = [(list(self._seats(*pair, raters)), pair[1]) for pair in pairs]
+        Seat.objects.bulk_create([seat for two, _ in seats for seat in two])
+        Material.objects.bulk_create([text for two, each in seats for text in _materials(two, each)])
         said = [list(self._turns(*pair)) for pair in pairs]
         Turn.objects.bulk_create([turn for turns in said for turn in turns])
         labels = (
@@ -314,7 +333,7 @@ class _Writer:
         judged = [
             position for position in range(len(conversation.texts)) if self._version(conversation, position)
         ]
-        if not judged:
+        if not judged and not conversation.is_of_raters:
             names = " and ".join(f"“{speaker}”" for speaker in conversation.speakers)
             raise ImportRefusedError(
                 f"Line {conversation.line}: no turn of this conversation could be judged, as {names} are "
@@ -342,14 +361,18 @@ class _Writer:
             return None
         return self.versions.get(conversation.speakers[position % 2])
 
-    def _seats(self, dialogue: Dialogue, conversation: Checked) -> Iterator[Seat]:
+    def _seats(
+        self, dialogue: Dialogue, conversation: Checked, raters: Mapping[str, Worker]
+    ) -> Iterator[Seat]:
         for number, speaker in enumerate(conversation.speakers):
             version = self.versions.get(speaker)
+            person = None if version else raters.get(talker(conversation, number))
             yield Seat(
                 dialogue=dialogue,
                 number=number,
                 bot_id=version.bot_id if version else None,
-                name="" if version else speaker,
+                worker=person,
+                name="" if version or person else speaker,
             )
 
     def _turns(self, dialogue: Dialogue, conversation: Checked) -> Iterator[Turn]:
@@ -361,6 +384,13 @@ class _Writer:
                 created_at=datetime.fromisoformat(at) if at else self.now,
                 bot_version=self._version(conversation, position),
             )
+
+
+def _materials(seats: Sequence[Seat], conversation: Checked) -> Iterator[Material]:
+    for seat, texts in zip(seats, conversation.read, strict=True):
+        for number, text in enumerate(texts, start=1):
+            told = asdict(text) | {"points": list(text.points)}
+            yield Material(seat=seat, number=number, **told)
 
 
 @transaction.atomic

@@ -14,10 +14,12 @@ from typing import Any
 
 from live.apart import run
 from transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
+from transcripts.importers.formats import Read
 
 _MODULE = "transcripts.reading"
 _SHOWN_PROBLEMS = 100
 _SHOWN_CONVERSATIONS = 3
+_TUPLES = ("speakers", "texts", "times", "of_turns", "own", "heard", "of_speakers")
 
 
 @dataclass(slots=True)
@@ -27,7 +29,7 @@ class Preview:
     Attributes:
         conversations: that would come in.
         turns: of these.
-        labels: of raters elsewhere, that come with them.
+        labels: given elsewhere, that come with them.
         joined: turns that would be joined to the one before, because the same speaker went on.
         speakers: by name, their turns, in order of appearance.
         first: a few conversations.
@@ -35,6 +37,7 @@ class Preview:
         rates: whether it is such a file, also where none of its ratings can come in.
         problems: the first of them, in the order of the file.
         problem_count: all of them.
+        talkers_judge: whether people who talk judge each other in it, or themselves.
     """
 
     conversations: int = 0
@@ -47,19 +50,21 @@ class Preview:
     rates: bool = False
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
+    talkers_judge: bool = False
 
     def add(self, found: Checked | Rated | Problem) -> None:
         if isinstance(found, Problem):
             self._add_problem(found)
             return
-        self.labels += len(found.given)
         if isinstance(found, Rated):
+            self.labels += len(found.given)
             self.rated[found.id], self.rates = found.line, True
             return
         self.conversations += 1
         self.turns += len(found.texts)
-        self.labels += sum(map(len, found.of_turns))
+        self.labels += found.labels
         self.joined += found.joined
+        self.talkers_judge |= found.is_of_raters
         for seat in (0, 1):
             self.speakers[found.speakers[seat]] += len(found.texts[seat::2])
         if len(self.first) < _SHOWN_CONVERSATIONS:
@@ -118,7 +123,8 @@ def _found(told: dict[str, Any]) -> Checked | Rated | Problem:
 
 
 def _conversation(told: dict[str, Any]) -> Checked:
-    return Checked(**told | {name: tuple(told[name]) for name in ("speakers", "texts", "times", "of_turns")})
+    read = tuple([Read(**text) for text in texts] for texts in told["read"])
+    return Checked(**told | {name: tuple(told[name]) for name in _TUPLES} | {"read": read})
 
 
 def main() -> None:

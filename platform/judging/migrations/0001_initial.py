@@ -41,6 +41,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "gold_at",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.PositiveSmallIntegerField(),
+                        blank=True,
+                        default=list,
+                        help_text="Places, from 1, at which it gets a gold item.",
+                        size=None,
+                    ),
+                ),
+                (
                     "assignment",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
@@ -86,6 +96,21 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("language", models.CharField(max_length=10)),
+                (
+                    "right_answers",
+                    models.JSONField(
+                        blank=True,
+                        help_text="By question, the answers that are right: a gold item, which counts in no score. Empty: the item is judged like most.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "is_instructed",
+                    models.BooleanField(
+                        db_default=False,
+                        help_text="Whether a gold item itself says what to answer: a check of attention.",
+                    ),
+                ),
                 (
                     "dialogue",
                     models.ForeignKey(
@@ -184,6 +209,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "gold_items",
+                    models.PositiveSmallIntegerField(
+                        default=0,
+                        help_text="Items with a known answer that every worker judges besides, in places of chance. They count in no score.",
+                        validators=[django.core.validators.MaxValueValidator(50)],
+                        verbose_name="gold items per worker",
+                    ),
+                ),
+                (
                     "lease_seconds",
                     models.PositiveIntegerField(
                         default=600,
@@ -244,6 +278,13 @@ class Migration(migrations.Migration):
                     models.BooleanField(
                         default=False,
                         help_text="Of a pair: whether whoever judges it here sees its second side first.",
+                    ),
+                ),
+                (
+                    "is_gold",
+                    models.BooleanField(
+                        db_default=False,
+                        help_text="Of a gold item: made for the batch, and never anybody else's.",
                     ),
                 ),
                 ("leased_until", models.DateTimeField(blank=True, null=True)),
@@ -556,6 +597,19 @@ class Migration(migrations.Migration):
             model_name="item",
             constraint=models.UniqueConstraint(fields=("study", "pair"), name="item_once_per_pair"),
         ),
+        migrations.AddConstraint(
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("is_instructed", False), ("right_answers__isnull", True)),
+                    models.Q(
+                        ("right_answers__isnull", False), models.Q(("right_answers", {}), _negated=True)
+                    ),
+                    _connector="OR",
+                ),
+                name="item_gold_has_answers",
+            ),
+        ),
         migrations.AddIndex(
             model_name="slot",
             index=models.Index(
@@ -611,6 +665,7 @@ class Migration(migrations.Migration):
             "shown_in",
             "deck_again",
             "deal",
+            "gold",
             "lease",
             "save",
             "third",

@@ -12,7 +12,8 @@ BEGIN
         RETURN jsonb_build_object('outcome', outcome);
     END IF;
     IF outcome = 'saved' THEN
-        PERFORM judging_third(item_id, the_compared) FROM judging_slot WHERE batch_id = the_batch AND key = the_key;
+        PERFORM judging_third(item_id, the_compared) FROM judging_slot
+          WHERE batch_id = the_batch AND key = the_key AND NOT is_gold;
     END IF;
     keys := ARRAY(SELECT judging_lease(the_batch, the_ahead));
     SELECT coalesce(jsonb_agg(judging_shown_in(s.id) ORDER BY array_position(keys, s.key)), '[]') INTO leased

@@ -6,6 +6,7 @@ DECLARE
     lease interval;
     held integer;
     wrapped boolean := false;
+    gold uuid;
     at timestamptz;
 BEGIN
     SELECT * INTO b FROM judging_batch WHERE id = the_batch FOR NO KEY UPDATE;
@@ -15,9 +16,17 @@ BEGIN
      WHERE batch_id = b.id AND label_id IS NULL AND leased_until < at + lease / 2;
     SELECT count(*) INTO held FROM judging_slot WHERE batch_id = b.id AND label_id IS NULL;
     WHILE held < least(the_ahead, b.size - b.done) LOOP
+        IF b.gold_at <> '{}' THEN
+            gold := judging_gold(b.id, b.done + held + 1, at + lease);
+            IF gold IS NOT NULL THEN
+                held := held + 1;
+                RETURN NEXT gold;
+                CONTINUE;
+            END IF;
+        END IF;
         SELECT s.id, s.key INTO found_slot FROM judging_slot AS s
          WHERE s.study_id = b.study_id AND s.language = b.language AND s.label_id IS NULL AND s.key > b.cursor
-           AND s.deck IS NULL
+           AND s.deck IS NULL AND NOT s.is_gold
            AND (s.leased_until IS NULL OR s.leased_until < at)
            AND judging_may_judge(b.id, b.worker_id, s.item_id)
          ORDER BY s.key

@@ -15,7 +15,7 @@ BEGIN
     IF b.outcome <> '' THEN
         RETURN 'finished';
     END IF;
-    SELECT slot.id, slot.label_id, slot.occasion, i.turn_id, i.response_id, i.dialogue_id, i.pair_id INTO s
+    SELECT slot.id, slot.label_id, slot.occasion, slot.is_gold, i.turn_id, i.response_id, i.dialogue_id, i.pair_id INTO s
       FROM judging_slot AS slot JOIN judging_item AS i ON i.id = slot.item_id
      WHERE slot.batch_id = the_batch AND slot.key = the_key
        FOR NO KEY UPDATE OF slot;
@@ -39,6 +39,7 @@ BEGIN
         ON CONFLICT DO NOTHING
  RETURNING id INTO new_label;
     IF new_label IS NULL THEN
+        DELETE FROM judging_slot WHERE id = s.id AND s.is_gold;
         UPDATE judging_slot SET batch_id = NULL, leased_until = NULL WHERE id = s.id;
         RETURN 'judged_elsewhere';
     END IF;

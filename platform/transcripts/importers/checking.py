@@ -1,11 +1,15 @@
 """What the database can hold of what a file says: two who alternate, texts of a bounded length."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Rated, Said
+from transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Rated, Read, Said
 from transcripts.importers.source import Source, UnreadableError
+
+if TYPE_CHECKING:
+    from evaluation.questions import Answer
 
 MOST_TURNS = 2000  # of one conversation
 MOST_SPEAKERS = 50  # of one file
@@ -36,6 +40,10 @@ class Checked:
         rater: what the file calls the one who judged it; empty if it names nobody.
         given: what they answered about the whole conversation.
         of_turns: by position, what they answered about the turn.
+        own: by position, what its speaker answered about it.
+        heard: by position, what the partner answered about it.
+        of_speakers: what each of the two answered about the whole conversation.
+        read: what each of the two had to read.
     """
 
     id: str
@@ -48,6 +56,21 @@ class Checked:
     rater: str = ""
     given: Given = field(default_factory=dict)
     of_turns: tuple[Given, ...] = ()
+    own: tuple[Given, ...] = ()
+    heard: tuple[Given, ...] = ()
+    of_speakers: tuple[Given, ...] = ()
+    read: tuple[Sequence[Read], ...] = ()
+
+    @property
+    def is_of_raters(self) -> bool:
+        """Whether the two who talk judge each other, or themselves."""
+        return any((*self.own, *self.heard, *self.of_speakers))
+
+    @property
+    def labels(self) -> int:
+        """How many labels it brings along."""
+        given = (self.given, *self.of_turns, *self.own, *self.heard, *self.of_speakers)
+        return sum(map(len, given))
 
 
 def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Rated | Problem]:
@@ -116,6 +139,10 @@ def _checked(conversation: Conversation) -> Checked | Problem:
         conversation.rater,
         conversation.given,
         tuple(turn.given for turn in turns),
+        tuple(turn.own for turn in turns),
+        tuple(turn.heard for turn in turns),
+        tuple(conversation.by_speaker.get(turn.speaker, {}) for turn in turns[:2]),
+        tuple(tuple(conversation.read.get(turn.speaker, ())) for turn in turns[:2]),
     )
 
 
@@ -149,8 +176,24 @@ def _wrong_whole(conversation: Conversation, turns: list[Said]) -> Problem | Non
 def _joined(turns: list[Said]) -> Said:
     """What one speaker says in a row, as one turn."""
     first, given = turns[0], {key: answers for turn in turns for key, answers in turn.given.items()}
-    text = "\n".join(turn.text.strip() for turn in turns)
-    return Said(first.speaker, text, first.line, first.at, given)
+    text = first.text if len(turns) == 1 else "\n".join(turn.text.strip() for turn in turns)
+    own, heard = _united([turn.own for turn in turns]), _united([turn.heard for turn in turns])
+    return Said(first.speaker, text, first.line, first.at, given, own, heard)
+
+
+def _united(parts: Sequence[Given]) -> Given:
+    """What was answered about the parts of a turn, as of the whole: choices united, else the first."""
+    united: dict[str, dict[str, Answer]] = {}
+    for key, question, answer in (
+        (key, question, answer)
+        for each in parts
+        for key, answers in each.items()
+        for question, answer in answers.items()
+    ):
+        before = united.setdefault(key, {}).setdefault(question, answer)
+        if isinstance(before, list) and isinstance(answer, list):
+            united[key][question] = [*before, *(each for each in answer if each not in before)]
+    return united
 
 
 def _storable(text: str) -> str:

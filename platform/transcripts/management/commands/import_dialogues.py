@@ -53,7 +53,9 @@ class Command(BaseCommand):
                 raise CommandError(f"{file} looks like no known format. Give --format.")
             seen = preview(Source(opened), format_key, BY_COMMAND)
             leave_out_unrateable(found, seen)
-            systems = guessed_systems(seen.speakers) | _named(options["system"], seen)
+            systems = guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge) | _named(
+                options["system"], seen
+            )
             self._say(seen, format_key, systems)
             if options["dry_run"]:
                 return

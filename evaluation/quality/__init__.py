@@ -1,0 +1,1 @@
+"""Signs of how carefully somebody worked, each a pure function of what they did. A sign is no verdict."""

@@ -1,0 +1,28 @@
+-- Give a batch a gold item at this place, if one is due there: its key, or NULL. Those that somebody else is just given
+-- are passed over, for two batches that wait for each other's would wait for ever; what is due then comes later.
+CREATE OR REPLACE FUNCTION judging_gold(the_batch bigint, the_place integer, the_end timestamptz) RETURNS uuid
+LANGUAGE plpgsql AS $$
+DECLARE
+    b judging_batch%ROWTYPE;
+    i record;
+BEGIN
+    SELECT * INTO b FROM judging_batch WHERE id = the_batch;
+    IF (SELECT count(*) FROM unnest(b.gold_at) AS place WHERE place <= the_place)
+       <= (SELECT count(*) FROM judging_slot WHERE batch_id = b.id AND is_gold) THEN
+        RETURN NULL;
+    END IF;
+    SELECT item.id, item.key INTO i FROM judging_item AS item
+     WHERE item.study_id = b.study_id AND item.language = b.language AND item.right_answers IS NOT NULL
+       AND judging_may_judge(b.id, b.worker_id, item.id)
+     ORDER BY random()
+     LIMIT 1
+       FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, occasion, asks_reason, is_gold,
+                              batch_id, leased_until)
+    SELECT i.id, coalesce(max(s.number), 0) + 1, b.study_id, i.key, b.language, false, 1, false, true, b.id, the_end
+      FROM judging_slot AS s WHERE s.item_id = i.id;
+    RETURN i.key;
+END $$;
