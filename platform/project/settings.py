@@ -113,6 +113,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "accounts.first_password.FirstPassword",
+    "accounts.trail.Trail",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "project.outage.RedisOutage",
     "project.inputs.NoNulls",
