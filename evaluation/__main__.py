@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from evaluation.interval import Interval, Undefined
 from evaluation.labels import AnyArray, Labels, LabelsError, coded
 from evaluation.metric import Metric
 from evaluation.missing_codes import suspicious
+from evaluation.mixed import OddsRatio, odds_ratios
 from evaluation.ratings import Ratings
 from evaluation.report import bundle
 from evaluation.report.analysis import Analysis
@@ -160,8 +161,24 @@ def _ssa_of(labels: Labels, unit: Unit) -> dict[str, Any]:
         | {key: _estimate(of_bots[bot]) for key, of_bots in scores.items()}
         for bot, score in ssa_scores(labels, unit).items()
     }
-    compared = {key: [_difference(each) for each in differences(of)] for key, of in scores.items()}
+    compared = {key: _differences(of) for key, of in scores.items()}
     return {"bots": of_bots, "differences": compared if len(of_bots) > 1 else {}}
+
+
+def _differences(of_systems: dict[Hashable, Sample]) -> list[dict[str, Any]]:
+    """Every pair by one score, with the odds ratio of the mixed model beside."""
+    found = differences(of_systems)
+    beside = odds_ratios(of_systems, found)
+    return [
+        _difference(each) | {"mixed_model": _mixed(ratio)} for each, ratio in zip(found, beside, strict=True)
+    ]
+
+
+def _mixed(found: OddsRatio | Undefined) -> dict[str, Any]:
+    """The odds ratio of two bots for the same worker and conversation or context."""
+    if isinstance(found, Undefined):
+        return {"cannot_be_told": found.reason}
+    return {"odds_ratio": found.ratio, "interval": _shown(found.interval), "p": found.p}
 
 
 def _estimate(sample: Sample) -> dict[str, Any]:

@@ -45,7 +45,29 @@ def has_unknown(turns: Sequence[str]) -> bool:
     return any(_UNKNOWN.search(text) for text in turns)
 
 
-def unfit(contexts: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """How many contexts are short, and how many have an unknown word; one without turns is none."""
-    there = [turns for turns in contexts if turns]
-    return sum(word_count(turns) <= SHORT for turns in there), sum(map(has_unknown, there))
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """How much the contexts of some items tell raters.
+
+    Attributes:
+        items: those that have a context.
+        fewest_words: of the shortest one.
+        short: those of few words.
+        unknown: those with the mark of an unknown word.
+    """
+
+    items: int = 0
+    fewest_words: int = 0
+    short: int = 0
+    unknown: int = 0
+
+    @classmethod
+    def of(cls, contexts: Sequence[Sequence[str]]) -> "Contexts":
+        """Of these; one without turns is none."""
+        there = [turns for turns in contexts if turns]
+        counts = [word_count(turns) for turns in there]
+        short = sum(count <= SHORT for count in counts)
+        return cls(len(there), min(counts, default=0), short, sum(map(has_unknown, there)))
+
+
+NO_CONTEXTS = Contexts()

@@ -213,6 +213,11 @@ def worker_of(dialogue: Dialogue) -> Worker:
     return dialogue.seats.get(worker__isnull=False).worker
 
 
+def pseudonym_of(dialogue: Dialogue) -> str:
+    """What whoever talks here with a bot is called in the study."""
+    return dialogue.seats.get(worker__isnull=False).assignment.participation.pseudonym
+
+
 def session_cookie(worker: Worker) -> str:
     """What the browser of this worker, who takes part in one study, holds."""
     return signed(worker.participations.get())

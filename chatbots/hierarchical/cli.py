@@ -87,6 +87,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, required=True, help="folder of logs and checkpoints; run again to go on")
     add("--preset", choices=PRESETS, default="small-vhred", help="shape; its vocabulary becomes the corpus's")
     add("--targets", type=Path, help="what the teachers say, for a preset with EI")
+    add("--input-only", action="store_true", help="let the context read the targets instead of learning them")
     add("--steps", type=int, help="updates in all; without it, so many epochs")
     add("--epochs", type=int, default=30, help="passes over the conversations")
     add("--batch", type=int, help="conversations of a batch, instead of the preset's")
@@ -128,7 +129,7 @@ def train(options: argparse.Namespace) -> None:
     told = {field.name: getattr(options, field.name) for field in fields(TrainingSettings)}
     settings = TrainingSettings(**told | ({"steps": 1} if by_epochs else {}))
     device = pick_device(options.device)
-    targets = _targets(chosen.config, options.preset, options.targets, TargetFile)
+    targets = _targets(chosen.config, options, TargetFile)
     parts = {name: Part.load(options.corpus / f"{name}.npz") for name in ("train", "validation")}
     vocabulary = Vocabulary.from_json((options.corpus / "vocabulary.json").read_bytes())
     if by_epochs:
@@ -140,19 +141,22 @@ def train(options: argparse.Namespace) -> None:
         vocabulary=vocabulary,
         settings=settings,
         train=Batches(parts["train"], options.batch, targets, options.seed),
-        validation=Batches(parts["validation"], options.batch),
+        validation=Batches(parts["validation"], options.batch, targets if options.input_only else None),
         device=device,
     ).train()
 
 
 def _targets(
-    config: HierarchicalConfig, name: str, path: Path | None, read: type[TargetFile]
+    config: HierarchicalConfig, options: argparse.Namespace, read: type[TargetFile]
 ) -> TargetFile | None:
     """The file of targets if the preset wants one.
 
     Raises:
         ValueError: it wants one and none is named, or the other way round.
     """
+    name, path = options.preset, options.targets
+    if options.input_only and not config.has_heads:
+        raise ValueError(f"{name} knows no targets that --input-only could read. Take {name}-ei.")
     if config.has_heads and path is None:
         raise ValueError(
             f"{name} learns emotions and meanings: name their file with --targets, which "
@@ -169,6 +173,7 @@ def _config(
     """The preset's shape with the corpus's vocabulary, the targets' sizes and what is told otherwise."""
     told = {name: getattr(options, name) for name in ("dropout", "word_drop", "sentence_drop")}
     changed: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
+    changed["input_only"] = options.input_only
     if targets:
         changed |= {"emotions": targets.emotions, "semantics": targets.semantics}
     return replace(shape, vocabulary_size=len(vocabulary), **changed)
@@ -179,6 +184,7 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", type=Path, required=True, help="a part of a corpus (…/test.npz), or JSON Lines"
     )
+    parser.add_argument("--targets", type=Path, help="what the teachers say, for a model that reads it")
     parser.add_argument("--samples", type=int, default=100, help="draws of the latent variables")
     parser.add_argument("--batch", type=int, default=64, help="conversations of a batch")
     parser.add_argument("--seed", type=int, default=0)
@@ -191,13 +197,15 @@ def measure_perplexity(options: argparse.Namespace) -> None:
     from chatbots.hierarchical.batching import Batches
     from chatbots.hierarchical.checkpoint import load_checkpoint
     from chatbots.hierarchical.perplexity import perplexity
+    from chatbots.hierarchical.targets import TargetFile
     from chatbots.training.devices import pick_device
 
     check_range("samples", options.samples, least=1)
     device = pick_device(options.device)
     model, vocabulary = load_checkpoint(options.checkpoint, device=device)
     part = _part(options.data, model.config, vocabulary)
-    batches = Batches(part, options.batch).in_order()
+    targets = TargetFile(options.targets) if options.targets and model.config.input_only else None
+    batches = Batches(part, options.batch, targets).in_order()
     measured = perplexity(model, batches, samples=options.samples, seed=options.seed)
     found = {"perplexity": measured.value, "divergence": measured.divergence, "words": measured.words}
     samples = options.samples if model.config.is_variational else None

@@ -35,9 +35,12 @@ class HierarchicalConfig(ModelConfig):
         emotion_hidden: hidden units of that head.
         semantics: numbers of the sentence vector that the context is to know; 0 for no such head.
         semantic_hidden: hidden units of that head.
+        input_only: whether the context reads emotions and sentence vector of each utterance, instead of
+            learning them by heads: the paper's ablation.
 
     Raises:
-        ValueError: a size below 1, a share outside [0, 1), or sentence drop without a vector to put there.
+        ValueError: a size below 1, nothing to read, a share outside [0, 1), or sentence drop without a
+            vector to put there.
     """
 
     architecture: Architecture
@@ -57,6 +60,7 @@ class HierarchicalConfig(ModelConfig):
     emotion_hidden: int = 128
     semantics: int = 0
     semantic_hidden: int = 128
+    input_only: bool = False
 
     def __post_init__(self) -> None:
         if self.architecture not in ARCHITECTURES:
@@ -72,6 +76,8 @@ class HierarchicalConfig(ModelConfig):
                 raise ValueError(f"{field.name}={value} must be at least 0 and below 1.")
         if self.sentence_drop and self.architecture != "vhcr":
             raise ValueError(f"sentence_drop={self.sentence_drop} is for vhcr only. Leave it 0.")
+        if self.input_only and not self.emotions + self.semantics:
+            raise ValueError("input_only=True needs emotions or semantics to read. Say how many.")
 
     @property
     def is_variational(self) -> bool:
@@ -81,6 +87,16 @@ class HierarchicalConfig(ModelConfig):
     @property
     def has_heads(self) -> bool:
         """Whether knowledge is distilled into the context: EI."""
+        return bool(self.emotions or self.semantics) and not self.input_only
+
+    @property
+    def told_size(self) -> int:
+        """Numbers that the context is told of each utterance by the teachers; 0 but in the ablation."""
+        return self.emotions + self.semantics if self.input_only else 0
+
+    @property
+    def needs_targets(self) -> bool:
+        """Whether it cannot be trained without what the teachers say."""
         return bool(self.emotions or self.semantics)
 
     @property

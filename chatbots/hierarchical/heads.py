@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, mse_loss
 
@@ -25,6 +26,10 @@ class Targets(NamedTuple):
 
     emotions: Tensor | None = None
     semantics: Tensor | None = None
+
+    def joined(self) -> Tensor:
+        """All numbers of each utterance side by side, (n, e + s)."""
+        return torch.cat([each for each in self if each is not None], dim=1)
 
 
 class Distilled(NamedTuple):

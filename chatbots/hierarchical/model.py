@@ -19,10 +19,15 @@ from torch.nn.functional import cross_entropy, dropout, linear
 
 from chatbots.hierarchical.batching import Batch
 from chatbots.hierarchical.config import HierarchicalConfig
-from chatbots.hierarchical.heads import Distilled, Heads
+from chatbots.hierarchical.heads import Distilled, Heads, Targets
 from chatbots.hierarchical.latent import Normal, NormalOf, divergence, standard_normal
 from chatbots.hierarchical.recurrent import gru, pack, repacked, run, states
 from chatbots.training.vocabulary import PADDING, START, UNKNOWN
+
+NEEDS_TARGETS = (
+    "This model reads what its teachers say of each utterance (input_only): name their file with --targets. "
+    "It has none of a conversation that goes on, so it cannot reply."
+)
 
 
 class Losses(NamedTuple):
@@ -88,7 +93,7 @@ class Hierarchical(nn.Module):
         self.embedding = nn.Embedding(c.vocabulary_size, c.embedding_size, padding_idx=PADDING)
         nn.init.normal_(self.embedding.weight, std=c.embedding_size**-0.5)
         self.encoder = gru(c.embedding_size, c.encoder_size, bidirectional=True)
-        self.context = gru(encoding + of_conversation, c.context_size)
+        self.context = gru(encoding + c.told_size + of_conversation, c.context_size)
         self.to_decoder = nn.Linear(c.context_size + latent, c.decoder_size)
         self.decoder = gru(c.embedding_size, c.decoder_size)
         self.output = Output(c)
@@ -140,7 +145,8 @@ class Hierarchical(nn.Module):
         if self.config.conversation_latent_size:
             overview = self.posterior_of_conversations(encodings, batch.turns)
             of_conversation = overview.at(noise_like(overview.mean, generator))
-        after = self.contexts(self._drop_sentences(read), turns, of_conversation)
+        read = self._with_targets(self._drop_sentences(read), batch.targets)
+        after = self.contexts(read, turns, of_conversation)
         if not self.config.is_variational:
             return Drawn(after, after[:, :0])
         beside = after[:, :0] if of_conversation is None else spread(of_conversation, turns)
@@ -149,6 +155,20 @@ class Hierarchical(nn.Module):
         latent = posterior.at(noise_like(posterior.mean, generator))
         told = torch.cat([latent, beside], dim=1)
         return Drawn(after, told, latent, prior, posterior, of_conversation, overview)
+
+    def _with_targets(self, read: Tensor, targets: Targets) -> Tensor:
+        """What the context reads: encodings, (m, d), in the ablation with what the teachers say beside."""
+        if not self.config.input_only:
+            return read
+        if targets.emotions is None and targets.semantics is None:
+            raise ValueError(NEEDS_TARGETS)
+        told = targets.joined().to(read)
+        if told.size(1) != self.config.told_size:
+            raise ValueError(
+                f"The targets have {told.size(1)} numbers for each utterance, and this model reads "
+                f"{self.config.told_size}. Name the file that it was trained with."
+            )
+        return torch.cat([read, told], dim=1)
 
     def posterior_of_conversations(self, encodings: Tensor, turns: Tensor) -> Normal:
         """Of the conversations' latent variables, for encodings (u, d) of their utterances; VHCR only."""
@@ -160,7 +180,7 @@ class Hierarchical(nn.Module):
         """The state of the context after each utterance, (u, d).
 
         Args:
-            encodings: of utterances, (u, d).
+            encodings: of utterances, (u, d), with all else that is read of them.
             turns: how many of them each conversation has, (n,).
             of_conversation: latent variables of the conversations, (n, z), in VHCR.
         """

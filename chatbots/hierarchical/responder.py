@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatbots.hierarchical.decoding import DecodingSettings, replies
-from chatbots.hierarchical.model import Hierarchical
+from chatbots.hierarchical.model import NEEDS_TARGETS, Hierarchical
 from chatbots.training.decoding import Found
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import Vocabulary
@@ -60,6 +60,8 @@ class Responder:
         history: int = HISTORY,
     ) -> None:
         check_range("history", history, least=1)
+        if model.config.input_only:
+            raise ValueError(NEEDS_TARGETS)
         self.model, self.vocabulary, self.settings, self.history = model, vocabulary, settings, history
 
     def reply(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[Reply]:

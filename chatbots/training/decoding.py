@@ -123,22 +123,27 @@ def sample(
             arXiv:1904.09751); 1 for all words.
     """
     device = first.device
-    uniforms = np.stack([random.random(length) for random in randoms])
+    uniforms = torch.from_numpy(np.stack([random.random(length) for random in randoms])).to(device)
     words: list[list[int]] = [[] for _ in randoms]
     totals = [0.0] * len(randoms)
+    open_ = list(range(len(randoms)))  # a reply that has ended costs nothing more
     last, state = torch.full((len(first),), START, device=device), first
     for position in range(length):
         likely, state = log_probabilities(step, last, state, position)
         heights = nucleus((likely.double() / temperature).softmax(dim=-1), top_p).cumsum(dim=-1)
-        aim = torch.from_numpy(uniforms[:, position : position + 1]).to(device) * heights[:, -1:]
+        aim = uniforms[:, position : position + 1] * heights[:, -1:]
         last = torch.searchsorted(heights, aim, right=True).squeeze(1).clamp(max=heights.size(1) - 1)
         found, chosen = likely.gather(1, last.unsqueeze(1)).squeeze(1).tolist(), last.tolist()
-        for i, said in enumerate(words):
-            if not said or said[-1] != END:
-                said.append(chosen[i])
-                totals[i] += found[i]
-        if all(said[-1] == END for said in words):
+        for i, word, of_word in zip(open_, chosen, found, strict=True):
+            words[i].append(word)
+            totals[i] += of_word
+        rows = [row for row, word in enumerate(chosen) if word != END]
+        if not rows:
             break
+        if len(rows) < len(open_):
+            open_ = [open_[row] for row in rows]
+            kept = torch.tensor(rows, device=device)
+            last, state, uniforms = last[kept], state[kept], uniforms[kept]
     return [Found(tuple(said), total) for said, total in zip(words, totals, strict=True)]
 
 

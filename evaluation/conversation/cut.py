@@ -3,8 +3,10 @@
 So whatever depends on words alone is found once for each distinct word, and added up for each text.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -40,12 +42,12 @@ class Cut:
 
 def cut(texts: Sequence[str]) -> Cut:
     """Cut texts into words: plain ones between blanks, all at once; the others one by one."""
-    plain = (
+    plain = [
         text if text.isascii() and text.isprintable() else f"{_WHOLE}{number}"
         for number, text in enumerate(texts)
-    )
-    tokens = "".join(f"{text} {_END} " for text in plain).lower().translate(_BLANKS).split()
-    numbers = {token: number for number, token in enumerate(dict.fromkeys([_END, *tokens]))}
+    ]
+    tokens = f" {_END} ".join([*plain, ""]).lower().translate(_BLANKS).split()
+    numbers = defaultdict(count(1).__next__, {_END: 0})  # a token that is new gets the next number
     coded = np.fromiter(map(numbers.__getitem__, tokens), np.int64, len(tokens))
     vocabulary: dict[str, int] = {}
     of_token = [

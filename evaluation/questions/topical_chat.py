@@ -21,6 +21,8 @@ SOURCES = {
     "AS4": "Article Section 4",
     "Personal Knowledge": "Personal knowledge",
 }
+SECTIONS = tuple(key for key in SOURCES if key != "Personal Knowledge")
+"""Of what somebody reads; configuration C shows no article."""
 RATINGS = ("Poor", "Not Good", "Passable", "Good", "Excellent")
 """From 1 to 5."""
 

@@ -11,6 +11,7 @@ from evaluation.inference import NOUNS, Estimate, Nouns, Sample, mean, samples
 from evaluation.interval import Undefined
 from evaluation.labels import FloatArray, IntArray
 from evaluation.metric import Metric
+from evaluation.mixed import OddsRatio, odds_ratios
 from evaluation.planner import further_needed
 from evaluation.questions import QuestionSet, Score, bounds, score_values
 from evaluation.ratings import Ratings
@@ -84,7 +85,11 @@ def compared(questions: QuestionSet, score: Score, judged: Judged, terms: Terms)
     low, high = bounds(questions, score)
     of_systems = of_bots(judged, score_values(questions, score, judged.answers))
     found = differences(of_systems, low=low, high=high, level=terms.level, nouns=terms.nouns)  # type: ignore[arg-type]
-    stored = [{"score": score.key, "title": score.title, **_stored(each, score, terms)} for each in found]
+    beside = odds_ratios(of_systems, found, level=terms.level)  # type: ignore[arg-type]
+    stored = [
+        {"score": score.key, "title": score.title, **_stored(each, score, terms), "mixed": _mixed(ratio)}
+        for each, ratio in zip(found, beside, strict=True)
+    ]
     return sorted(stored, key=lambda each: -abs(each["difference"]))
 
 
@@ -106,6 +111,14 @@ def _stored(found: Difference, score: Score, terms: Terms) -> dict[str, Any]:
         ends = found.interval.scaled(score.factor)
         stored |= {"low": ends.low, "high": ends.high, "method": ends.method}
     return stored
+
+
+def _mixed(found: OddsRatio | Undefined) -> dict[str, Any]:
+    """The odds ratio by the mixed model, to four digits: its maximum is found no more exactly."""
+    if isinstance(found, Undefined):
+        return {"undefined": found.reason}
+    values = {"odds_ratio": found.ratio, "low": found.interval.low, "high": found.interval.high, "p": found.p}
+    return {name: float(f"{value:.4g}") for name, value in values.items()}
 
 
 def alpha_cell(ratings: Ratings, metric: Metric, clusters: IntArray, terms: Terms) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.fit_contexts import unfit
+from evaluation.fit_contexts import Contexts
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.judged import Judged
@@ -49,7 +49,6 @@ def judged_pairs(
         answers=coded_columns(questions, given),
         texts=text_columns(questions, given),
     )
-    short, unknown = unfit([json.loads(pair["said_before"]) for pair in by_key.values()])
     return JudgedPairs(
         judged=judged,
         other=np.array([second for _, second in shown], dtype=object),
@@ -58,8 +57,7 @@ def judged_pairs(
         training_tries=about["judging"].get("training_tries", 0),
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
         languages=about["languages"],
-        short_contexts=short,
-        unknown_contexts=unknown,
+        contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
     )
 

@@ -5,12 +5,13 @@ names, and "first" is the system that is named first.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evaluation.differences import Difference, differences, with_holm
+from evaluation.fit_contexts import NO_CONTEXTS, Contexts
 from evaluation.inference import Nouns, Sample
 from evaluation.interval import Interval, Undefined
 from evaluation.kappa import pairwise_kappas
@@ -47,8 +48,7 @@ class JudgedPairs:
         items_of_pairs: by the name of two systems (`name_of`), their items, judged or not.
         languages: codes of the languages of the study.
         noun: what `dialogue` is called.
-        short_contexts: items whose context has few words (`fit_contexts`).
-        unknown_contexts: items whose context has the mark of an unknown word.
+        contexts: how much these tell raters.
     """
 
     judged: Judged
@@ -59,8 +59,7 @@ class JudgedPairs:
     languages: Sequence[str] = ()
     noun: str = "context"
     training_tries: int = 0
-    short_contexts: int = 0
-    unknown_contexts: int = 0
+    contexts: Contexts = NO_CONTEXTS
 
 
 def name_of(one: str, other: str) -> str:
@@ -98,7 +97,7 @@ def pair_figures(
 
     Returns:
         The keys of `judging.judging_figures` that make sense here, with a row of `bots` for every two
-        systems, and `preferences`, by question.
+        systems, `preferences`, by question, and `contexts`, which tell what was left out as too short.
     """
     protocol = protocol_for(Evaluation.PAIRWISE, questions.key)
     terms = Terms(protocol.level, Nouns(cluster=found.noun))
@@ -130,6 +129,7 @@ def pair_figures(
         "raters_per_item": raters_per_item(sides.judged),
         "protocol": protocol.title,
         "deviations": protocol.deviations(_conduct(questions, found, plan)),
+        "contexts": asdict(found.contexts) if found.contexts.items else None,
         "method": method(terms),
         "level": terms.level,
     }
@@ -313,7 +313,7 @@ def _conduct(questions: QuestionSet, found: JudgedPairs, plan: AnalysisPlan) -> 
         items_per_worker=found.items_per_worker,
         items_of_pairs=found.items_of_pairs,
         training_tries=found.training_tries,
-        short_contexts=found.short_contexts,
-        unknown_contexts=found.unknown_contexts,
+        short_contexts=found.contexts.short,
+        unknown_contexts=found.contexts.unknown,
         primary=plan.primary.value,
     )

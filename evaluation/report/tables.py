@@ -59,7 +59,7 @@ _ITEM = Column("item", Kind.TEXT, "name of the item, a random one")
 _REMARKS = Column(
     "remarks", Kind.TEXT, "what the bot's filters or service remarked on it, as a JSON list of texts"
 )
-_RATER = "pseudonym of the worker; the same person has the same pseudonym in every study of the platform"
+_RATER = "pseudonym of the worker, in this study alone"
 
 CONVERSATIONS = Table(
     "conversations",

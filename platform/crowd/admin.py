@@ -37,9 +37,9 @@ class WorkerAdmin(admin.ModelAdmin[Worker]):
 
 @admin.register(Participation)
 class ParticipationAdmin(admin.ModelAdmin[Participation]):
-    list_display = ("worker", "study", "consented_at", "excluded_reason")
+    list_display = ("pseudonym", "study", "consented_at", "excluded_reason")
     list_filter = ("study",)
-    search_fields = ("worker__pseudonym",)
+    search_fields = ("pseudonym", "worker__pseudonym")
     readonly_fields = (
         "worker", "study", "consent", "resume_code", "completion_code", "excluded_at", "excluded_by",
     )  # fmt: skip

@@ -88,7 +88,7 @@ def _add(
     entry = PayEntry(
         study=participation.study,
         participation=participation.pk,
-        worker=participation.worker.pseudonym,
+        worker=participation.pseudonym,
         reason=reason,
         amount=amount,
         currency=currency or participation.study.pay_currency,
@@ -163,7 +163,8 @@ def add_bonus(participation_id: int, amount: Decimal, *, note: str, by: User) ->
     if not Assignment.objects.filter(participation=participation).exclude(outcome="").exists():
         # Paid now, they could not be paid for the work itself later.
         raise ValidationError(
-            _("%(who)s is still at work. Give the bonus when they are done.") % {"who": participation.worker}
+            _("%(who)s is still at work. Give the bonus when they are done.")
+            % {"who": participation.pseudonym}
         )
     _add(participation, Reason.BONUS, amount, note=note.strip()[:200], by=by.username)
 
@@ -182,7 +183,7 @@ def reverse(participation_id: int, *, note: str, by: User) -> None:
     account = next(iter(accounts(participation.study, only=[participation.pk])), None)
     if account is None or account.due <= 0:
         raise ValidationError(
-            _("%(who)s has no claim that could be taken back.") % {"who": participation.worker}
+            _("%(who)s has no claim that could be taken back.") % {"who": participation.pseudonym}
         )
     _add(participation, Reason.REVERSED, account.due, note=note.strip()[:200], by=by.username)
 

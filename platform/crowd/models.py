@@ -100,6 +100,13 @@ class Participation(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
     consent = models.ForeignKey(ConsentVersion, on_delete=models.PROTECT)
     consented_at = models.DateTimeField(auto_now_add=True)
+    pseudonym = models.CharField(
+        max_length=20,
+        unique=True,
+        default=pseudonym,
+        editable=False,
+        help_text="What they are called outside the platform, in this study alone.",
+    )
     resume_code = models.CharField(max_length=20, unique=True, default=resume_code, editable=False)
     completion_code = models.CharField(max_length=20, unique=True, default=completion_code, editable=False)
 
@@ -170,7 +177,7 @@ class Participation(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.worker} in {self.study}"
+        return f"{self.pseudonym} in {self.study}"
 
     @property
     def code_given(self) -> str:

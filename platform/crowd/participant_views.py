@@ -64,7 +64,7 @@ def exclude(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     named, undo = request.POST.get("worker", "")[:20], "undo" in request.POST
     found = Participation.objects.filter(study=study).select_related("worker")
-    chosen = list(found.filter(excluded_at__isnull=not undo, worker__pseudonym=named))
+    chosen = list(found.filter(excluded_at__isnull=not undo, pseudonym=named))
     if "all" in request.POST:
         chosen = list(found.filter(excluded_at=None).exclude(proposed_reason=""))
     for each in chosen:
@@ -111,11 +111,11 @@ def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
         )
     elif services.end(own.pk, Outcome(outcome)):
         messages.success(
-            request, _("The work of %(who)s is ended; the place is free.") % {"who": own.worker.pseudonym}
+            request, _("The work of %(who)s is ended; the place is free.") % {"who": own.pseudonym}
         )
     else:
         messages.error(
-            request, _("The work of %(who)s had ended before. Nothing was changed.") % {"who": own.worker}
+            request, _("The work of %(who)s had ended before. Nothing was changed.") % {"who": own.pseudonym}
         )
     return redirect("crowd:participants", pk=study.pk)
 
@@ -131,5 +131,5 @@ def _row(each: Participation) -> tuple[str, ...]:
     began_at, ended_at = (place.assigned_at, place.ended_at) if place else (None, None)
     times = [at.isoformat(timespec="seconds") if at else "" for at in (each.consented_at, began_at, ended_at)]
     outcome = place.outcome if place else ""
-    who = each.worker.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
+    who = each.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
     return *who, *times, outcome, each.code_given, each.signs

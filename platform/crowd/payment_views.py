@@ -66,7 +66,7 @@ def _lines(study: Study, panel: str | None) -> Generator[str]:
     for each in people if panel is None else people.filter(worker__panel=panel):
         account, who = owed[each.pk], each.worker
         amounts = account.due, study.pay_currency, account.earned, account.bonus
-        yield csv_text([(who.panel, who.panel_id, each.submission, who.pseudonym, *map(str, amounts))])
+        yield csv_text([(who.panel, who.panel_id, each.submission, each.pseudonym, *map(str, amounts))])
 
 
 @require_POST
@@ -103,7 +103,7 @@ def change(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        messages.success(request, _("The ledger has a new entry for %(who)s.") % {"who": own.worker})
+        messages.success(request, _("The ledger has a new entry for %(who)s.") % {"who": own.pseudonym})
     return redirect("crowd:payments", pk=study.pk)
 
 

@@ -58,7 +58,7 @@ def participations_of(study: Study, sought: str = "") -> QuerySet[Participation]
     found = Participation.objects.filter(study=study).select_related("worker", "assignment", "entered_by")
     if sought:
         given = Q(completion_code__iexact=sought) & Q(assignment__outcome__in=CODED)
-        found = found.filter(given | Q(worker__panel_id=sought) | Q(worker__pseudonym__iexact=sought))
+        found = found.filter(given | Q(worker__panel_id=sought) | Q(pseudonym__iexact=sought))
     return found.order_by("-consented_at", "-pk")
 
 

@@ -357,10 +357,10 @@ def note_proposals(study_id: int, reasons: Mapping[str, str]) -> None:
 
 def _note(study_id: int, field: str, said: Mapping[str, str]) -> None:
     here = Participation.objects.filter(study_id=study_id)
-    here.exclude(**{field: ""}).exclude(worker__pseudonym__in=said).update(**{field: ""})
-    found = list(here.filter(worker__pseudonym__in=said).select_related("worker"))
+    here.exclude(**{field: ""}).exclude(pseudonym__in=said).update(**{field: ""})
+    found = list(here.filter(pseudonym__in=said))
     for participation in found:
-        setattr(participation, field, said[participation.worker.pseudonym])
+        setattr(participation, field, said[participation.pseudonym])
     Participation.objects.bulk_update(found, [field], batch_size=500)
 
 

@@ -207,7 +207,7 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
         "heading": heading,
         "says": says or work_of(study).saved,
         "is_paid": outcome in PAID,
-        "worker": participation.worker.pseudonym,
+        "worker": participation.pseudonym,
         "back": back,
     }
     return with_form_to(request, render(request, "crowd/thanks.html", context), back)

@@ -138,8 +138,7 @@ def relayed_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
 def of_people(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
     """The conversations of these studies in which two people talk, none of them a bot."""
     with_bot = Seat.objects.filter(dialogue=OuterRef("pk"), worker=None)
-    held = Dialogue.objects.filter(study__in=studies, origin=Dialogue.Origin.LIVE)
-    return held.filter(~Exists(with_bot))
+    return Dialogue.objects.filter(~Exists(with_bot), study__in=studies)
 
 
 def from_elsewhere(study: Study) -> list[tuple[str, str, int]]:

@@ -17,7 +17,7 @@ from evaluation.questions import LIKERT, VOTES, Answer
 from evaluation.spreadsheets import csv_text
 from studies.models import Study
 from transcripts.importers.neural_chat import COHERENCY, RATING_COLUMNS, RECORD_COLUMNS, SCALES
-from transcripts.importing import RATER
+from transcripts.outside import RATER
 
 _BATCH = 2000
 
@@ -25,7 +25,7 @@ _BATCH = 2000
 _TURNS = """
 SELECT d.id, coalesce(nullif(d.source_id, ''), d.public_id::text),
        CASE b.adapter WHEN %(outside)s THEN b.title ELSE b.name END,
-       coalesce(w.pseudonym, d.source_details->>%(rater)s, ''),
+       coalesce(crowd_pseudonym(person.worker_id, d.study_id), d.source_details->>%(rater)s, ''),
        coalesce(d.source_details->>%(coherency)s, ''),
        rated.answers::text, rated.changed_at,
        t.position %% 2 = bot.number, t.text, t.created_at,
@@ -35,7 +35,6 @@ SELECT d.id, coalesce(nullif(d.source_id, ''), d.public_id::text),
   JOIN dialogues_seat AS bot ON bot.dialogue_id = d.id AND bot.bot_id IS NOT NULL
   JOIN bots_bot AS b ON b.id = bot.bot_id
   JOIN dialogues_seat AS person ON person.dialogue_id = d.id AND person.bot_id IS NULL
-  LEFT JOIN crowd_worker AS w ON w.id = person.worker_id
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   LEFT JOIN LATERAL (SELECT l.answers, l.changed_at FROM labels_label AS l
                       WHERE l.dialogue_id = d.id AND l.party <> 'reader' AND l.question_set = %(likert)s

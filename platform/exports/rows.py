@@ -34,9 +34,9 @@ _STATEMENTS: dict[str, str] = {
 SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
        (SELECT string_agg(DISTINCT b.name, ' ') FROM dialogues_seat AS seat
           JOIN bots_bot AS b ON b.id = seat.bot_id WHERE seat.dialogue_id = d.id),
-       (SELECT string_agg(w.pseudonym, ' ' ORDER BY seat.number) FROM dialogues_seat AS seat
-          JOIN crowd_worker AS w ON w.id = seat.worker_id
-         WHERE seat.dialogue_id = d.id AND seat.assignment_id IS NOT NULL),
+       (SELECT string_agg(crowd_pseudonym(seat.worker_id, d.study_id), ' ' ORDER BY seat.number)
+          FROM dialogues_seat AS seat
+         WHERE seat.dialogue_id = d.id AND seat.worker_id IS NOT NULL),
        d.started_at, d.ended_at, nullif(d.ending, ''), ask.question_set, d.opening_turns, d.min_turns,
        d.max_turns, d.turns
   FROM dialogues_dialogue AS d
@@ -49,23 +49,22 @@ SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker
        t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
        (t.remarks->'texts')::text,
        CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
-       w.pseudonym
+       crowd_pseudonym(seat.worker_id, d.study_id)
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   LEFT JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id AND seat.number = t.position %% 2
-  LEFT JOIN crowd_worker AS w ON w.id = seat.worker_id
   LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
   LEFT JOIN bots_bot AS b ON b.id = v.bot_id
  WHERE d.study_id = %s
  ORDER BY d.id, t.position
 """,
     "labels": """
-SELECT d.public_id::text, t.position, w.pseudonym, l.question_set, l.changed_at, l.changes,
-       l.shown_ms, l.answer_ms, CASE l.party WHEN 'reader' THEN given.code END, l.answers::text
+SELECT d.public_id::text, t.position, crowd_pseudonym(l.rater_id, l.study_id), l.question_set,
+       l.changed_at, l.changes, l.shown_ms, l.answer_ms,
+       CASE l.party WHEN 'reader' THEN given.code END, l.answers::text
   FROM labels_label AS l
   LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
-  JOIN crowd_worker AS w ON w.id = l.rater_id
   JOIN studies_study AS given ON given.id = l.study_id
   LEFT JOIN judging_slot AS slot ON slot.label_id = l.id
  WHERE d.study_id = %s AND (l.party <> 'reader' OR given.rehearsal_of_id IS NULL) AND slot.is_gold IS NOT TRUE
@@ -90,12 +89,11 @@ SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c
  ORDER BY i.id
 """,
     "judgments": """
-SELECT i.key::text, s.place, l.occasion, s.asks_reason, w.pseudonym, l.question_set, l.changed_at, l.changes,
-       l.shown_ms, l.answer_ms, l.answers::text
+SELECT i.key::text, s.place, l.occasion, s.asks_reason, crowd_pseudonym(l.rater_id, l.study_id),
+       l.question_set, l.changed_at, l.changes, l.shown_ms, l.answer_ms, l.answers::text
   FROM judging_slot AS s
   JOIN judging_item AS i ON i.id = s.item_id
   JOIN labels_label AS l ON l.id = s.label_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
  WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
@@ -119,11 +117,10 @@ SELECT i.key::text, i.first_system, i.second_system, dense_rank() OVER (ORDER BY
  ORDER BY i.id
 """,
     "pair_judgments": """
-SELECT s.key::text, s.is_swapped, w.pseudonym, l.question_set, l.changed_at, l.changes, l.shown_ms,
-       l.answer_ms, l.answers::text
+SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), l.question_set,
+       l.changed_at, l.changes, l.shown_ms, l.answer_ms, l.answers::text
   FROM judging_slot AS s
   JOIN labels_label AS l ON l.id = s.label_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
  WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
@@ -144,11 +141,10 @@ SELECT d.public_id::text, f.position, f.kind, f.at
  ORDER BY d.id, f.at, f.id
 """,
     WORKERS.name: """
-SELECT w.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_at,
+SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_at,
        nullif(p.excluded_reason, ''),
        CASE WHEN p.address <> '' THEN dense_rank() OVER (ORDER BY nullif(p.address, '')) END
   FROM crowd_participation AS p
-  JOIN crowd_worker AS w ON w.id = p.worker_id
   JOIN studies_consentversion AS c ON c.id = p.consent_id
   LEFT JOIN crowd_assignment AS a ON a.participation_id = p.id
  WHERE p.study_id = %s

@@ -48,7 +48,7 @@ class LabelledTurn(NamedTuple):
 LABELLED_TURNS = f"""
 SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id::text, d.ending, t.position,
        (SELECT p.text FROM dialogues_turn AS p WHERE p.dialogue_id = d.id AND p.position = t.position - 1),
-       t.text, w.pseudonym,
+       t.text, crowd_pseudonym(l.rater_id, l.study_id),
        l.question_set, l.answers::text,
        t.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), d.origin,
@@ -60,7 +60,6 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
   LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
   JOIN studies_study AS s ON s.id = d.study_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
   LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
@@ -77,7 +76,8 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
 # `turn` the position in the one or the repetition of the other.
 JUDGMENTS = f"""
 SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.key), coalesce(d.ending, ''),
-       coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''), w.pseudonym,
+       coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''),
+       crowd_pseudonym(l.rater_id, l.study_id),
        l.question_set, l.answers::text,
        i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''),
@@ -88,7 +88,6 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   JOIN judging_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_study AS s ON s.id = slot.study_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(i.dialogue_id, l.dialogue_id)
   LEFT JOIN responses_response AS r ON r.id = l.response_id
   LEFT JOIN contexts_context AS c ON c.id = r.context_id
@@ -107,7 +106,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        CASE WHEN c.id IS NULL THEN ''
             WHEN slot.is_swapped THEN jsonb_build_array(i.second_text, i.first_text)::text
             ELSE jsonb_build_array(i.first_text, i.second_text)::text END,
-       w.pseudonym, l.question_set, l.answers::text, NULL,
+       crowd_pseudonym(l.rater_id, l.study_id), l.question_set, l.answers::text, NULL,
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion
@@ -116,7 +115,6 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN labels_pair AS pair ON pair.id = l.pair_id
   JOIN studies_study AS s ON s.id = slot.study_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = pair.first_dialogue_id
   LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
   LEFT JOIN contexts_context AS c ON c.id = r.context_id

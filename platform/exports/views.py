@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_GET
 
 from accounts.limits import too_many, too_often
-from exports import neural_chat, turns
+from exports import neural_chat, topical_chat, turns
 from live import apart
 from live.streaming import attachment
 from reports.reported import ReportedTask, TaskWithReport
@@ -56,6 +56,27 @@ def _as_neural_chat(
     talks = _reported_studies(request).filter(task__in=keys_with_conversations())
     study = get_object_or_404(talks, pk=pk)
     return attachment(request, lines(study), "text/csv; charset=utf-8", f"{name}_{study.code}.csv")
+
+
+@require_GET
+@login_required
+def topical_chat_conversations(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _as_topical_chat(request, pk, topical_chat.conversations, "conversations")
+
+
+@require_GET
+@login_required
+def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _as_topical_chat(request, pk, topical_chat.reading_sets, "reading_sets")
+
+
+def _as_topical_chat(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str
+) -> StreamingHttpResponse:
+    """One of the two files of Topical-Chat."""
+    talks = _reported_studies(request).filter(task__in=keys_with_conversations())
+    study = get_object_or_404(talks, pk=pk)
+    return attachment(request, lines(study), "application/json", f"{name}_{study.code}.json")
 
 
 def _export(

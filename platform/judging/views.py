@@ -193,9 +193,10 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     sides = item_queries.sides_of(found)
     raters = study.participations.exclude(excluded_reason="")
     reasons = dict(raters.values_list("worker", "excluded_reason"))
+    names = dict(study.participations.values_list("worker", "pseudonym"))
     answers = [
         {
-            "rater": label.rater.pseudonym,
+            "rater": names.get(label.rater_id, label.rater.pseudonym),
             "excluded": reasons.get(label.rater_id, ""),
             "at": label.changed_at,
             "changes": label.changes,
@@ -240,7 +241,7 @@ def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     study = judging_study(request, pk)
     found = get_object_or_404(study.items, key=key)
     rater, reason = (_text(request.POST.get(name, "")) for name in ("rater", "reason"))
-    participation = get_object_or_404(study.participations, worker__pseudonym=rater)
+    participation = get_object_or_404(study.participations, pseudonym=rater)
     assert request.user.is_authenticated
     crowd.exclude(participation.pk, reason=reason, by=request.user)
     return redirect("judging:item", pk=pk, key=found.key)

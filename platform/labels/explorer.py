@@ -207,7 +207,8 @@ def _quick(study: Study, wanted: Wanted) -> QuerySet[Dialogue]:
     if wanted.bot:
         rows = rows.filter(Exists(Seat.objects.filter(dialogue=OuterRef("pk"), bot=wanted.bot)))
     if wanted.worker:
-        rows = rows.filter(pk__in=Seat.objects.filter(worker__in=_named(wanted.worker)).values("dialogue"))
+        seats = Seat.objects.filter(worker__in=_named(study, wanted.worker))
+        rows = rows.filter(pk__in=seats.values("dialogue"))
     if wanted.state == "open":
         rows = rows.filter(ending="")
     elif wanted.state == "excluded":
@@ -220,11 +221,11 @@ def _quick(study: Study, wanted: Wanted) -> QuerySet[Dialogue]:
     return rows
 
 
-def _named(name: str) -> list[int]:
-    """The workers with this pseudonym, else those whom a panel calls so."""
-    by_pseudonym = Worker.objects.filter(pseudonym=name.upper())
+def _named(study: Study, name: str) -> list[int]:
+    """The workers with this pseudonym in the study, else those whom a panel calls so."""
+    by_pseudonym = study.participations.filter(pseudonym=name.upper())
     return list(
-        by_pseudonym.values_list("pk", flat=True)
+        by_pseudonym.values_list("worker", flat=True)
         or Worker.objects.filter(panel_id=name).values_list("pk", flat=True)
     )
 

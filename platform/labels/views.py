@@ -114,7 +114,7 @@ def exclude(request: HttpRequest, public_id: UUID) -> HttpResponse:
 def _who(dialogue: Dialogue, seat: Seat) -> str:
     """Who sits there, as the page calls them."""
     if dialogue.participation is None:
-        return seat.name or str(seat.bot)
+        return seat.name or str(seat.bot or seat.worker)
     return _("The chatbot") if seat.bot else _("The worker")
 
 
@@ -125,7 +125,7 @@ def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> 
     return {
         "position": turn.position,
         "speaker": "bot" if speaker.bot else "human",
-        "name": "" if is_of_worker else speaker.name or str(speaker.bot),
+        "name": "" if is_of_worker else _who(dialogue, speaker),
         "text": turn.text,
         "html": as_html(turn.text) if speaker.bot and dialogue.study.markdown else "",
         "counted": turn.position >= dialogue.opening_turns,

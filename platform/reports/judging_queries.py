@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from evaluation.fit_contexts import unfit
+from evaluation.fit_contexts import Contexts
 from evaluation.labels import AnyArray, FloatArray
 from evaluation.questions import QuestionSet
 from evaluation.report.breakdown import ContextFacts
@@ -23,13 +23,12 @@ from studies.models import Study
 
 # Items of one context are told apart by their place among them.
 _JUDGMENTS = f"""
-SELECT i.system, i.cluster, i.place, w.pseudonym, i.latency_ms, l.answer_ms, i.repetition,
-       l.occasion{{answers}}
+SELECT i.system, i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
+       i.repetition, l.occasion{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
           FROM ({items_of()}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
  ORDER BY l.id
 """
 _REMARKED = f"""
@@ -54,12 +53,11 @@ SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns
 _PAIRS = f"""
 SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
        CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
-       i.cluster, i.place, w.pseudonym, l.answer_ms{{answers}}
+       i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
           FROM ({items_of()}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
-  JOIN crowd_worker AS w ON w.id = l.rater_id
  ORDER BY l.id
 """
 _MEETINGS = f"""
@@ -79,7 +77,6 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
     with connection.cursor() as cursor:
         cursor.execute(_MEETINGS, [study.pk])
         meetings = cursor.fetchall()
-    short, unknown = unfit([turns for *_, turns in meetings])
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[2], dtype=np.int64),
@@ -97,8 +94,7 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
         items_per_worker=plan.batch_size,
         training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
-        short_contexts=short,
-        unknown_contexts=unknown,
+        contexts=Contexts.of([turns for *_, turns in meetings]),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context, _ in meetings)),
     )

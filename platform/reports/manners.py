@@ -29,10 +29,10 @@ most AS (
     SELECT DISTINCT ON (worker_id) worker_id, text, times,
            sum(times) OVER (PARTITION BY worker_id) AS messages
       FROM said ORDER BY worker_id, times DESC)
-SELECT w.pseudonym, coalesce(most.messages, 0)::integer, coalesce(most.times, 0), coalesce(most.text, ''),
+SELECT crowd_pseudonym(taken.worker_id, %s), coalesce(most.messages, 0)::integer, coalesce(most.times, 0),
+       coalesce(most.text, ''),
        extract(epoch FROM taken.took)::float8
   FROM (SELECT worker_id, sum(took) AS took FROM own GROUP BY worker_id) AS taken
-  JOIN crowd_worker AS w ON w.id = taken.worker_id
   LEFT JOIN most ON most.worker_id = taken.worker_id
 """
 
@@ -41,10 +41,10 @@ def manners(study: Study) -> dict[str, Manner] | None:
     """By pseudonym, the manner of each participant; None of a rehearsal, whose workers are programs."""
     if study.rehearsal_of_id is not None:
         return None
-    took_part = Participation.objects.filter(study=study).values_list("worker__pseudonym", "address")
+    took_part = Participation.objects.filter(study=study).values_list("pseudonym", "address")
     addresses = Counter(address for _, address in took_part)
     with connection.cursor() as cursor:
-        cursor.execute(_TALKED, [study.pk])
+        cursor.execute(_TALKED, [study.pk, study.pk])
         talked = {worker: Manner(*told) for worker, *told in cursor.fetchall()}
     return {
         worker: replace(talked.get(worker, Manner()), at_address=addresses[address] if address else 0)

@@ -61,7 +61,19 @@ def _conducted(study: Study, result: Result) -> list[str]:
         f"{_counted(raters['workers'], 'worker')} gave {_counted(raters['labels'], 'label')} of {of}.",
         f"They answered the questions “{_line(questions.title)}”{source}.",
         *([f"Protocol: {how}."] if how else []),
+        *_contexts(result.get("contexts")),
     ]
+
+
+def _contexts(found: Mapping[str, int] | None) -> list[str]:
+    """Which contexts of pairs raters saw."""
+    if not found:
+        return []
+    unknown, items = found["unknown"], found["items"]
+    marked = (
+        f"{unknown:,} of {items:,} items have one with unknown words" if unknown else "none has unknown words"
+    )
+    return [f"Contexts have at least {_counted(found['fewest_words'], 'word')}, and {marked}."]
 
 
 def _line(text: str) -> str:

@@ -73,7 +73,11 @@ SELECT coalesce(heard.bot_id, {PEOPLE}), d.id,
    AND l.party <> 'reader'
 """
 _BY_PARTNER = "  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id"
-_OF_PARTNER = "\n   AND (v.id IS NOT NULL OR l.party = 'partner')"
+# Where two people talk, they may be asked the same of their own turns.
+_OF_PARTNER = """
+   AND (v.id IS NOT NULL
+        OR EXISTS (SELECT FROM dialogues_seat AS own WHERE own.dialogue_id = d.id
+                      AND own.worker_id = l.rater_id AND own.number <> t.position %% 2))"""
 _BY_RATER = """  JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
    AND own.number = t.position %% 2
   JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> own.number
@@ -108,7 +112,7 @@ def judged(study: Study, questions: QuestionSet, about: About) -> Judged:
         bot=_named(table[0], {**bot_names(study), PEOPLE: HUMAN}),
         dialogue=table[1].astype(np.int64),
         reply=table[2].astype(np.int64),
-        rater=_named(table[3], _pseudonyms(table[3])),
+        rater=_named(table[3], _pseudonyms(study, table[3])),
         latency_ms=table[4],
         answer_ms=table[5],
         answers={key: table[7 + index] for index, key in enumerate(keys)},
@@ -177,10 +181,10 @@ def bot_names(study: Study) -> dict[int, str]:
     return {pk: f"{title} ({name})" if shared[title] > 1 else title for pk, title, name in bots}
 
 
-def _pseudonyms(raters: FloatArray) -> dict[int, str]:
+def _pseudonyms(study: Study, raters: FloatArray) -> dict[int, str]:
     ids = coded(raters)[0].astype(np.int64).tolist()
     with connection.cursor() as cursor:
-        cursor.execute("SELECT id, pseudonym FROM crowd_worker WHERE id = ANY(%s)", [ids])
+        cursor.execute("SELECT id, crowd_pseudonym(id, %s) FROM unnest(%s::bigint[]) AS id", [study.pk, ids])
         return dict(cursor.fetchall())
 
 
@@ -191,7 +195,7 @@ def _of_people(study: Study) -> QuerySet[Dialogue]:
 def analysis_plan(study: Study) -> AnalysisPlan:
     """What the study declared, and who was excluded since."""
     excluded = Participation.objects.filter(study=study, excluded_at__isnull=False)
-    reasons = dict(excluded.values_list("worker__pseudonym", "excluded_reason"))
+    reasons = dict(excluded.values_list("pseudonym", "excluded_reason"))
     return AnalysisPlan(Analysis(study.primary_analysis), study.exclusion_rules, reasons)
 
 

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from accounts.limits import TooManyAtOnceError, one_at_once_of, too_many, too_often
@@ -72,8 +73,12 @@ def upload(request: HttpRequest, pk: int) -> HttpResponse:
     if file is None or file.file is None:
         return _list(request, study, error="Choose a file, then upload it.")
     assert isinstance(request.user, User)
+    beside = request.FILES.get("reading_sets")
+    name = " + ".join(each.name or "file" for each in (file, beside) if each)
     try:
-        draft = importing.upload(study, file.file, name=file.name or "file", by=request.user)
+        draft = importing.upload(
+            study, file.file, name=name, by=request.user, beside=beside.file if beside else None
+        )
     except ImportRefusedError as error:
         return _list(request, study, error=str(error))
     return redirect("transcripts:import", pk=draft.pk)
@@ -101,7 +106,7 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
 
 
 def _speakers(request: HttpRequest, seen: Preview) -> list[dict[str, object]]:
-    guessed = importing.guessed_systems(seen.speakers)
+    guessed = importing.guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge)
     return [
         {
             "field": f"system-{number}",
@@ -153,8 +158,19 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
         )
     except ImportRefusedError as error:
         return _one(request, record, error=str(error))
-    messages.success(request, f"{done.conversations} conversations with {done.turns} turns are imported.")
+    messages.success(request, _imported(done))
     return redirect("transcripts:import", pk=done.pk)
+
+
+def _imported(done: TranscriptImport) -> str:
+    if not done.conversations:
+        return ngettext("%(count)d rating is imported.", "%(count)d ratings are imported.", done.labels) % {
+            "count": done.labels
+        }
+    return gettext("%(conversations)d conversations with %(turns)d turns are imported.") % {
+        "conversations": done.conversations,
+        "turns": done.turns,
+    }
 
 
 @require_POST

@@ -3,9 +3,10 @@
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from subprocess import SubprocessError
@@ -18,14 +19,15 @@ from accounts.models import User
 from bots.models import OUTSIDE, BotVersion
 from bots.services import outside_system, version_of
 from crowd.models import Worker
-from dialogues.models import Dialogue, Seat, TranscriptImport, Turn
+from dialogues.models import Dialogue, Material, Seat, TranscriptImport, Turn
 from dialogues.queries import LABELLED
 from labels.models import Label
 from live.apart import PATIENCE_SECONDS
 from studies.models import Study, StudyBot
 from studies.services import results_changed
-from transcripts.importers import FORMATS, Checked, Limits, Problem, Source, checked, guessed
-from transcripts.outside import labels_of, raters_of
+from transcripts import ratings
+from transcripts.importers import FORMATS, Checked, Limits, Problem, Rated, Source, checked, guessed
+from transcripts.outside import RATER, labels_of, raters_of, talker
 from transcripts.reading import Preview, checked_apart, read_apart
 from transcripts.scripts import contradiction
 
@@ -34,9 +36,6 @@ log = logging.getLogger(__name__)
 MAX_UPLOAD = 20 * 1024 * 1024  # bytes
 ON_PAGE = Limits(conversations=5_000, turns=100_000)
 BY_COMMAND = Limits(conversations=100_000, turns=3_000_000)
-
-RATER = "rater"
-"""Among a conversation's details: the pseudonym of who judged it elsewhere."""
 
 T = TypeVar("T")
 
@@ -50,11 +49,25 @@ class ImportRefusedError(Exception):
 
 
 def upload(
-    study: Study, file: IO[bytes], *, name: str, by: User, now: datetime | None = None
+    study: Study,
+    file: IO[bytes],
+    *,
+    name: str,
+    by: User,
+    beside: IO[bytes] | None = None,
+    now: datetime | None = None,
 ) -> TranscriptImport:
     """Keep a file, with the format that it looks like, until it is imported or thrown away.
 
     One that the same person uploaded before and did not import is thrown away.
+
+    Args:
+        study: that it is for.
+        file: the conversations.
+        name: of the file.
+        by: who uploads it.
+        beside: a second file of reading sets, kept after the first.
+        now: when; now if not given.
 
     Raises:
         ImportRefusedError: it is empty or too large.
@@ -62,6 +75,8 @@ def upload(
     content = file.read(MAX_UPLOAD + 1)
     if not content.strip():
         raise ImportRefusedError(f"“{name}” is empty. Choose a file with conversations.")
+    if beside is not None:
+        content += b"\n" + beside.read(MAX_UPLOAD + 1).removeprefix(b"\xef\xbb\xbf")
     if len(content) > MAX_UPLOAD:
         raise ImportRefusedError(
             f"“{name}” is larger than {MAX_UPLOAD // 1024**2} MB. Split it, or ask an admin to import it "
@@ -104,7 +119,20 @@ def preview_of(draft: TranscriptImport) -> Preview:
     Raises:
         ImportRefusedError: it could not be read in time, or not at all.
     """
-    return _read(read_apart, draft) if draft.format else Preview()
+    if not draft.format:
+        return Preview()
+    seen = _read(read_apart, draft)
+    leave_out_unrateable(draft.study, seen)
+    return seen
+
+
+def leave_out_unrateable(study: Study, seen: Preview) -> None:
+    """Turn ratings for which the study has no conversation into problems."""
+    rateable = ratings.Rateable.of(study, seen.rated)
+    for name, line in [*seen.rated.items()]:
+        if problem := rateable.wrong(name, line):
+            seen.leave_out(name, problem)
+    seen.problems.sort(key=lambda problem: problem.line)
 
 
 def _read(how: Callable[[bytes, str, Limits], T], draft: TranscriptImport) -> T:
@@ -119,14 +147,15 @@ def _read(how: Callable[[bytes, str, Limits], T], draft: TranscriptImport) -> T:
         ) from None
 
 
-def guessed_systems(speakers: Iterable[str]) -> dict[str, str]:
+def guessed_systems(speakers: Iterable[str], *, talkers_judge: bool = False) -> dict[str, str]:
     """By speaker the system that they seem to be, empty for a person.
 
-    If all are people, then people are what is judged: both are the system “Human”.
+    If all are people, then people are what is judged: both are the system “Human”, unless they came with
+    their own judgments.
     """
     names = list(speakers)
     systems = {name: "" if _PERSON.fullmatch(name) else name for name in names}
-    return systems if any(systems.values()) else dict.fromkeys(names, "Human")
+    return systems if talkers_judge or any(systems.values()) else dict.fromkeys(names, "Human")
 
 
 @transaction.atomic
@@ -138,7 +167,7 @@ def import_draft(
     language: str = "",
     now: datetime | None = None,
 ) -> TranscriptImport:
-    """Bring an upload in as finished dialogues of its study. Safe to repeat.
+    """Bring an upload in as finished dialogues of its study, or as ratings of such. Safe to repeat.
 
     Args:
         draft_id: the upload.
@@ -153,7 +182,7 @@ def import_draft(
     draft = TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=draft_id)
     if draft.imported_at is None:
         _refuse_unknown(draft.format)
-        how = Entry(systems, scripted_opening, language_of(draft.study, language))
+        how = Entry(systems, scripted_opening, language)
         _bring_in(draft, _read(checked_apart, draft), how, now or timezone.now())
     return draft
 
@@ -176,7 +205,7 @@ def import_file(
     record = TranscriptImport.objects.create(
         study=study, file_name=name[:200], sha256=digest, format=format_key, uploaded_at=now, content=b""
     )
-    how = Entry(systems, scripted_opening, language_of(study, language))
+    how = Entry(systems, scripted_opening, language)
     _refuse_unknown(format_key)
     _bring_in(record, checked(Source(file), format_key, BY_COMMAND), how, now)
     return record
@@ -184,7 +213,10 @@ def import_file(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is told of the conversations of a file: who is which system, how they open, their language."""
+    """What is told of the conversations of a file: who is which system, how they open, their language.
+
+    Ratings of conversations that are there already need none of it.
+    """
 
     systems: Mapping[str, str]
     scripted_opening: bool
@@ -215,15 +247,16 @@ def _refuse_unknown(format_key: str) -> None:
 
 
 def _bring_in(
-    record: TranscriptImport, found: Iterator[Checked | Problem], how: Entry, now: datetime
+    record: TranscriptImport, found: Iterator[Checked | Rated | Problem], how: Entry, now: datetime
 ) -> None:
     record.systems = {speaker: title.strip()[:120] for speaker, title in how.systems.items()}
     writer = _Writer(record, _versions(record), how, now)
     for batch in _batches(found):
         writer.write([each for each in batch if isinstance(each, Checked)])
+        ratings.store(record, [each for each in batch if isinstance(each, Rated)], now)
         record.left_out += sum(isinstance(each, Problem) for each in batch)
-    if not record.conversations:
-        raise ImportRefusedError("There is no conversation in the file that could come in.")
+    if not record.conversations and not record.labels:
+        raise ImportRefusedError("There is no conversation and no rating in the file that could come in.")
     # The database refuses turns in a finished dialogue, so they are finished last.
     record.dialogues.update(ending=Dialogue.Ending.COMPLETE, ended_at=now)
     record.imported_at, record.content = now, None
@@ -243,12 +276,12 @@ def _versions(record: TranscriptImport) -> dict[str, BotVersion]:
     return versions
 
 
-def _batches(found: Iterator[Checked | Problem]) -> Iterator[list[Checked | Problem]]:
+def _batches(found: Iterator[Checked | Rated | Problem]) -> Iterator[list[Checked | Rated | Problem]]:
     while batch := list(islice(found, _BATCH)):
         yield batch
 
 
-@dataclass(slots=True)
+@dataclass
 class _Writer:
     """Writes conversations as open dialogues with their seats and turns, some at a time."""
 
@@ -261,12 +294,20 @@ class _Writer:
     def opening_turns(self) -> int:
         return int(self.how.scripted_opening)
 
+    @cached_property
+    def language(self) -> str:
+        return language_of(self.record.study, self.how.language)
+
     def write(self, conversations: list[Checked]) -> None:
+        if not conversations:
+            return
         self._refuse_another_language(conversations)
         raters = raters_of(self.record.study, conversations)
         dialogues = Dialogue.objects.bulk_create([self._dialogue(each, raters) for each in conversations])
         pairs = list(zip(dialogues, conversations, strict=True))
-        Seat.objects.bulk_create([one for pair in pairs for one in self._seats(*pair)])
+        seats = [(list(self._seats(*pair, raters)), pair[1]) for pair in pairs]
+        Seat.objects.bulk_create([seat for two, _ in seats for seat in two])
+        Material.objects.bulk_create([text for two, each in seats for text in _materials(two, each)])
         said = [list(self._turns(*pair)) for pair in pairs]
         Turn.objects.bulk_create([turn for turns in said for turn in turns])
         labels = (
@@ -280,9 +321,9 @@ class _Writer:
 
     def _refuse_another_language(self, conversations: list[Checked]) -> None:
         texts = (text for each in conversations for text in each.texts)
-        if why := contradiction(texts, self.how.language):
+        if why := contradiction(texts, self.language):
             raise ImportRefusedError(
-                f"These conversations are {why}, so they cannot be in the language “{self.how.language}”, "
+                f"These conversations are {why}, so they cannot be in the language “{self.language}”, "
                 f"and workers who read that could not judge them. Choose their language, or import them "
                 f"into a study that has it. Nothing was imported."
             )
@@ -292,7 +333,7 @@ class _Writer:
         judged = [
             position for position in range(len(conversation.texts)) if self._version(conversation, position)
         ]
-        if not judged:
+        if not judged and not conversation.is_of_raters:
             names = " and ".join(f"“{speaker}”" for speaker in conversation.speakers)
             raise ImportRefusedError(
                 f"Line {conversation.line}: no turn of this conversation could be judged, as {names} are "
@@ -306,7 +347,7 @@ class _Writer:
             source_id=conversation.id,
             source_details=dict(conversation.details) | ({RATER: rater.pseudonym} if rater else {}) or None,
             started_at=self.now,
-            language=self.how.language,
+            language=self.language,
             opening_turns=self.opening_turns,
             min_turns=study.min_turns,
             max_turns=study.max_turns,
@@ -320,14 +361,18 @@ class _Writer:
             return None
         return self.versions.get(conversation.speakers[position % 2])
 
-    def _seats(self, dialogue: Dialogue, conversation: Checked) -> Iterator[Seat]:
+    def _seats(
+        self, dialogue: Dialogue, conversation: Checked, raters: Mapping[str, Worker]
+    ) -> Iterator[Seat]:
         for number, speaker in enumerate(conversation.speakers):
             version = self.versions.get(speaker)
+            person = None if version else raters.get(talker(conversation, number))
             yield Seat(
                 dialogue=dialogue,
                 number=number,
                 bot_id=version.bot_id if version else None,
-                name="" if version else speaker,
+                worker=person,
+                name="" if version or person else speaker,
             )
 
     def _turns(self, dialogue: Dialogue, conversation: Checked) -> Iterator[Turn]:
@@ -341,9 +386,16 @@ class _Writer:
             )
 
 
+def _materials(seats: Sequence[Seat], conversation: Checked) -> Iterator[Material]:
+    for seat, texts in zip(seats, conversation.read, strict=True):
+        for number, text in enumerate(texts, start=1):
+            told = asdict(text) | {"points": list(text.points)}
+            yield Material(seat=seat, number=number, **told)
+
+
 @transaction.atomic
 def undo(record_id: int) -> None:
-    """Delete an import with its dialogues, or an upload that was not imported.
+    """Delete an import with what it brought, or an upload that was not imported.
 
     Raises:
         ImportRefusedError: somebody here has labelled one of its turns.
@@ -353,6 +405,8 @@ def undo(record_id: int) -> None:
     )
     refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
     was_imported = record.imported_at is not None
+    if was_imported:
+        ratings.take_back(record)
     record.delete()
     if was_imported:
         forget_unheard_systems(record.study)

@@ -13,11 +13,13 @@ from io import BytesIO
 from typing import Any
 
 from live.apart import run
-from transcripts.importers import Checked, Limits, Problem, Source, checked
+from transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
+from transcripts.importers.formats import Read
 
 _MODULE = "transcripts.reading"
 _SHOWN_PROBLEMS = 100
 _SHOWN_CONVERSATIONS = 3
+_TUPLES = ("speakers", "texts", "times", "of_turns", "own", "heard", "of_speakers")
 
 
 @dataclass(slots=True)
@@ -27,12 +29,15 @@ class Preview:
     Attributes:
         conversations: that would come in.
         turns: of these.
-        labels: of raters elsewhere, that come with them.
+        labels: given elsewhere, that come with them.
         joined: turns that would be joined to the one before, because the same speaker went on.
         speakers: by name, their turns, in order of appearance.
         first: a few conversations.
+        rated: of a file of ratings, the conversations that it rates, each with its line.
+        rates: whether it is such a file, also where none of its ratings can come in.
         problems: the first of them, in the order of the file.
         problem_count: all of them.
+        talkers_judge: whether people who talk judge each other in it, or themselves.
     """
 
     conversations: int = 0
@@ -41,23 +46,40 @@ class Preview:
     joined: int = 0
     speakers: Counter[str] = field(default_factory=Counter)
     first: list[Checked] = field(default_factory=list)
+    rated: dict[str, int] = field(default_factory=dict)
+    rates: bool = False
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
+    talkers_judge: bool = False
 
-    def add(self, found: Checked | Problem) -> None:
+    def add(self, found: Checked | Rated | Problem) -> None:
         if isinstance(found, Problem):
-            self.problem_count += 1
-            if len(self.problems) < _SHOWN_PROBLEMS:
-                self.problems.append(found)
+            self._add_problem(found)
+            return
+        if isinstance(found, Rated):
+            self.labels += len(found.given)
+            self.rated[found.id], self.rates = found.line, True
             return
         self.conversations += 1
         self.turns += len(found.texts)
-        self.labels += sum(map(len, (found.given, *found.of_turns)))
+        self.labels += found.labels
         self.joined += found.joined
+        self.talkers_judge |= found.is_of_raters
         for seat in (0, 1):
             self.speakers[found.speakers[seat]] += len(found.texts[seat::2])
         if len(self.first) < _SHOWN_CONVERSATIONS:
             self.first.append(found)
+
+    def leave_out(self, rated: str, why: Problem) -> None:
+        """Say why the rating of a conversation will not come in."""
+        del self.rated[rated]
+        self.labels -= 1
+        self._add_problem(why)
+
+    def _add_problem(self, found: Problem) -> None:
+        self.problem_count += 1
+        if len(self.problems) < _SHOWN_PROBLEMS:
+            self.problems.append(found)
 
 
 def preview(source: Source, format_key: str, limits: Limits) -> Preview:
@@ -80,22 +102,29 @@ def read_apart(content: bytes, format_key: str, limits: Limits) -> Preview:
     return Preview(**told | {"speakers": Counter(told["speakers"]), "first": first, "problems": problems})
 
 
-def checked_apart(content: bytes, format_key: str, limits: Limits) -> Iterator[Checked | Problem]:
+def checked_apart(content: bytes, format_key: str, limits: Limits) -> Iterator[Checked | Rated | Problem]:
     """What `checked` finds, found by another process before the first is given.
 
     Raises:
         subprocess.SubprocessError: as `read_apart`, at once.
     """
     lines = _said("all", content, format_key, limits).splitlines()
-    return (_conversation(each) if "texts" in each else Problem(**each) for each in map(json.loads, lines))
+    return map(_found, map(json.loads, lines))
 
 
 def _said(what: str, content: bytes, format_key: str, limits: Limits) -> bytes:
     return run(_MODULE, [what, format_key, str(limits.conversations), str(limits.turns)], content)
 
 
+def _found(told: dict[str, Any]) -> Checked | Rated | Problem:
+    if "texts" in told:
+        return _conversation(told)
+    return Rated(**told) if "given" in told else Problem(**told)
+
+
 def _conversation(told: dict[str, Any]) -> Checked:
-    return Checked(**told | {name: tuple(told[name]) for name in ("speakers", "texts", "times", "of_turns")})
+    read = tuple([Read(**text) for text in texts] for texts in told["read"])
+    return Checked(**told | {name: tuple(told[name]) for name in _TUPLES} | {"read": read})
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+import axe_playwright_python
 import pytest
 import pytest_asyncio
 from django.conf import settings
@@ -36,6 +37,8 @@ FLAGS = (
 )  # fmt: skip
 
 FLAWS = (Path(__file__).parent / "flaws.js").read_text()
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+FINDINGS = (Path(__file__).parent / "findings.js").read_text()
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -182,9 +185,20 @@ class Visitor:
         await expect(self.chip(reply)).to_have_text(f"{answers} Change")
 
     async def flaws(self) -> list[str]:
-        """What would hinder people who use a screen reader, or the Content-Security-Policy."""
+        """What would hinder people who use a screen reader, or the Content-Security-Policy.
+
+        Our own rules, and all of axe-core's; the contrast of colours in the light and the dark scheme.
+        """
         await self.page.wait_for_load_state()  # a page that has just been asked for may be empty yet
-        return list(await self.page.evaluate(FLAWS))
+        found = list(await self.page.evaluate(FLAWS))
+        if not await self.page.evaluate("'axe' in window"):
+            await self.page.evaluate(AXE)
+        found += await self.page.evaluate(FINDINGS, {})
+        dark = await self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        await self.page.emulate_media(color_scheme="light" if dark else "dark")
+        found += await self.page.evaluate(FINDINGS, {"runOnly": ["color-contrast"]})
+        await self.page.emulate_media(color_scheme="dark" if dark else "light")
+        return found
 
     async def texts(self) -> list[str]:
         return await self.bubbles.all_text_contents()

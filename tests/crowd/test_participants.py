@@ -41,7 +41,7 @@ def test_a_completion_code_that_somebody_hands_in_is_found(study: Study, client:
     assert listed(client, study, wanda.completion_code) == {wanda.pk}
     assert listed(client, study, f" {wanda.completion_code.lower()} ") == {wanda.pk}
     assert listed(client, study, "5f2c") == {wanda.pk}
-    assert listed(client, study, wanda.worker.pseudonym) == {wanda.pk}
+    assert listed(client, study, wanda.pseudonym) == {wanda.pk}
 
 
 def test_a_code_that_was_not_given_yet_is_not_found(study: Study, client: Client) -> None:
@@ -68,12 +68,12 @@ def test_the_file_has_one_row_per_participant_and_no_live_formula(study: Study, 
     rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
 
     by_worker = {row["worker"]: row for row in rows}
-    paid = by_worker[wanda.worker.pseudonym]
+    paid = by_worker[wanda.pseudonym]
     assert len(rows) == 2
     assert (paid["panel_id"], paid["outcome"]) == ("'@SUM", "complete")
     assert paid["completion_code"] == wanda.completion_code
-    assert by_worker[agreed.worker.pseudonym]["completion_code"] == ""
-    assert by_worker[agreed.worker.pseudonym]["began_at"] == ""
+    assert by_worker[agreed.pseudonym]["completion_code"] == ""
+    assert by_worker[agreed.pseudonym]["began_at"] == ""
 
 
 def test_an_empty_list_and_a_search_without_result_say_what_to_do(study: Study, client: Client) -> None:

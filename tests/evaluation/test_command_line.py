@@ -72,6 +72,11 @@ def test_differences_are_printed_for_every_score(run):
     assert sensible["points"] == pytest.approx(55)  # 19 and 8 of 20
     assert sensible["odds_ratio"] == pytest.approx(19 / (8 / 12))
     assert sensible["p"] < 0.001
+    # One label for each worker: the model has no effects to tell, and its odds ratio is the plain one.
+    low, high = sensible["mixed_model"]["interval"]
+    assert sensible["mixed_model"]["odds_ratio"] == pytest.approx(28.5, rel=1e-3)
+    assert low < 28.5 < high
+    assert found["ssa"][0]["mixed_model"] == {"cannot_be_told": "The answers are not yes or no."}
     assert sensible["in_words"].startswith("a is ahead of b by 55.0 points, 95 % interval ")
 
 

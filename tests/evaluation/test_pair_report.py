@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.fit_contexts import Fit, has_unknown, unfit, word_count
+from evaluation.fit_contexts import Contexts, Fit, has_unknown, word_count
 from evaluation.pairwise import Duels, bradley_terry, expected_strengths
 from evaluation.protocols import protocols
 from evaluation.questions import PREFERENCE, PREFERENCES, QuestionSet, coded_answers
@@ -197,10 +197,13 @@ def test_departures_from_the_paper_are_named() -> None:
 
 
 def test_contexts_that_the_paper_leaves_out_are_departures() -> None:
-    found = pair_figures(PREFERENCE, judged(FOUR, short_contexts=2, unknown_contexts=1))["deviations"]
+    found = pair_figures(PREFERENCE, judged(FOUR, contexts=Contexts(4, 3, short=2, unknown=1)))
+    told = found["deviations"]
 
-    assert "2 of 4 items have contexts of 10 words or fewer; the paper leaves these out." in found
-    assert "1 of 4 items has a context with an unknown word; the paper leaves these out." in found
+    assert "2 of 4 items have contexts of 10 words or fewer; the paper leaves these out." in told
+    assert "1 of 4 items has a context with an unknown word; the paper leaves these out." in told
+    assert found["contexts"] == {"items": 4, "fewest_words": 3, "short": 2, "unknown": 1}
+    assert pair_figures(PREFERENCE, judged(FOUR))["contexts"] is None
 
 
 @pytest.mark.parametrize(
@@ -220,7 +223,7 @@ def test_words_of_a_context_are_counted_without_the_marks(
     assert Fit(words, unknown=unknown).holds(turns)
     assert not Fit(words + 1).holds(turns)
     assert Fit(0, unknown=False).holds(turns) != unknown
-    assert unfit([turns, []]) == (int(words <= 10), int(unknown))
+    assert Contexts.of([turns, []]) == Contexts(1, words, int(words <= 10), int(unknown))
 
 
 def test_the_published_shares_are_those_of_the_paper() -> None:

@@ -102,6 +102,8 @@ def test_a_comparison_says_who_is_ahead_by_how_much() -> None:
     assert both["low"] < 50 < both["high"]
     assert both["p_holm"] < 0.0001
     assert "other conversations with other workers" in both["rests_on"]
+    assert sensible["mixed"] == {"undefined": "Fewer than two systems have both yes and no."}
+    assert both["mixed"] == {"undefined": "The answers are not yes or no."}
 
 
 def test_three_bots_are_three_comparisons_by_each_score_the_widest_first() -> None:
@@ -157,6 +159,8 @@ def test_another_question_set_is_scored_and_compared_by_its_own_question() -> No
     assert [bot["cells"][0]["value"] for bot in result["bots"]] == pytest.approx([75, 25])
     assert result["comparisons"][0]["difference"] == pytest.approx(50)
     assert "Ann is ahead of Bob by 50.0 points" in result["comparisons"][0]["words"]
+    # One answer for each worker leaves no effects to tell: 15 / 5 over 5 / 15.
+    assert result["comparisons"][0]["mixed"]["odds_ratio"] == pytest.approx(9, rel=1e-3)
 
 
 # --- every kind of question -----------------------------------------------------------------------

@@ -17,7 +17,7 @@ from exports import neural_chat
 from labels.models import Label
 from studies.asks import About, Asked, Moment, Party
 from studies.models import Study
-from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.conftest import MakeStudy, pseudonym_of, start_dialogue
 from tests.planted import SignIn, add_exchange, add_label, computed
 from transcripts.importers.neural_chat import RATING_COLUMNS, RECORD_COLUMNS
 from transcripts.importing import ImportRefusedError, import_draft, undo, upload
@@ -40,12 +40,19 @@ ROWS = [
 
 
 def _records() -> bytes:
-    buffer = io.StringIO()
-    rows = csv.writer(buffer)
-    rows.writerow(RECORD_COLUMNS)
+    rows = []
     for number, (chat, bot, message, response, session, *rated) in enumerate(ROWS, 1):
         at = f"2019-05-01T12:00:0{number}+00:00"
-        rows.writerow([number, chat, at, bot, message, response, "[]", "KEY", session, *rated])
+        said = [number, chat, at, bot, message, response, "[]", "KEY", session, *rated]
+        rows.append(dict(zip(RECORD_COLUMNS, said, strict=True)))
+    return written(RECORD_COLUMNS, rows)
+
+
+def written(columns: tuple[str, ...], rows: list[dict[str, object]]) -> bytes:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns)
+    writer.writeheader()
+    writer.writerows(rows)
     return buffer.getvalue().encode()
 
 
@@ -168,6 +175,53 @@ def test_the_file_of_ratings_has_a_row_for_each_rated_chat(study: Study) -> None
     assert {row["MTurk Code"] + row["MTurk User ID"] for row in rows} == {""}
 
 
+def test_ratings_alone_join_the_conversations_that_are_there(
+    study: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    # Elsewhere the same conversations, of which nobody knows any rating yet.
+    unrated = [
+        {name: "" if name.startswith("Chat Rating") else said for name, said in row.items()}
+        for row in table("".join(neural_chat.records(study)))
+        if row["Chat ID"] != "c3"
+    ]
+    other = brought_in(
+        make_study({"another": 1}, asks=ASKS, min_turns=2, max_turns=40), written(RECORD_COLUMNS, unrated)
+    )
+    browser = sign_in(rex)
+    file = BytesIO("".join(neural_chat.ratings(study)).encode())
+    file.name = "chat_ratings.csv"
+
+    page = browser.post(f"/studies/{other.pk}/imports/upload/", {"file": file}, follow=True)
+
+    draft = other.imports.get(imported_at=None)
+    assert draft.format == "neural-chat-ratings"
+    text = page.content.decode()
+    assert "No conversation “c3” was imported into this study" in text
+    assert "Import 2 ratings" in text
+    done = browser.post(f"/imports/{draft.pk}/confirm/", follow=True).content.decode()
+    assert "2 ratings are imported" in done
+    own = {"ID", "User Session Key", "Study Key", "Datetime"}
+    first, second = (
+        [_without(row, own) for row in table("".join(neural_chat.ratings(each)))] for each in (study, other)
+    )
+    assert second == first[:2]
+    assert {bot["bot"]: bot["cells"][0]["value"] for bot in computed(other).result["bots"]} == {"vhred": 4}
+    voter, rater = (
+        Label.objects.get(study=other, question_set=of, **about).rater
+        for of, about in (("votes", {"answers__vote": -1}), ("likert", {"dialogue__source_id": "c1"}))
+    )
+    assert voter == rater  # by the session key of both files
+
+    # A second time they say nothing new, and taken back they leave conversations and votes alone.
+    again = upload(other, BytesIO(file.getvalue()), name="again.csv", by=rex)
+    with pytest.raises(ImportRefusedError, match="no rating in the file"):
+        import_draft(again.pk, systems={}, scripted_opening=False)
+    undo(draft.pk)
+    assert list(neural_chat.ratings(other))[1:] == []
+    assert "".join(neural_chat.records(other)).count("vhred") == 3
+    assert Label.objects.filter(study=other, question_set="votes").count() == 3
+
+
 def test_conversations_held_here_have_the_layout_too(make_study: MakeStudy) -> None:
     study = make_study(asks=ASKS[::-1], opening_speaker="human", opening_text="", min_turns=2, max_turns=40)
     dialogue = start_dialogue(study)
@@ -179,7 +233,7 @@ def test_conversations_held_here_have_the_layout_too(make_study: MakeStudy) -> N
 
     assert (row["Chat ID"], row["Chatbot ID"]) == (str(dialogue.public_id), "scripty")
     assert (row["Response"], row["Response Rating"]) == ("Well", "-1")
-    assert row["User Session Key"] == worker_of(dialogue).pseudonym
+    assert row["User Session Key"] == pseudonym_of(dialogue)
     assert list(neural_chat.ratings(study))[1:] == []
 
 

@@ -119,12 +119,13 @@ def test_the_bundle_says_what_was_on_which_side_for_whom(responses: Study, tmp_p
         for row in tables["pair_judgments"]
     }
 
-    stored = responses.labels.values_list("rater__pseudonym", "slot__key", "slot__is_swapped", "pair")
+    names = dict(responses.participations.values_list("worker", "pseudonym"))
+    stored = responses.labels.values_list("rater", "slot__key", "slot__is_swapped", "pair")
     for rater, key, is_swapped, _ in stored:
         pair = responses.items.get(key=key).pair
         assert pair
         systems = [str(each.run.system) for each in (pair.first_response, pair.second_response) if each]
-        assert seen[rater, str(key)] == (systems[::-1] if is_swapped else systems)
+        assert seen[names[rater], str(key)] == (systems[::-1] if is_swapped else systems)
     for row in by_key.values():
         for side in ("first", "second"):
             (text,) = json.loads(row[f"{side}_said"])

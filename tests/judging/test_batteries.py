@@ -295,8 +295,8 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
     assert "standard deviation of 0.00 over 7 judgments, below 2" in proposed.proposed_reason
     assert before["excluded"] == []
     shown = client.get(page).content.decode()
-    assert f"Exclude {proposed.worker.pseudonym}" in shown
-    client.post(page + "exclude/", {"worker": proposed.worker.pseudonym})
+    assert f"Exclude {proposed.pseudonym}" in shown
+    client.post(page + "exclude/", {"worker": proposed.pseudonym})
     after = computed(opened).result
 
     # Of two who stay, Denies has 2 and Confirms 6; with the third, who says 4 of all, 2.67 and 5.33.
@@ -323,7 +323,7 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
     lines = client.get(f"/studies/{opened.pk}/turns.jsonl").getvalue().decode().splitlines()
     assert sorted(json.loads(line)["occasion"] for line in lines) == [1] * 18 + [2] * 3
 
-    client.post(page + "exclude/", {"worker": proposed.worker.pseudonym, "undo": "1"})
+    client.post(page + "exclude/", {"worker": proposed.pseudonym, "undo": "1"})
     assert not Participation.objects.exclude(excluded_at=None).exists()
     assert (
         "nothing was changed"

@@ -160,7 +160,7 @@ def test_a_rater_is_excluded_for_a_reason_and_taken_back(judged: Study, rex: Use
     rater = judged.participations.order_by("pk").first()
     assert rater
     address = f"/studies/{judged.pk}/items/{item.key}/"
-    sent = {"rater": rater.worker.pseudonym, "reason": "Too fast"}
+    sent = {"rater": rater.pseudonym, "reason": "Too fast"}
 
     assert "excluded: Too fast" in browser.post(f"{address}exclude/", sent, follow=True).content.decode()
     assert (

@@ -16,7 +16,7 @@ from labels.explorer import Wanted, found, neighbours
 from labels.models import Label
 from studies.asks import About, Asked, Moment, Party
 from studies.models import Study
-from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
+from tests.conftest import MakeQueue, MakeStudy, pseudonym_of, start_dialogue, worker_of
 from tests.planted import SignIn, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -103,7 +103,7 @@ def test_the_other_filters(pair_of_bots: Study, ada: User) -> None:
     )
     under_way = start_dialogue(pair_of_bots)
     Fault.objects.create(dialogue=under_way, position=2, kind="Slow", at=timezone.now())
-    name = worker_of(other).pseudonym
+    name = pseudonym_of(other)
     Worker.objects.filter(pk=worker_of(plain).pk).update(panel="pid", panel_id="p-7")
     exclude(Participation.objects.get(worker=worker_of(plain)).pk, reason="Idle", by=ada)
 

@@ -342,9 +342,18 @@ def _sockets() -> list[Any]:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("who", ["nobody", "another worker"])
+@pytest.mark.parametrize(
+    "who", ["nobody", "another worker", "another researcher", "the study's owner", "an admin"]
+)
 async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
-    who: str, study: Study, make_queue: MakeQueue, make_study: MakeStudy, make_writing: MakeWriting
+    who: str,
+    rex: User,
+    mallory: User,
+    ada: User,
+    study: Study,
+    make_queue: MakeQueue,
+    make_study: MakeStudy,
+    make_writing: MakeWriting,
 ) -> None:
     make = sync_to_async
     writer = await make(lambda: writing.begin(enter(make_writing()).pk))()
@@ -364,12 +373,18 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         "writing": await make(lambda: writer.participation.study.code)(),
     }
     not_yours = dict.fromkeys(ids, "not_yours") | {"writing": "unknown_dialogue"}
+    staff = {"another researcher": mallory, "the study's owner": rex, "an admin": ada}
+    cookies = f"{COOKIE}={other}" if who == "another worker" else ""
+    if who in staff:
+        client = Client()
+        await make(client.force_login)(staff[who])
+        cookies = cookies_of(client).strip()
 
     before = await Turn.objects.acount(), await Label.objects.acount()
     assert len(_sockets()) == len(ids)
     for socket in _sockets():
         kind = str(socket.pattern).split("/")[1]
-        headers = [(b"cookie", f"{COOKIE}={other}".encode())] if who == "another worker" else []
+        headers = [(b"cookie", cookies.encode())] if cookies else []
         scope = {
             "type": "websocket",
             "path": f"/ws/{kind}/{ids[kind]}/",
@@ -380,7 +395,7 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         await tab.send_input({"type": "websocket.connect"})
         assert (await tab.receive_output(10))["type"] == "websocket.accept"
         refused = json.loads((await tab.receive_output(10))["text"])
-        assert refused["reason"] == ("no_session" if who == "nobody" else not_yours[kind])
+        assert refused["reason"] == (not_yours[kind] if who == "another worker" else "no_session")
         assert (await tab.receive_output(10))["type"] == "websocket.close"
         for name in socket.callback.consumer_class().frame_handlers():
             await tab.send_input({"type": "websocket.receive", "text": json.dumps({"type": name})})

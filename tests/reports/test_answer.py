@@ -121,4 +121,8 @@ class TestOfAStudy:
         assert r"Hi \{you\} 100\%!" in told.latex
         cited = set(re.findall(r"\\cite\{(\w+)\}", told.latex))
         assert cited == set(re.findall(r"@\w+\{(\w+),", told.bibtex)) != set()
+        contexts = {"items": 4, "fewest_words": 11, "short": 0, "unknown": 0}
+        for unknown, says in (0, "none has unknown words."), (1, "1 of 4 items have one with unknown words."):
+            of = result | {"contexts": contexts | {"unknown": unknown}}
+            assert f"Contexts have at least 11 words, and {says}" in method(reported, of).text
         assert set(tables(result)) == {"scores", "comparisons", "agreement", "course"}

@@ -18,7 +18,7 @@ from crowd.services import exclude
 from evaluation.report.bundle import recompute
 from studies.models import Study
 from studies.services import save_study
-from tests.conftest import MakeStudy, worker_of
+from tests.conftest import MakeStudy, pseudonym_of
 from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -40,7 +40,7 @@ def test_excluding_a_worker_from_the_transcript_shows_in_the_report(
     assert result["bots"][0]["cells"][2]["value"] == pytest.approx(37.5)
     assert result["other"]["bots"][0]["cells"][2]["value"] == pytest.approx(75)
     assert result["excluded"] == [
-        {"worker": worker_of(careless).pseudonym, "reason": "Pressed No only.", "labels": 2}
+        {"worker": pseudonym_of(careless), "reason": "Pressed No only.", "labels": 2}
     ]
     assert "Without the excluded workers" in page
     assert "Excluded by rex" in client.get(f"/dialogues/{careless.public_id}/").content.decode()

@@ -23,7 +23,7 @@ from labels.models import Label
 from reports import services
 from reports.models import Report
 from studies.models import Study
-from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.conftest import MakeStudy, pseudonym_of, start_dialogue, worker_of
 from tests.planted import SignIn, add_exchange, add_label, computed, talked
 
 # Threads, or transactions of their own, must see what the test has written.
@@ -220,7 +220,7 @@ def test_the_exports_have_one_row_per_labelled_turn(short: Study, rex: User, sig
     ]
     assert table[0]["response"] == lines[0]["response"] == 'Größe, «zitiert», 日本語, "quoted"\nand a line'
     assert lines[0]["dialogue"] == str(dialogue.public_id)
-    assert lines[0]["rater"] == worker_of(dialogue).pseudonym
+    assert lines[0]["rater"] == pseudonym_of(dialogue)
     assert lines[0]["answers"] == {"sensible": True, "specific": True}
 
 

@@ -19,7 +19,7 @@ from dialogues.models import Dialogue
 from evaluation.report.bundle import recompute
 from labels.models import Label
 from studies.models import Study
-from tests.conftest import MakeStudy, worker_of
+from tests.conftest import MakeStudy, pseudonym_of, worker_of
 from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -54,7 +54,7 @@ def test_the_report_names_the_signs_and_has_its_scores_without_these_workers(
     assert result["bots"][0]["cells"][2]["value"] == pytest.approx(100 * 1.5 / 7)
     assert result["flagged"]["bots"][0]["cells"][2]["value"] == pytest.approx(75)
     assert result["flagged"]["workers"] == [
-        {"worker": worker_of(careless).pseudonym, "reason": EVIDENCE, "labels": 5}
+        {"worker": pseudonym_of(careless), "reason": EVIDENCE, "labels": 5}
     ]
     assert "Without the workers who show signs of carelessness or fraud" in page
     assert "5 of 5 messages are “ok”." in page

@@ -156,7 +156,7 @@ def test_two_clicks_at_once_import_once(study: Study) -> None:
     ("content", "systems", "says"),
     [
         (FILE, {"Human": "", "Mitsuku": " "}, "Line 1: no turn of this conversation could be judged"),
-        (b"X Conversation 1\nA: one", {"A": "A"}, "no conversation in the file"),
+        (b"X Conversation 1\nA: one", {"A": "A"}, "no conversation and no rating in the file"),
         (b"Lorem ipsum", {}, "Choose a format first"),
     ],
 )

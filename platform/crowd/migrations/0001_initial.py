@@ -137,6 +137,16 @@ class Migration(migrations.Migration):
                 ),
                 ("consented_at", models.DateTimeField(auto_now_add=True)),
                 (
+                    "pseudonym",
+                    models.CharField(
+                        default=crowd.models.pseudonym,
+                        editable=False,
+                        help_text="What they are called outside the platform, in this study alone.",
+                        max_length=20,
+                        unique=True,
+                    ),
+                ),
+                (
                     "resume_code",
                     models.CharField(
                         default=crowd.models.resume_code, editable=False, max_length=20, unique=True
@@ -516,5 +526,5 @@ class Migration(migrations.Migration):
                 name="excluded_for_a_reason",
             ),
         ),
-        LoadSQL("crowd", "ledger_never_changes"),
+        LoadSQL("crowd", "ledger_never_changes", "pseudonym"),
     ]

@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
+from evaluation.questions.topical_chat import TOPICAL_CHAT_OWN
 from evaluation.report.study import study_result
 from evaluation.report.tables import EXCHANGES, Table, tables
 from exports.turns import LABELLED_TURNS
@@ -30,6 +31,11 @@ class TalkTask(ReportedTask):
     statements = {EXCHANGES.name: measuring.ROWS}
     read_at = "labels:dialogues"
     read = "conversations"
+
+    @staticmethod
+    def fits_topical_chat(study: Study) -> bool:
+        """Whether it asks what the files of Topical-Chat tell."""
+        return any(ask.question_set == TOPICAL_CHAT_OWN.key for ask in study.asked)
 
     @override
     def prepare(self, study: Study) -> None:

@@ -68,6 +68,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
             "bots": progress(study),
             "from_elsewhere": from_elsewhere(study),
             "fits_neural_chat": bool(asked & {LIKERT.key, VOTES.key}),
+            "fits_topical_chat": self.fits_topical_chat(study),
         }
 
     @override

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 # After so many failures in a row the bots are broken, not the conversations.
 MOST_FAILURES_IN_A_ROW = 20
 
+REST_OF_BATCH_SECONDS = 0.01
+
 Asked = asyncio.Task[Said | Failed]
 # By plan, as this process has found it: a slice of a slow bot is too short to find it once more.
 _PACES: dict[int, Pace] = {}
@@ -63,7 +65,9 @@ class _Slice:
 
     async def work(self) -> bool:
         while await self._ask_more() or self.under_way:
-            answered, _ = await asyncio.wait(self.under_way, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(self.under_way, return_when=asyncio.FIRST_COMPLETED)
+            # A bot delivers a batch one by one. Taken together, the next batch is as large as this one.
+            answered, _ = await asyncio.wait(self.under_way, timeout=REST_OF_BATCH_SECONDS)
             await self._take(answered)
         if self.broken:
             await _stop(self.plan, self.broken)

@@ -154,8 +154,7 @@ def record(plan: SelfPlayPlan, said: Sequence[Said], failed: Sequence[Failed], *
     """
     if said:
         _pin_versions(plan, said)
-        for each in said:
-            _store(plan, each, now)
+        _store(plan, said, now)
         SelfPlayPlan.objects.filter(pk=plan.pk).update(active_at=now, reason="")
     for failure in failed:
         _count(plan, failure, now)
@@ -175,27 +174,39 @@ def _pin_versions(plan: SelfPlayPlan, said: Sequence[Said]) -> None:
     pinned.save(update_fields=["first_version", "second_version"])
 
 
-_REPLY = """
-SELECT turns FROM dialogues_reply(%s, %s, %s, '{}', '{}', %s, %s, %s, %s, %s)
+# One statement for all that a bot said at once: it answers whole batches.
+_REPLIES = """
+SELECT said.dialogue, stored.turns
+  FROM (VALUES {}) AS said (dialogue, position, text, version, latency, seed, candidates, remarks),
+       LATERAL dialogues_reply(said.dialogue, said.position, said.text, '{{}}', '{{}}', said.version,
+                               said.latency, said.seed, said.candidates, said.remarks) AS stored
 """
+_SAID = "(%s::bigint, %s::integer, %s::text, %s::bigint, %s::integer, %s::bigint, %s::jsonb, %s::jsonb)"
 
 
-def _store(plan: SelfPlayPlan, said: Said, now: datetime) -> None:
+def _store(plan: SelfPlayPlan, said: Sequence[Said], now: datetime) -> None:
+    with connection.cursor() as cursor:
+        statement = _REPLIES.format(", ".join([_SAID] * len(said)))
+        cursor.execute(statement, [value for each in said for value in _values(each)])
+        turns = dict(cursor.fetchall())
+    # Without a number, somebody else's turn is there, or the conversation is over.
+    stored = [each for each in said if turns[each.due.dialogue_id] is not None]
+    again = [each.due.played_id for each in stored if each.due.attempts]
+    SelfPlayed.objects.filter(pk__in=again).update(attempts=0)
+    for each in stored:
+        due = each.due
+        if turns[due.dialogue_id] - (1 if plan.study.opening_text else 0) >= plan.utterances:
+            repeated = sum(repeated_turns([*due.texts, each.reply.response.text]))
+            _end(plan, due, Dialogue.Ending.COMPLETE, now, repeated=repeated)
+
+
+def _values(said: Said) -> list[str | int | None]:
     due, reply = said.due, said.reply
     candidates = [[each.text, each.score] for each in reply.response.candidates]
-    values: list[str | int | None] = [
+    return [
         due.dialogue_id, due.position, reply.response.text, reply.version_id, reply.latency_ms, reply.seed,
         json.dumps(candidates) if candidates else None, json.dumps(reply.remarks) if reply.remarks else None,
     ]  # fmt: skip
-    with connection.cursor() as cursor:
-        cursor.execute(_REPLY, values)
-        row = cursor.fetchone()
-    if row is None or row[0] is None:  # somebody else's is there, or the conversation is over
-        return
-    SelfPlayed.objects.filter(pk=due.played_id).update(attempts=0)
-    if row[0] - (1 if plan.study.opening_text else 0) >= plan.utterances:
-        repeated = sum(repeated_turns([*due.texts, reply.response.text]))
-        _end(plan, due, Dialogue.Ending.COMPLETE, now, repeated=repeated)
 
 
 def _count(plan: SelfPlayPlan, failed: Failed, now: datetime) -> None:

@@ -34,7 +34,7 @@ def plan_of(study: Study) -> TwoPeoplePlan | None:
 def finished_and_wanted(studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
     wanted = dict(TwoPeoplePlan.objects.filter(study__in=studies).values_list("study", "conversations"))
     finished = dict(
-        of_people(studies)
+        _held_here(studies)
         .filter(ending=Dialogue.Ending.COMPLETE)
         .values_list("study")
         .annotate(n=Count("pk"))
@@ -46,7 +46,7 @@ def finished_and_wanted(studies: QuerySet[Study]) -> Mapping[int, tuple[int, int
 def progress(study: Study, *, now: datetime) -> Progress:
     only = Study.objects.filter(pk=study.pk)
     finished, wanted = finished_and_wanted(only).get(study.pk, (0, 0))
-    held = of_people(only)
+    held = _held_here(only)
     ended = Assignment.objects.filter(participation__study=study, outcome=Assignment.Outcome.NO_PARTNER)
     return Progress(
         finished=finished,
@@ -62,6 +62,10 @@ def is_full(study: Study, *, now: datetime) -> bool:
     """Whether those who talk and wait now are enough for all conversations that are wanted."""
     shown = progress(study, now=now)
     return 2 * (shown.finished + shown.open) + shown.waiting >= 2 * shown.wanted
+
+
+def _held_here(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
+    return of_people(studies).filter(origin=Dialogue.Origin.LIVE)
 
 
 def _under_way(held: QuerySet[Dialogue], now: datetime) -> int:

@@ -82,4 +82,5 @@ class TwoPeople(WorkerTask, TalkTask):
             "plan": queries.plan_of(study),
             "people": queries.progress(study, now=timezone.now()),
             "bots": bots_progress(study),
+            "fits_topical_chat": self.fits_topical_chat(study),
         }

@@ -4,7 +4,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from transcripts.importers.checking import Checked, Limits, checked
-from transcripts.importers.formats import FORMATS, Conversation, Problem, guessed
+from transcripts.importers.formats import FORMATS, Conversation, Problem, Rated, guessed
 from transcripts.importers.source import Source, UnreadableError
 
 for _module in iter_modules(__path__):
@@ -16,6 +16,7 @@ __all__ = [
     "Conversation",
     "Limits",
     "Problem",
+    "Rated",
     "Source",
     "UnreadableError",
     "checked",

@@ -1,11 +1,15 @@
 """What the database can hold of what a file says: two who alternate, texts of a bounded length."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Said
+from transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Rated, Read, Said
 from transcripts.importers.source import Source, UnreadableError
+
+if TYPE_CHECKING:
+    from evaluation.questions import Answer
 
 MOST_TURNS = 2000  # of one conversation
 MOST_SPEAKERS = 50  # of one file
@@ -36,6 +40,10 @@ class Checked:
         rater: what the file calls the one who judged it; empty if it names nobody.
         given: what they answered about the whole conversation.
         of_turns: by position, what they answered about the turn.
+        own: by position, what its speaker answered about it.
+        heard: by position, what the partner answered about it.
+        of_speakers: what each of the two answered about the whole conversation.
+        read: what each of the two had to read.
     """
 
     id: str
@@ -48,10 +56,25 @@ class Checked:
     rater: str = ""
     given: Given = field(default_factory=dict)
     of_turns: tuple[Given, ...] = ()
+    own: tuple[Given, ...] = ()
+    heard: tuple[Given, ...] = ()
+    of_speakers: tuple[Given, ...] = ()
+    read: tuple[Sequence[Read], ...] = ()
+
+    @property
+    def is_of_raters(self) -> bool:
+        """Whether the two who talk judge each other, or themselves."""
+        return any((*self.own, *self.heard, *self.of_speakers))
+
+    @property
+    def labels(self) -> int:
+        """How many labels it brings along."""
+        given = (self.given, *self.of_turns, *self.own, *self.heard, *self.of_speakers)
+        return sum(map(len, given))
 
 
-def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Problem]:
-    """The conversations of a file that can be stored, and why the others cannot.
+def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Rated | Problem]:
+    """The conversations of a file, or ratings of some, that can be stored, and why the others cannot.
 
     A file that cannot be read on, or that passes a limit, ends with the problem that says so.
     """
@@ -61,10 +84,12 @@ def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked
     found = FORMATS[format_key].read(source)
     try:
         for each in found:
-            result = _checked(each, ids) if isinstance(each, Conversation) else each
-            if isinstance(result, Checked):
-                conversations, turns = conversations + 1, turns + len(result.texts)
+            result = each if isinstance(each, Problem) else _once(each, ids)
+            if isinstance(result, Checked | Rated):
+                texts = result.texts if isinstance(result, Checked) else ()
+                conversations, turns = conversations + 1, turns + len(texts)
                 _stay_within(limits, conversations, turns, result.line)
+            if isinstance(result, Checked):
                 speakers.update(result.speakers)
                 if len(speakers) > MOST_SPEAKERS:
                     raise UnreadableError(
@@ -87,11 +112,18 @@ def _stay_within(limits: Limits, conversations: int, turns: int, line: int) -> N
             )
 
 
-def _checked(conversation: Conversation, ids: dict[str, int]) -> Checked | Problem:
+def _once(found: Conversation | Rated, ids: dict[str, int]) -> Checked | Rated | Problem:
+    first = ids.setdefault(found.id, found.line)
+    if first != found.line:
+        return Problem(found.line, f"Conversation “{_short(found.id)}” is there already, from line {first}.")
+    if isinstance(found, Conversation):
+        return _checked(found)
+    details = {key: _storable(value) for key, value in found.details.items()}
+    return Rated(_storable(found.id), found.line, found.rater, found.given, details)
+
+
+def _checked(conversation: Conversation) -> Checked | Problem:
     line = conversation.line
-    first = ids.setdefault(conversation.id, line)
-    if first != line:
-        return Problem(line, f"Conversation “{_short(conversation.id)}” is there already, from line {first}.")
     wrong = next(filter(None, map(_wrong_turn, conversation.turns)), None)
     if wrong:
         return wrong
@@ -107,6 +139,10 @@ def _checked(conversation: Conversation, ids: dict[str, int]) -> Checked | Probl
         conversation.rater,
         conversation.given,
         tuple(turn.given for turn in turns),
+        tuple(turn.own for turn in turns),
+        tuple(turn.heard for turn in turns),
+        tuple(conversation.by_speaker.get(turn.speaker, {}) for turn in turns[:2]),
+        tuple(tuple(conversation.read.get(turn.speaker, ())) for turn in turns[:2]),
     )
 
 
@@ -140,8 +176,24 @@ def _wrong_whole(conversation: Conversation, turns: list[Said]) -> Problem | Non
 def _joined(turns: list[Said]) -> Said:
     """What one speaker says in a row, as one turn."""
     first, given = turns[0], {key: answers for turn in turns for key, answers in turn.given.items()}
-    text = "\n".join(turn.text.strip() for turn in turns)
-    return Said(first.speaker, text, first.line, first.at, given)
+    text = first.text if len(turns) == 1 else "\n".join(turn.text.strip() for turn in turns)
+    own, heard = _united([turn.own for turn in turns]), _united([turn.heard for turn in turns])
+    return Said(first.speaker, text, first.line, first.at, given, own, heard)
+
+
+def _united(parts: Sequence[Given]) -> Given:
+    """What was answered about the parts of a turn, as of the whole: choices united, else the first."""
+    united: dict[str, dict[str, Answer]] = {}
+    for key, question, answer in (
+        (key, question, answer)
+        for each in parts
+        for key, answers in each.items()
+        for question, answer in answers.items()
+    ):
+        before = united.setdefault(key, {}).setdefault(question, answer)
+        if isinstance(before, list) and isinstance(answer, list):
+            united[key][question] = [*before, *(each for each in answer if each not in before)]
+    return united
 
 
 def _storable(text: str) -> str:

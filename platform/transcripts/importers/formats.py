@@ -1,6 +1,6 @@
 """What importers read, and the registry that finds them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +14,18 @@ Given: TypeAlias = "Mapping[str, Mapping[str, Answer]]"
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """A text that somebody had beside the conversation, with the names of `dialogues.Material`."""
+
+    key: str
+    title: str
+    heading: str
+    text: str
+    points: Sequence[str] = ()
+    variant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
     """One utterance as the file has it.
 
@@ -23,6 +35,8 @@ class Said:
         line: where it begins.
         at: when, as ISO 8601 with the offset from UTC; empty if the file does not say.
         given: what the conversation's rater answered about it.
+        own: what the speaker answered about it.
+        heard: what the partner answered about it.
     """
 
     speaker: str
@@ -30,6 +44,8 @@ class Said:
     line: int
     at: str = ""
     given: Given = field(default_factory=dict)
+    own: Given = field(default_factory=dict)
+    heard: Given = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,8 @@ class Conversation:
         details: what else the file says about the whole conversation.
         rater: what the file calls the one who judged it and its turns; empty if it names nobody.
         given: what they answered about the whole conversation.
+        by_speaker: what each of the two answered about the whole conversation.
+        read: what each of the two had to read.
     """
 
     id: str
@@ -51,6 +69,27 @@ class Conversation:
     details: Mapping[str, str] = field(default_factory=dict)
     rater: str = ""
     given: Given = field(default_factory=dict)
+    by_speaker: Mapping[str, Given] = field(default_factory=dict)
+    read: Mapping[str, Sequence[Read]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """What somebody elsewhere answered about a conversation that the file only names.
+
+    Attributes:
+        id: what the file calls the conversation.
+        line: where it stands.
+        rater: what the file calls the one who judged it; empty if it names nobody.
+        given: what they answered about the whole conversation.
+        details: what else the file says about it.
+    """
+
+    id: str
+    line: int
+    rater: str
+    given: Given
+    details: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +100,7 @@ class Problem:
     what: str
 
 
-Reader = Callable[[Source], Iterator[Conversation | Problem]]
+Reader = Callable[[Source], Iterator[Conversation | Rated | Problem]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +111,8 @@ class Format:
         key: names it in the database and on the command line.
         title: names it on pages.
         looks_like: whether the first kilobytes of a file look like this format.
-        read: yields conversations and problems; raises UnreadableError where it cannot go on.
+        read: yields conversations, or ratings of some, and problems; raises UnreadableError where it cannot
+            go on.
     """
 
     key: str

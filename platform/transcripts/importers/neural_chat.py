@@ -1,16 +1,17 @@
 """Chat records of neural.chat's admin pages, as CSV (github.com/asmadotgh/neural_chat_web, dialog/admin.py).
 
-It has a row for each exchange: message, response, the vote on the response, and on each row the ratings of
-the whole chat. The platform's other CSV has the same ratings and no turns.
+The records have a row for each exchange: message, response, the vote on the response, and on each row the
+ratings of the whole chat. The platform's other CSV has the ratings alone, a row for each chat, and names the
+chats that the records have.
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
 from evaluation.spreadsheets import original
-from transcripts.importers.formats import Conversation, Given, Problem, Said, importer
+from transcripts.importers.formats import Conversation, Given, Problem, Rated, Said, importer
 from transcripts.importers.source import Source, UnreadableError
 
 RECORD_COLUMNS = (
@@ -39,8 +40,9 @@ COHERENCY = "rating coherency"
 
 _PERSON = "User"
 _NEEDED = ("Chat ID", "Chatbot ID", "Message", "Response")
+_NEEDED_OF_RATINGS = ("Chat ID", *SCALES)
+_TURNS = {"Message", "Response"}
 _RATING = "Chat Rating "
-_ONLY_RATINGS = "Chat Length"
 _VOTED = {"": None, "0": None, "1": 1, "-1": -1}
 _LONGEST_DETAIL = 500
 
@@ -55,37 +57,68 @@ class _WrongError(Exception):
         super().__init__(what)
 
 
-def _looks_like(head: str) -> bool:
+def _columns(head: str) -> set[str]:
     try:
         columns = next(csv.reader([head.split("\n", 1)[0]]), [])
     except csv.Error:  # not even a line of text, such as a packed file
-        return False
-    return {"Chat ID", "Chatbot ID"} <= {column.strip() for column in columns}
+        return set()
+    return {column.strip() for column in columns}
+
+
+def _looks_like(head: str) -> bool:
+    return {"Chat ID", "Chatbot ID"} <= (columns := _columns(head)) and not _are_ratings(columns)
+
+
+def _looks_like_ratings(head: str) -> bool:
+    return _are_ratings(_columns(head))
+
+
+def _are_ratings(columns: Collection[str]) -> bool:
+    return {*_NEEDED_OF_RATINGS} <= {*columns} and not _TURNS & {*columns}
 
 
 @importer("neural-chat", title="neural.chat records (CSV)", looks_like=_looks_like)
 def read(source: Source) -> Iterator[Conversation | Problem]:
     """Rows with the same chat id that follow each other are a conversation: the user, then the bot."""
-    for chat, group in groupby(_rows(source), key=lambda row: row[1].get("Chat ID", "")):
+    rows = _rows(source, RECORD_COLUMNS, _check_records)
+    for chat, group in groupby(rows, key=lambda row: row[1].get("Chat ID", "")):
         try:
             yield _conversation(chat, list(group))
         except _WrongError as error:
             yield error.problem
 
 
+@importer("neural-chat-ratings", title="neural.chat ratings (CSV)", looks_like=_looks_like_ratings)
+def read_ratings(source: Source) -> Iterator[Rated | Problem]:
+    """Each row rates a chat; those without a rating tell nothing."""
+    for line, row in _rows(source, RATING_COLUMNS, _check_ratings):
+        try:
+            if not row["Chat ID"]:
+                raise _WrongError(line, "This row has no chat id.")
+            given, details = _given(line, row, ""), _details(row["Coherency"])
+        except _WrongError as error:
+            yield error.problem
+        else:
+            if given:
+                yield Rated(row["Chat ID"][:200], line, row["User Session Key"], given, details)
+
+
 def _conversation(chat: str, rows: Sequence[Row]) -> Conversation:
     line, first = rows[0]
     if not chat:
         raise _WrongError(line, "This row has no chat id.")
-    details = {COHERENCY: first[f"{_RATING}Coherency"][:_LONGEST_DETAIL]}
     return Conversation(
         chat[:200],
         line,
         tuple(_turns(rows)),
-        {key: value for key, value in details.items() if value},
+        _details(first[f"{_RATING}Coherency"]),
         first["User Session Key"],
         _ratings(rows),
     )
+
+
+def _details(coherency: str) -> dict[str, str]:
+    return {COHERENCY: coherency[:_LONGEST_DETAIL]} if coherency else {}
 
 
 def _turns(rows: Sequence[Row]) -> Iterator[Said]:
@@ -117,24 +150,31 @@ def _ratings(rows: Sequence[Row]) -> Given:
                 f"{other} is “{row[other][:40]}”, and “{first[other][:40]}” on line {line}. All rows of a "
                 f"chat have the same ratings.",
             )
-    given = {name: first[_RATING + name].strip() for name in SCALES}
+    return _given(line, first, _RATING)
+
+
+def _given(line: int, row: dict[str, str], before: str) -> Given:
+    """The answers of a row in whose columns this stands before the name of each scale."""
+    given = {name: row[before + name].strip() for name in SCALES}
     if not any(given.values()):
         return {}
     from evaluation.questions import LIKERT, AnswersError  # takes longer than reading a file
 
-    answers: dict[str, object] = {key: _rating(line, name, given[name]) for name, key in SCALES.items()}
-    if comment := first[f"{_RATING}Comments"].strip():
+    answers: dict[str, object] = {
+        key: _rating(line, before + name, given[name]) for name, key in SCALES.items()
+    }
+    if comment := row[f"{before}Comments"].strip():
         answers["comment"] = comment
     try:
         return {RATINGS: LIKERT.check(answers)}
     except AnswersError as error:
-        raise _WrongError(line, f"{_RATING}Comments: {error.message}") from error
+        raise _WrongError(line, f"{before}Comments: {error.message}") from error
 
 
-def _rating(line: int, name: str, said: str) -> int:
+def _rating(line: int, column: str, said: str) -> int:
     if said not in {str(number) for number in range(1, 8)}:
         is_empty = "is empty, and other ratings of the chat are not" if not said else f"is “{said[:40]}”"
-        raise _WrongError(line, f"{_RATING}{name} {is_empty}. Write a number from 1 to 7.")
+        raise _WrongError(line, f"{column} {is_empty}. Write a number from 1 to 7.")
     return int(said)
 
 
@@ -151,13 +191,13 @@ def _time(line: int, said: str) -> str:
         ) from None
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _rows(source: Source, known: Sequence[str], check: Callable[[list[str]], None]) -> Iterator[Row]:
     """Each row by column, with the line at which it begins; columns that the file does not have are empty."""
     lines = (f"{line}\n" for _, line in source.lines())
     reader = csv.reader(lines, strict=True)
     try:
         columns = [column.strip() for column in next(reader, [])]
-        _check(columns)
+        check(columns)
         begins = reader.line_num + 1
         for cells in reader:
             if len(cells) > len(columns):
@@ -165,22 +205,32 @@ def _rows(source: Source) -> Iterator[Row]:
                     begins, f"The row has {len(cells)} cells, and the file {len(columns)} columns."
                 )
             if any(cells):
-                known = zip(columns, map(original, cells), strict=False)
-                yield begins, dict.fromkeys(RECORD_COLUMNS, "") | dict(known)
+                there = zip(columns, map(original, cells), strict=False)
+                yield begins, dict.fromkeys(known, "") | dict(there)
             begins = reader.line_num + 1
     except csv.Error as error:
         raise UnreadableError(reader.line_num, f"This is no CSV: {error}.") from error
 
 
-def _check(columns: list[str]) -> None:
-    missing = [name for name in _NEEDED if name not in columns]
-    if missing and _ONLY_RATINGS in columns:
+def _check_records(columns: list[str]) -> None:
+    if _are_ratings(columns):
         raise UnreadableError(
             1,
-            "This is the download of ratings: it has no turns. Import the download of chat records, "
-            "which has the ratings, too.",
+            "These are ratings: the file has no turns. Choose the format of neural.chat ratings, or import "
+            "the download of chat records, which has the ratings, too.",
         )
+    _need(columns, _NEEDED)
+
+
+def _check_ratings(columns: list[str]) -> None:
+    if {*columns} >= _TURNS:
+        raise UnreadableError(1, "These are chat records. Choose the format of neural.chat records.")
+    _need(columns, _NEEDED_OF_RATINGS)
+
+
+def _need(columns: list[str], needed: Sequence[str]) -> None:
+    missing = [name for name in needed if name not in columns]
     if missing:
         raise UnreadableError(
-            1, f"The first line names no column “{missing[0]}”. It must name {', '.join(_NEEDED)}."
+            1, f"The first line names no column “{missing[0]}”. It must name {', '.join(needed)}."
         )

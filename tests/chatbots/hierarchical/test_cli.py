@@ -75,6 +75,15 @@ def test_corpus_targets_train_perplexity_export_and_reply_fit_together(tmp_path,
     assert first["words"] == second["words"] < text["words"]
     assert first["divergence"] > 0
 
+    ablated = tmp_path / "ablated"
+    run(capsys, "train", *common, "--output", ablated, "--input-only", "--steps", 2)
+    (reads,) = ablated.glob("step-*")
+    about = ["perplexity", "--checkpoint", reads, "--data", corpus / "test.npz", "--samples", 2]
+    found = json.loads(run(capsys, *about, "--targets", targets))
+    assert 1 < found["perplexity"] < 100
+    assert main([*map(str, about)]) == 2
+    assert "name their file with --targets" in capsys.readouterr().err
+
     said = [
         run(capsys, "reply", "--checkpoint", tmp_path / "export", "--context", "hello", *choice)
         for choice in ((), ("--choose", "drawn"), ("--choose", "sampled", "--temperature", 0.5, "--seed", 3))
@@ -91,6 +100,7 @@ TRAIN = ["train", "--corpus", "nowhere", "--output", "x"]
         (["perplexity", "--checkpoint", "nowhere", "--data", "x"], "nowhere is no checkpoint"),
         ([*TRAIN, "--preset", "tiny-vhred-ei"], "name their file with --targets"),
         ([*TRAIN, "--preset", "tiny-vhred", "--targets", "x"], "Take tiny-vhred-ei, or leave --targets out"),
+        ([*TRAIN, "--preset", "tiny-vhred", "--input-only"], "Take tiny-vhred-ei."),
         ([*TRAIN, "--preset", "tiny-vhred"], "cannot be read ([Errno 2]"),
         ([*TRAIN, "--steps", "0"], "steps=0 must be at least 1"),
         ([*TRAIN, "--batch", "0"], "batch=0 must be at least 1"),

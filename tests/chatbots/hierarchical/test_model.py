@@ -14,10 +14,12 @@ from torch.nn.functional import log_softmax
 
 from chatbots.hierarchical.batching import collate
 from chatbots.hierarchical.config import PRESETS, preset
+from chatbots.hierarchical.decoding import DecodingSettings
 from chatbots.hierarchical.heads import Heads, Targets
 from chatbots.hierarchical.latent import Normal, divergence
 from chatbots.hierarchical.model import count_parameters
 from chatbots.hierarchical.recurrent import gru, pack, run
+from chatbots.hierarchical.responder import Responder
 from chatbots.training.vocabulary import START, UNKNOWN
 from tests.chatbots.hierarchical.tiny import CONVERSATIONS, config, model_of
 
@@ -56,8 +58,9 @@ def layer(linear, x):
     return linear.weight.detach().numpy() @ x + linear.bias.detach().numpy()
 
 
-def reference(model, conversations):
-    """Log-likelihood of each answer by HRED, word by word."""
+def reference(model, conversations, told=None):
+    """Log-likelihood of each answer by HRED, word by word; `told` is read beside each utterance, in order."""
+    told = iter(np.zeros((9, 0)) if told is None else told)
     table = model.embedding.weight.detach().numpy()
     forth, back = Step(model.encoder), Step(model.encoder, "_reverse")
     context, decoder = Step(model.context), Step(model.decoder)
@@ -65,7 +68,7 @@ def reference(model, conversations):
         state = np.zeros(model.config.context_size)
         for said, answer in pairwise(conversation):
             words = table[said]
-            state = context(np.concatenate([forth.over(words), back.over(words[::-1])]), state)
+            state = context(np.concatenate([forth.over(words), back.over(words[::-1]), next(told)]), state)
             h, last, total = np.tanh(layer(model.to_decoder, state)), START, 0.0
             for word in answer:
                 h = decoder(table[last], h)
@@ -205,6 +208,28 @@ def test_the_heads_teach_the_context_and_the_encoder_and_not_the_decoder():
         name.partition(".")[0] for name, parameter in model.named_parameters() if parameter.grad is not None
     }
     assert taught == {"embedding", "encoder", "context", "heads"}
+
+
+def test_the_ablation_reads_what_the_teachers_say_and_learns_none_of_it():
+    model = model_of("hred", emotions=3, semantics=2, input_only=True)
+    targets = Targets(torch.rand(7, 3).double(), torch.randn(7, 2).double())
+    batch = collate(CONVERSATIONS, targets)
+
+    losses = model(batch)
+
+    told = torch.cat(targets, dim=1).numpy()
+    assert float(losses.words.detach()) == pytest.approx(-sum(reference(model, CONVERSATIONS, told)))
+    assert (losses.distilled.emotion, losses.distilled.semantic) == (None, None)
+    assert not hasattr(model, "heads")
+    for architecture in ("vhred", "vhcr"):
+        variational = model_of(architecture, emotions=3, semantics=2, input_only=True)
+        assert torch.isfinite(variational(batch).words)
+    with pytest.raises(ValueError, match="name their file with --targets"):
+        model(collate(CONVERSATIONS))
+    with pytest.raises(ValueError, match="have 3 numbers for each utterance, and this model reads 5"):
+        model(collate(CONVERSATIONS, Targets(targets.emotions)))
+    with pytest.raises(ValueError, match="so it cannot reply"):
+        Responder(model, None, DecodingSettings())
 
 
 def test_words_are_dropped_in_the_whole_batch_at_once_and_only_in_training():

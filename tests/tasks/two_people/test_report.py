@@ -133,7 +133,11 @@ def test_the_bundle_says_who_of_the_two_said_what(two: Study, tmp_path: Path) ->
         paragraph = archive.read("method/paragraph.txt").decode()
 
     seats = {
-        str(each.public_id): [seat.worker.pseudonym for seat in each.seats.order_by("number") if seat.worker]
+        str(each.public_id): [
+            seat.assignment.participation.pseudonym
+            for seat in each.seats.order_by("number")
+            if seat.assignment
+        ]
         for each in Dialogue.objects.filter(study=two)
     }
     assert [row["ending"] for row in rows["conversations"]] == ["complete", "complete", "partner_left"]

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.transcripts.importers.conftest import Read
+from tests.transcripts.importers.conftest import PLENTY, Read
+from transcripts.importers import Problem, Rated, Source, checked, guessed
 
 # The columns that the platform's own download has.
 RECORDS = (
@@ -13,7 +14,11 @@ RECORDS = (
     "Chat Rating Coherency", "Chat Rating Diversity", "Chat Rating Contingency", "Chat Rating Empathy",
     "Chat Rating Comments",
 )  # fmt: skip
-RATINGS = ("ID", "Chat ID", "Datetime", "Chatbot ID", "Quality", "Chat Length", "MTurk Code", "Study Key")
+RATINGS = (
+    "ID", "Chat ID", "Datetime", "Chatbot ID", "User Session Key", "Quality", "Coherency", "Fluency",
+    "Diversity", "Contingency", "Empathy", "Comments", "Chat Length", "MTurk Code", "MTurk User ID",
+    "Study Key",
+)  # fmt: skip
 
 
 def row(
@@ -68,13 +73,43 @@ def test_a_chat_may_begin_with_the_bot_and_end_with_the_user(read: Read) -> None
     assert (conversation.speakers, conversation.texts) == (("b", "User"), ("Hi!", "Yo", "Yes?", "Bye"))
 
 
-def test_the_download_of_ratings_says_which_file_is_wanted(read: Read) -> None:
-    conversations, problems = read(
-        "neural-chat", written(RATINGS, ["1", "c1", "", "vhred", "5", "3", "", "k"])
+def rating(chat: str, *said: str, session: str = "s") -> list[str]:
+    return ["1", chat, "", "vhred", session, *said, "3", "code", "worker", "k"]
+
+
+def test_each_row_of_the_other_file_rates_a_conversation() -> None:
+    content = written(
+        RATINGS,
+        rating("c1", "5", "7", "6", "4", "3", "2", "fine"),
+        rating("c2", "", "", "", "", "", "", ""),  # nobody rated it
+        rating("c3", *"11111", "8", ""),
+        rating("c1", *"1111111"),
+        rating("", *"1111111"),
     )
 
-    assert conversations == []
-    assert "Import the download of chat records" in problems[0][1]
+    assert guessed(content) == "neural-chat-ratings"
+    found = list(checked(Source(io.BytesIO(content.encode())), "neural-chat-ratings", PLENTY))
+
+    rated, *problems = found
+    assert isinstance(rated, Rated)
+    assert (rated.id, rated.line, rated.rater) == ("c1", 2, "s")
+    assert rated.given == {
+        "likert": {
+            "quality": 5, "fluency": 6, "diversity": 4, "relatedness": 3, "empathy": 2, "comment": "fine",
+        }
+    }  # fmt: skip
+    assert rated.details == {"rating coherency": "7"}
+    assert [(each.line, each.what) for each in problems if isinstance(each, Problem)] == [
+        (4, "Empathy is “8”. Write a number from 1 to 7."),
+        (5, "Conversation “c1” is there already, from line 2."),
+        (6, "This row has no chat id."),
+    ]
+
+
+def test_a_file_read_as_the_other_says_which_it_is(read: Read) -> None:
+    assert "Choose the format of neural.chat ratings" in read("neural-chat", written(RATINGS))[1][0][1]
+    assert "These are chat records" in read("neural-chat-ratings", written(RECORDS))[1][0][1]
+    assert "no column “Quality”" in read("neural-chat-ratings", written(("ID", "Chat ID")))[1][0][1]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from transcripts.importing import (
     format_of,
     guessed_systems,
     import_file,
+    leave_out_unrateable,
 )
 from transcripts.reading import Preview, preview
 
@@ -51,7 +52,10 @@ class Command(BaseCommand):
             if not format_key:
                 raise CommandError(f"{file} looks like no known format. Give --format.")
             seen = preview(Source(opened), format_key, BY_COMMAND)
-            systems = guessed_systems(seen.speakers) | _named(options["system"], seen)
+            leave_out_unrateable(found, seen)
+            systems = guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge) | _named(
+                options["system"], seen
+            )
             self._say(seen, format_key, systems)
             if options["dry_run"]:
                 return
@@ -68,10 +72,16 @@ class Command(BaseCommand):
                 )
             except ImportRefusedError as error:
                 raise CommandError(str(error)) from error
-        self.stdout.write(f"Imported {record.conversations} conversations with {record.turns} turns.")
+        self.stdout.write(
+            f"Imported {record.conversations} conversations with {record.turns} turns, and {record.labels} "
+            f"votes and ratings."
+        )
 
     def _say(self, seen: Preview, format_key: str, systems: dict[str, str]) -> None:
-        self.stdout.write(f"{format_key}: {seen.conversations} conversations, {seen.turns} turns.")
+        self.stdout.write(
+            f"{format_key}: {seen.conversations} conversations, {seen.turns} turns, "
+            f"{seen.labels} votes and ratings."
+        )
         for speaker, turns in seen.speakers.items():
             self.stdout.write(f"  {speaker}: {turns} turns, {systems[speaker] or 'a person'}")
         for problem in seen.problems:

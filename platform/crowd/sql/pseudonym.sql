@@ -1,0 +1,7 @@
+-- What a worker is called outside the platform: in each study otherwise. Who judged elsewhere and came with a file takes
+-- part in none.
+CREATE OR REPLACE FUNCTION crowd_pseudonym(the_worker bigint, the_study bigint) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT coalesce((SELECT p.pseudonym FROM crowd_participation AS p
+                      WHERE p.worker_id = the_worker AND p.study_id = the_study),
+                    (SELECT w.pseudonym FROM crowd_worker AS w WHERE w.id = the_worker))
+$$;
