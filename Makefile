@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: serve smollm2 test check setup fmt constraints
+.PHONY: serve smollm2 test check setup catalogs fmt constraints
 
 # make serve PORT=8001 HOST=0.0.0.0 VAR=/srv/turnwise
 serve: $(if $(filter no,$(MODELS)),.venv/for-serving,.venv/for-models)
@@ -35,6 +35,10 @@ check: setup
 	$(BIN)/python -m pytest tests/docs tests/project/test_migrations.py
 
 setup: .venv/for-development
+
+# What workers read in other languages, after a text of theirs was changed: docs/languages.md.
+catalogs: setup
+	SECRET_KEY=x $(BIN)/python manage.py catalogs
 
 fmt: setup
 	$(BIN)/ruff check --fix .

@@ -394,10 +394,11 @@ def make_writing(rex: User, make_version: MakeVersion) -> MakeWriting:
 class Tab:
     """A browser tab of a worker: speaks frames through the real consumer."""
 
-    def __init__(self, dialogue: Dialogue, cookie: str) -> None:
+    def __init__(self, dialogue: Dialogue, cookie: str, language: str = "") -> None:
         scope = {
             "type": "websocket",
             "path": f"/ws/dialogues/{dialogue.public_id}/",
+            "query_string": f"language={language}".encode(),
             "headers": [(b"cookie", f"{COOKIE}={cookie}".encode())],
             "subprotocols": [],
         }
@@ -458,10 +459,16 @@ async def open_tab(transactional_db: None) -> AsyncIterator[OpenTab]:
     """Open tabs that have received their first state; everything is closed at the end."""
     tabs: list[Tab] = []
 
-    async def open_one(dialogue: Dialogue, *, worker: Worker | None = None, cookie: str | None = None) -> Tab:
+    async def open_one(
+        dialogue: Dialogue,
+        *,
+        worker: Worker | None = None,
+        cookie: str | None = None,
+        language: str = "",
+    ) -> Tab:
         if cookie is None:
             cookie = await sync_to_async(session_cookie)(worker or await sync_to_async(worker_of)(dialogue))
-        tab = Tab(dialogue, cookie)
+        tab = Tab(dialogue, cookie, language)
         tabs.append(tab)
         await tab.connect()
         return tab

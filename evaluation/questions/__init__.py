@@ -7,13 +7,19 @@ as JSON (`QuestionSet.from_json`). Everything else follows from the declaration.
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
+from evaluation.questions import (
+    human_likeness,
+    identity,
+    impression,
+    likert,
+    preference,
+    ssa,
+    topical_chat,
+    votes,
+)
 from evaluation.questions.coding import coded_answer, coded_answers, has_choice
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError, refuse_with
-from evaluation.questions.human_likeness import HUMAN_LIKENESS
-from evaluation.questions.identity import IDENTITY_REPLY
-from evaluation.questions.impression import REPLY_IMPRESSION
-from evaluation.questions.likert import LIKERT
 from evaluation.questions.parts import (
     FIRST,
     SECOND,
@@ -33,15 +39,8 @@ from evaluation.questions.parts import (
     Term,
     is_same,
 )
-from evaluation.questions.preference import PREFERENCE, PREFERENCES
 from evaluation.questions.scores import bounds, default_scores, score_values, term_values
-from evaluation.questions.ssa import SSA
-from evaluation.questions.topical_chat import (
-    TOPICAL_CHAT_CONVERSATION,
-    TOPICAL_CHAT_OWN,
-    TOPICAL_CHAT_PARTNER,
-)
-from evaluation.questions.votes import VOTES
+from evaluation.questions.translation import in_every_language
 
 __all__ = [
     "FIRST",
@@ -87,6 +86,18 @@ __all__ = [
     "score_values",
     "term_values",
 ]
+
+SSA = in_every_language(ssa.SSA)
+HUMAN_LIKENESS = in_every_language(human_likeness.HUMAN_LIKENESS)
+LIKERT = in_every_language(likert.LIKERT)
+VOTES = in_every_language(votes.VOTES)
+PREFERENCE = in_every_language(preference.PREFERENCE)
+PREFERENCES = in_every_language(preference.PREFERENCES)
+REPLY_IMPRESSION = in_every_language(impression.REPLY_IMPRESSION)
+TOPICAL_CHAT_OWN = in_every_language(topical_chat.TOPICAL_CHAT_OWN)
+TOPICAL_CHAT_PARTNER = in_every_language(topical_chat.TOPICAL_CHAT_PARTNER)
+TOPICAL_CHAT_CONVERSATION = in_every_language(topical_chat.TOPICAL_CHAT_CONVERSATION)
+IDENTITY_REPLY = in_every_language(identity.IDENTITY_REPLY)
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {
     s.key: s

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.parts import FIRST, SECOND, TIED, Answer, Example
 from evaluation.questions.preference import PREFERENCE, PREFERENCES
+from evaluation.questions.translation import example_in
 
 
 def _compared(said: str, first: str, second: str, answers: tuple[str, ...], why: str) -> tuple[Example, ...]:
@@ -59,9 +60,11 @@ TRAINING: Mapping[str, tuple[Example, ...]] = {
 }
 
 
-def training_of(questions: QuestionSet) -> tuple[Example, ...]:
-    """The training questions of a set; none if it has none."""
-    return TRAINING.get(questions.key, questions.examples[1:])
+def training_of(questions: QuestionSet, language: str = "en") -> tuple[Example, ...]:
+    """The training questions of a set, which is in this language itself; none if it has none."""
+    if questions.key not in TRAINING:
+        return questions.examples[1:]
+    return tuple(example_in(example, language) for example in TRAINING[questions.key])
 
 
 def wrong_in(example: Example, questions: QuestionSet, answers: Mapping[str, object]) -> list[str]:

@@ -1,13 +1,41 @@
-"""A question set in the language of its workers."""
+"""A question set in the language of its workers; languages/ has those that come with Turnwise."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evaluation.questions.checks import texts_of
 from evaluation.questions.parts import Choice, Example, Question
 
 if TYPE_CHECKING:
     from evaluation.questions.declarations import QuestionSet
+
+
+@cache
+def shipped_translations() -> Mapping[str, Mapping[str, str]]:
+    """By language code, by English text, what the sets that come with Turnwise say."""
+    files = sorted((Path(__file__).parent / "languages").glob("*.json"))
+    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+
+
+def in_every_language(questions: "QuestionSet") -> "QuestionSet":
+    """A set that comes with Turnwise, with the translations that come with it."""
+    own = [*dict.fromkeys(texts_of(questions))]
+    said = {
+        language: {text: texts[text] for text in own if text in texts}
+        for language, texts in shipped_translations().items()
+    }
+    return replace(questions, translations=said)
+
+
+def example_in(example: Example, language: str) -> Example:
+    """A worked example that comes with Turnwise in this language; as `translated`."""
+    shipped = shipped_translations()
+    texts = {**shipped.get(language.split("-")[0], {}), **shipped.get(language, {})}
+    return _example(example, lambda english: texts.get(english, english))
 
 
 def translated(questions: "QuestionSet", language: str) -> "QuestionSet":

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django_ratelimit.core import is_ratelimited
 from redis.exceptions import RedisError
 
@@ -48,9 +49,9 @@ def guessed_too_often(request: HttpRequest, what: str, *, rate: str, key: Key = 
 
 def too_many(request: HttpRequest) -> HttpResponse:
     context = {
-        "title": "Too many attempts",
-        "say": "There were too many attempts from here in the last minute. Nothing was changed.",
-        "cure": "Wait a minute and try again.",
+        "title": _("Too many attempts"),
+        "say": _("There were too many attempts from here in the last minute. Nothing was changed."),
+        "cure": _("Wait a minute and try again."),
     }
     return render(request, "crowd/message.html", context, status=429)
 

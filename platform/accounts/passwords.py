@@ -1,6 +1,7 @@
 """What a password must have besides what Django's own validators ask."""
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 
@@ -14,7 +15,8 @@ class DifferentCharacters:
     def validate(self, password: str, user: User | None = None) -> None:
         if len(set(password)) < self._fewest:
             raise ValidationError(
-                f"This password has {len(set(password))} different characters. Use {self._fewest} or more.",
+                _("This password has %(n)s different characters. Use %(fewest)s or more.")
+                % {"n": len(set(password)), "fewest": self._fewest},
                 code="password_too_uniform",
             )
 

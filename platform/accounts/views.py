@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -81,7 +82,9 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 def take_back_token(request: HttpRequest, pk: int) -> HttpResponse:
     if api_tokens.take_back(cast(User, request.user), pk):
-        messages.success(request, "The token is taken back. Programs that use it are refused from now on.")
+        messages.success(
+            request, gettext("The token is taken back. Programs that use it are refused from now on.")
+        )
     else:
-        messages.error(request, "You have no such token. It may have been taken back already.")
+        messages.error(request, gettext("You have no such token. It may have been taken back already."))
     return redirect("accounts:tokens")

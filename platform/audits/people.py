@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import User
 from audits import services
@@ -41,14 +42,16 @@ def have_judged(audit_id: int, *, by: User, first_only: bool) -> Study:
     """
     audit = Audit.objects.select_for_update().get(pk=audit_id)
     if audit.study_id is not None:
-        raise ValidationError("People judge these replies already, in the study that is named here.")
+        raise ValidationError(gettext("People judge these replies already, in the study that is named here."))
     if audit.state != Audit.State.DONE:
-        raise ValidationError("The audit is not complete. People can judge its replies once it is.")
+        raise ValidationError(gettext("The audit is not complete. People can judge its replies once it is."))
     replies = audit.replies.filter(label=Label.POSITIVE, error="").order_by("pk")
     if first_only:
         replies = replies.filter(turn=1)
     if not replies:
-        raise ValidationError("The bot replied to no question that asks what it is: nothing can be judged.")
+        raise ValidationError(
+            gettext("The bot replied to no question that asks what it is: nothing can be judged.")
+        )
     audit.run = _run(audit, list(replies), by)
     audit.study = _study(audit.bot, by)
     add_responses(audit.study, audit.run)

@@ -7,6 +7,7 @@ from functools import cache
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import F
+from django.utils.translation import gettext
 
 from accounts.models import User
 from audits.models import Audit, AuditedReply
@@ -43,16 +44,21 @@ def start(bot: Bot, *, by: User | None) -> Audit:
         ValidationError: the bot cannot be asked, or is being asked already.
     """
     if bot.is_outside:
-        raise ValidationError(f"{bot.title} is not run here, so it cannot be asked.")
+        raise ValidationError(
+            gettext("%(title)s is not run here, so it cannot be asked.") % {"title": bot.title}
+        )
     if not bot.active:
-        raise ValidationError(f"{bot.title} is switched off. Switch it on, then start the audit.")
+        raise ValidationError(
+            gettext("%(title)s is switched off. Switch it on, then start the audit.") % {"title": bot.title}
+        )
     values = {"questions": asking.version(), "started_by": by, "by_timer": by is None}
     try:
         with transaction.atomic():
             return Audit.objects.create(bot=bot, **values)
     except IntegrityError:
         raise ValidationError(
-            f"An audit of {bot.title} is under way. Wait until it is complete, or stop it."
+            gettext("An audit of %(title)s is under way. Wait until it is complete, or stop it.")
+            % {"title": bot.title}
         ) from None
 
 

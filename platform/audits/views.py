@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
@@ -155,7 +156,7 @@ def _own_audit(request: HttpRequest, name: str, pk: int) -> Audit:
 def stop(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     found = _own_audit(request, name, pk)
     if services.stop(found.pk, now=timezone.now()):
-        messages.success(request, "The audit is stopped. What the bot said so far is kept.")
+        messages.success(request, _("The audit is stopped. What the bot said so far is kept."))
     return redirect(found)
 
 
@@ -171,7 +172,9 @@ def judge(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         return redirect(found)
     messages.success(
         request,
-        "The study is a draft: write what workers agree to and what they are paid, then open it. Two of them "
-        "judge each reply, a third where they differ.",
+        _(
+            "The study is a draft: write what workers agree to and what they are paid, then open it. Two of "
+            "them judge each reply, a third where they differ."
+        ),
     )
     return redirect("studies:edit", pk=study.pk)

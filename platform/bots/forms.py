@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from bots.models import Bot
@@ -43,21 +44,25 @@ class BotForm(forms.Form):
     name = forms.SlugField(
         max_length=60,
         error_messages={"invalid": "Use letters, digits, - and _ only."},
-        help_text="Letters, digits, - and _. Files and programs call the bot so; it cannot change.",
+        help_text=gettext_lazy(
+            "Letters, digits, - and _. Files and programs call the bot so; it cannot change."
+        ),
     )
     title = forms.CharField(
-        max_length=120, help_text="Shown to researchers, and to workers if a study is open."
+        max_length=120, help_text=gettext_lazy("Shown to researchers, and to workers if a study is open.")
     )
 
     open_to_all = forms.BooleanField(
         required=False,
-        label="Everybody who signs in may see its settings and figures, and use it",
+        label=gettext_lazy("Everybody who signs in may see its settings and figures, and use it"),
     )
     shared_with = forms.CharField(
         required=False,
-        label="These people may, too",
-        help_text="The names by which they sign in, separated by commas. Nobody else sees it but you and "
-        "admins; who reads a study in which it takes part sees its title.",
+        label=gettext_lazy("These people may, too"),
+        help_text=gettext_lazy(
+            "The names by which they sign in, separated by commas. Nobody else sees it but you and admins; "
+            "who reads a study in which it takes part sees its title."
+        ),
     )
 
     def __init__(self, adapter: str, *args: Any, bot: Bot | None = None, **kwargs: Any) -> None:

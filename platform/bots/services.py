@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
+from django.utils.translation import gettext
 from pydantic import SecretStr
 
 from accounts.models import User
@@ -236,13 +237,16 @@ def record_perplexity(
     """
     if reports_perplexity(version):
         raise ValidationError(
-            "The bot reports the perplexity of this version itself, with its fingerprint. To change it, "
-            "correct what the bot reports; that makes a new version."
+            gettext(
+                "The bot reports the perplexity of this version itself, with its fingerprint. To change it, "
+                "correct what the bot reports; that makes a new version."
+            )
         )
     if version.perplexity is not None and not _may_overwrite(version, by):
         who = version.perplexity_entered_by or "Somebody"
         raise ValidationError(
-            f"{who} entered this perplexity. They, the owner of the bot or an admin may change it."
+            gettext("%(who)s entered this perplexity. They, the owner of the bot or an admin may change it.")
+            % {"who": who}
         )
     fields = {"perplexity": None, "perplexity_data": "", "perplexity_tokenizer": ""}
     entered_by = None
@@ -257,11 +261,17 @@ def _may_overwrite(version: BotVersion, by: User) -> bool:
 
 def _perplexity_fields(perplexity: float, data: str, tokenizer: str) -> dict[str, Any]:
     if not math.isfinite(perplexity) or not 1 <= perplexity < 1e12:
-        raise ValidationError(f"{perplexity:g} is no perplexity. Give a number of at least 1.")
+        raise ValidationError(
+            gettext("%(perplexity)s is no perplexity. Give a number of at least 1.")
+            % {"perplexity": f"{perplexity:g}"}
+        )
     notes = {"perplexity_data": " ".join(data.split()), "perplexity_tokenizer": " ".join(tokenizer.split())}
     if not notes["perplexity_data"]:
-        raise ValidationError("Say on which held-out data the perplexity was measured.")
+        raise ValidationError(gettext("Say on which held-out data the perplexity was measured."))
     for note in notes.values():
         if len(note) > LONGEST_NOTE:
-            raise ValidationError(f"A note has {len(note)} characters. Shorten it to {LONGEST_NOTE}.")
+            raise ValidationError(
+                gettext("A note has %(n)s characters. Shorten it to %(longest_note)s.")
+                % {"n": len(note), "longest_note": LONGEST_NOTE}
+            )
     return {"perplexity": perplexity, **notes}

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.request import RawPostDataException
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import visible_to
@@ -80,7 +81,11 @@ def new(request: HttpRequest, adapter: str) -> HttpResponse:
         except ChatbotError as error:
             form.add_error("name", str(error))
         else:
-            messages.success(request, f"“{saved.title}” is registered. {queries.coming(saved)}")
+            messages.success(
+                request,
+                _("“%(title)s” is registered. %(value)s")
+                % {"title": saved.title, "value": queries.coming(saved)},
+            )
             return redirect(saved)
     return _form(request, form)
 
@@ -104,7 +109,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
         except ChatbotError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, "Saved. Processes that host the bot load it anew within seconds.")
+            messages.success(request, _("Saved. Processes that host the bot load it anew within seconds."))
             return redirect(found)
     return _form(request, form)
 
@@ -122,9 +127,10 @@ def set_active(request: HttpRequest, name: str) -> HttpResponse:
     services.set_active(found.pk, active)
     messages.success(
         request,
-        f"“{found.title}” is switched on. {queries.coming(found)}"
+        _("“%(title)s” is switched on. %(value)s") % {"title": found.title, "value": queries.coming(found)}
         if active
-        else f"“{found.title}” is switched off. Conversations with it cannot go on until it is on again.",
+        else _("“%(title)s” is switched off. Conversations with it cannot go on until it is on again.")
+        % {"title": found.title},
     )
     return redirect(found)
 
@@ -137,10 +143,12 @@ def watch(request: HttpRequest, name: str) -> HttpResponse:
     wish = request.POST.get("wish", "")
     if wish in ("begin", "end"):
         services.set_watched(found.pk, wish == "begin")
-        messages.success(request, "The daily check is switched " + ("on." if wish == "begin" else "off."))
+        is_on = wish == "begin"
+        said = _("The daily check is switched on.") if is_on else _("The daily check is switched off.")
+        messages.success(request, said)
     elif wish == "anew":
         tasks.replay_canary.delay(found.pk, anew=True)
-        messages.success(request, "The bot is asked now; its answers become the new measure.")
+        messages.success(request, _("The bot is asked now; its answers become the new measure."))
     return redirect(found)
 
 

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from bots.models import Bot, BotVersion
@@ -51,7 +52,10 @@ def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, f"The perplexity of version {version.fingerprint[:7]} is saved.")
+            messages.success(
+                request,
+                _("The perplexity of version %(value)s is saved.") % {"value": version.fingerprint[:7]},
+            )
             return redirect("comparisons:bot", name=name)
     return render(request, "comparisons/bot.html", _context(request, found, refused=form), status=422)
 

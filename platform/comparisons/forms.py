@@ -3,6 +3,8 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from bots.models import LONGEST_NOTE
@@ -29,7 +31,7 @@ class StudiesForm(forms.Form):
         queryset=Study.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label="Studies",
+        label=_("Studies"),
         error_messages={
             "invalid_choice": "There is no study %(value)s that you may see. Choose from the list.",
             "invalid_pk_value": "“%(pk)s” is not the number of a study. Choose from the list.",
@@ -51,7 +53,8 @@ class StudiesForm(forms.Form):
         chosen = list(self.cleaned_data["study"].order_by("created_at", "pk"))
         if len(chosen) > MOST_STUDIES:
             raise forms.ValidationError(
-                f"{len(chosen)} studies are chosen; a page compares at most {MOST_STUDIES}. Choose fewer."
+                gettext("%(n)d studies are chosen; a page compares at most %(most)d. Choose fewer.")
+                % {"n": len(chosen), "most": MOST_STUDIES}
             )
         return chosen
 
@@ -64,11 +67,13 @@ class PerplexityForm(forms.Form):
     """The perplexity of a version as somebody measured it."""
 
     perplexity = forms.FloatField(
-        required=False, label="Perplexity", help_text="Per token, at least 1. Empty takes the note back."
+        required=False,
+        label=_("Perplexity"),
+        help_text=_("Per token, at least 1. Empty takes the note back."),
     )
     measured_on = forms.CharField(
-        required=False, max_length=LONGEST_NOTE, label="Measured on", help_text="Which held-out data."
+        required=False, max_length=LONGEST_NOTE, label=_("Measured on"), help_text=_("Which held-out data.")
     )
     tokenizer = forms.CharField(
-        required=False, max_length=LONGEST_NOTE, label="Tokenizer", help_text="What counts as a token."
+        required=False, max_length=LONGEST_NOTE, label=_("Tokenizer"), help_text=_("What counts as a token.")
     )

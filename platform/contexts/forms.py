@@ -3,6 +3,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from contexts.files import ending_of
 from contexts.models import ContextSet
@@ -22,8 +24,11 @@ class ContextSetForm(forms.ModelForm[ContextSet]):
         name: str = self.cleaned_data["name"]
         if ContextSet.objects.filter(owner=self.instance.owner, name=name).exists():
             raise ValidationError(
-                f"You already have a context set of the name “{name}”. Choose another, or import a new "
-                "version of that set."
+                gettext(
+                    "You already have a context set of the name “%(name)s”. Choose another, or import a new "
+                    "version of that set."
+                )
+                % {"name": name}
             )
         return name
 
@@ -31,9 +36,9 @@ class ContextSetForm(forms.ModelForm[ContextSet]):
 class FileForm(forms.Form):
     """A file of contexts, and the language of those that name none."""
 
-    file = forms.FileField(help_text="JSON Lines (.jsonl), CSV (.csv) or plain text (.txt), in UTF-8.")
+    file = forms.FileField(help_text=_("JSON Lines (.jsonl), CSV (.csv) or plain text (.txt), in UTF-8."))
     language = forms.CharField(
-        initial="en", max_length=10, help_text="Of contexts for which the file names none: en, zh, pt-BR"
+        initial="en", max_length=10, help_text=_("Of contexts for which the file names none: en, zh, pt-BR")
     )
 
     def clean_file(self) -> dict[str, str]:
@@ -49,14 +54,14 @@ class FileForm(forms.Form):
 class FilterForm(forms.Form):
     """How a table of contexts is narrowed, from the address."""
 
-    turns = forms.ChoiceField(required=False, label="Turns")
+    turns = forms.ChoiceField(required=False, label=_("Turns"))
     category = forms.ChoiceField(required=False)
     language = forms.ChoiceField(required=False)
     consistency = forms.ChoiceField(
         required=False,
         choices=[("", "All"), ("yes", "Tests consistency"), ("no", "Does not")],
     )
-    text = forms.CharField(required=False, max_length=200, label="Text", strip=True)
+    text = forms.CharField(required=False, max_length=200, label=_("Text"), strip=True)
 
     def __init__(self, choices: dict[str, list[str]], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

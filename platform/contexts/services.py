@@ -3,6 +3,7 @@ from dataclasses import asdict
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext
 
 from contexts.files import ContextRow, content_hash
 from contexts.models import Context, ContextSet, ContextSetVersion
@@ -32,11 +33,14 @@ def import_version(context_set: ContextSet, rows: Sequence[ContextRow], *, origi
     """
     ContextSet.objects.select_for_update().get(pk=context_set.pk)
     if not rows:
-        raise ValidationError("There are no contexts in the file, so no version was made.")
+        raise ValidationError(gettext("There are no contexts in the file, so no version was made."))
     digest = content_hash(rows)
     same = context_set.versions.filter(content_hash=digest).first()
     if same:
-        raise ValidationError(f"Version {same.number} has exactly these contexts, so no new one was made.")
+        raise ValidationError(
+            gettext("Version %(number)s has exactly these contexts, so no new one was made.")
+            % {"number": same.number}
+        )
     latest = context_set.versions.first()
     version = ContextSetVersion.objects.create(
         context_set=context_set,

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from evaluation.spreadsheets import original
 
 MAX_BYTES = 5_000_000
@@ -115,12 +117,14 @@ def _csv_row(line: int, names: list[str], cells: list[str]) -> Row | Finding:
 def text_problem(text: object, *, limit: int, what: str) -> str:
     """Why this value cannot be stored as text of at most `limit` characters; empty if it can."""
     if not isinstance(text, str):
-        return f"{what} is {json.dumps(text)[:40]}, not text."
+        return _("%(what)s is %(value)s, not text.") % {"what": what, "value": json.dumps(text)[:40]}
     if not text.strip():
-        return f"{what} is empty."
+        return _("%(what)s is empty.") % {"what": what}
     if len(text) > limit:
-        return f"{what} has {len(text):,} characters, more than {limit:,}."
+        sizes = {"what": what, "n": f"{len(text):,}", "most": f"{limit:,}"}
+        return _("%(what)s has %(n)s characters, more than %(most)s.") % sizes
     unfit = _UNFIT.search(text)
     if unfit:
-        return f"{what} has a control character (U+{ord(unfit.group()):04X}). Remove it."
+        code = f"{ord(unfit.group()):04X}"
+        return _("%(what)s has a control character (U+%(code)s). Remove it.") % {"what": what, "code": code}
     return ""

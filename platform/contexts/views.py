@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Count, Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.limits import too_many, too_often
@@ -139,7 +140,11 @@ def _import(
         messages.error(request, " ".join(error.messages))
         return redirect("contexts:preview", token=token)
     previews.forget(_user(request).pk, token)
-    messages.success(request, f"{version.size:,} contexts are imported as version {version.number}.")
+    messages.success(
+        request,
+        _("%(size)s contexts are imported as version %(number)s.")
+        % {"size": f"{version.size:,}", "number": version.number},
+    )
     return redirect(version)
 
 

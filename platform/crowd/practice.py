@@ -8,17 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from crowd.languages import language_of_questions
 from crowd.models import Participation, Practice, Worker
 from crowd.work import WorkerTask
 from evaluation.questions import AnswersError, Example, Kind, QuestionSet
 from questions.resolving import question_set
-from questions.shown import asked
+from questions.shown import asked, why_not_taken
 from studies.asks import By
 from studies.models import Ask, Study
 from studies.tasks import task_of
 
-_TALKERS, _READERS = ("You", "Chatbot"), ("Speaker A", "Speaker B")
+_TALKERS, _READERS = (_("You"), _("Chatbot")), (_("Speaker A"), _("Speaker B"))
 
 
 class PracticeError(Exception):
@@ -47,7 +50,8 @@ def practised(study: Study) -> list[Practised]:
         return []
     first = {ask.question_set: ask for ask in reversed(study.asked)}
     asks = sorted(first.values(), key=lambda ask: ask.number)
-    every = [Practised(ask, question_set(ask.question_set).in_language(study.only_language)) for ask in asks]
+    language = language_of_questions(study)
+    every = [Practised(ask, question_set(ask.question_set).in_language(language)) for ask in asks]
     return [each for each in every if each.examples]
 
 
@@ -75,11 +79,11 @@ def shown(study: Study) -> dict[str, Any]:
         for at, each in enumerate(every)
         for number, example in enumerate(each.examples)
     ]
-    return {"sets": sets, "examples": examples, "language": study.only_language}
+    return {"sets": sets, "examples": examples, "language": language_of_questions(study)}
 
 
 def _example(key: str, at: int, of: Practised, example: Example) -> dict[str, Any]:
-    you, other = _TALKERS if of.ask.by == By.TALKERS else _READERS
+    you, other = map(str, _TALKERS if of.ask.by == By.TALKERS else _READERS)
     verdicts = of.questions.asked(of.questions.check(example.answers))
     return {
         "key": key,
@@ -112,11 +116,11 @@ def take(participation: Participation, answers: Mapping[str, Any]) -> None:
         for number in range(len(each.examples)):
             given = answers.get(f"{at}-{number}")
             if not isinstance(given, Mapping):
-                raise PracticeError("You have not tried every example yet.")
+                raise PracticeError(gettext("You have not tried every example yet."))
             try:
                 each.questions.check(given)
             except AnswersError as error:
-                raise PracticeError(error.message) from None
+                raise PracticeError(why_not_taken(error)) from None
     _note(participation.worker, [each.questions.key for each in every])
 
 

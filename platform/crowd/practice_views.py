@@ -8,10 +8,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.limits import too_many, too_often
 from crowd import practice
+from crowd.languages import language_of_pages
 from crowd.models import Participation
 from crowd.practice import PracticeError
 from crowd.views import current_participation, page_of, worker_page
@@ -89,5 +91,6 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404("No workers take part in such a study.")
     if not practice.number_of_examples(study):
         return redirect("crowd:preview", pk=study.pk)
-    context = {"study": study, "settings": practice.shown(study), "preview": True}
-    return render(request, "crowd/practice.html", context)
+    with override(language_of_pages(study)):
+        context = {"study": study, "settings": practice.shown(study), "preview": True}
+        return render(request, "crowd/practice.html", context)

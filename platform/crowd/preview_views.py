@@ -3,8 +3,10 @@
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import override
 from django.views.decorators.http import require_GET
 
+from crowd.languages import language_of_pages
 from crowd.views import instructions_shown
 from crowd.work import WorkerTask
 from studies.queries import studies_of
@@ -19,5 +21,6 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
     task = task_of(study)
     if not isinstance(task, WorkerTask):
         raise Http404("No workers take part in such a study.")
-    shown = {"preview": True, "consent": study.consent_versions.last(), **instructions_shown(study)}
-    return render(request, task.instructions, shown)
+    with override(language_of_pages(study)):
+        shown = {"preview": True, "consent": study.consent_versions.last(), **instructions_shown(study)}
+        return render(request, task.instructions, shown)

@@ -7,11 +7,13 @@ from csp.decorators import csp_update
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, override
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from crowd import practice, refusals, services
+from crowd.languages import language_of_pages, language_of_questions
 from crowd.models import CODED, PAID, Assignment, Participation
 from crowd.panels import Arrival, Outcome, WayBack, arrival_by, arrival_carried, arrival_of, way_back
 from crowd.queries import participation_of
@@ -27,20 +29,20 @@ WorkerView = Callable[[HttpRequest, Study], HttpResponse]
 
 
 def worker_page(view: WorkerView) -> Callable[[HttpRequest, str], HttpResponse]:
-    """Find the study by its entry code, and show a refusal as a page in plain words."""
+    """Find the study by its entry code, speak its language, and show a refusal as a page in plain words."""
 
     @never_cache
     @wraps(view)
     def page(request: HttpRequest, code: str) -> HttpResponse:
-        study = None
-        try:
-            study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
-            if study is None:
-                raise refusals.unknown_study()
-            work_of(study)
-            return view(request, study)
-        except EntryRefusedError as refusal:
-            return refused(request, refusal, study)
+        study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
+        with override(language_of_pages(study, request)):
+            try:
+                if study is None:
+                    raise refusals.unknown_study()
+                work_of(study)
+                return view(request, study)
+            except EntryRefusedError as refusal:
+                return refused(request, refusal, study)
 
     return page
 
@@ -124,7 +126,7 @@ def instructions_shown(study: Study) -> dict[str, Any]:
     """What every worker of the study is told before the work begins."""
     return {
         "study": study,
-        "asks": [_explained(ask, study.only_language) for ask in study.asked],
+        "asks": [_explained(ask, language_of_questions(study)) for ask in study.asked],
         "practice": practice.number_of_examples(study),
     }
 
@@ -152,7 +154,7 @@ def _explained(ask: Ask, language: str) -> dict[str, Any]:
 def _in_words(verdicts: list[tuple[Question, Answer | None]]) -> list[tuple[str, str]]:
     """Each question and its answer as workers read them."""
     return [
-        (question.wording, "not asked" if answer is None else question.caption_of(answer))
+        (question.wording, gettext("not asked") if answer is None else question.caption_of(answer))
         for question, answer in verdicts
     ]
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.utils import timezone
+from django.utils.functional import Promise
 
 from bots.presence import available
 from crowd import refusals
@@ -29,10 +30,10 @@ class WorkerTask(StudyTask):
 
     begin: ClassVar[str]
     go_on: ClassVar[str]
-    heading: ClassVar[str]
+    heading: ClassVar[str | Promise]
     welcome: ClassVar[str]
     instructions: ClassVar[str]
-    saved: ClassVar[str]
+    saved: ClassVar[str | Promise]
 
     @abstractmethod
     def is_full(self, study: Study, now: datetime) -> bool:

@@ -6,13 +6,16 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import parse_qs
 from uuid import UUID
 
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.http.cookie import parse_cookie
+from django.utils import translation
 from typing_extensions import override
 
+from crowd.languages import ENGLISH, catalog_of
 from crowd.services import keep_place
 from crowd.sessions import Session, session_of
 from live.allowance import Allowance
@@ -82,6 +85,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
         self.allowance = Allowance(BURST, FRAMES_PER_SECOND)
         self.last_sign_of_life = -math.inf
         self.handlers: dict[str, Handler] = self.frame_handlers()
+        translation.activate(self._language())
         try:
             session = self._session()
             self._count(session.worker_id)
@@ -99,6 +103,11 @@ class WorkerSocket(AsyncWebsocketConsumer):
 
     def frame_handlers(self) -> dict[str, Handler]:
         return {"ping": self.ping}
+
+    def _language(self) -> str:
+        """Of the page that opened it (static/js/kit/connection.js); active in the socket's own task."""
+        named = parse_qs(self.scope.get("query_string", b"").decode("latin-1")).get("language", [""])
+        return catalog_of(named[0]) or ENGLISH
 
     def public_id(self) -> UUID:
         return UUID(str(self.scope["url_route"]["kwargs"]["public_id"]))

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.utils.translation import gettext, ngettext
+
 from dialogues.asks import WHOLE, positions_and_asks
 
 
@@ -126,25 +128,38 @@ class Progress:
         """What this person should do next, in one sentence."""
         obstacle = self.why_not_send()
         if obstacle == "ended":
-            return "This conversation has ended. Everything is saved."
+            return gettext("This conversation has ended. Everything is saved.")
         if obstacle == "not_your_turn":
-            return "The chatbot is writing…" if self.with_bot else "Wait for your partner's message."
+            is_bot = self.with_bot
+            return (
+                gettext("The chatbot is writing…") if is_bot else gettext("Wait for your partner's message.")
+            )
         if self.unlabelled and (self.is_blocked or obstacle in ("turn_limit", "partner_finished")):
-            return "Answer the question under the last reply, then go on."
+            return gettext("Answer the question under the last reply, then go on.")
         if self.due and self.is_long_enough and obstacle:
-            return "Answer the questions about the whole conversation, then finish."
+            return gettext("Answer the questions about the whole conversation, then finish.")
         if obstacle == "turn_limit":
-            return "That was the last turn. You can finish now."
+            return gettext("That was the last turn. You can finish now.")
         if obstacle == "partner_finished":
-            return "Your partner has finished. You can finish now."
+            return gettext("Your partner has finished. You can finish now.")
         if self.is_long_enough and not self.unlabelled:
-            return "You can finish now, or go on talking."
-        if not self.with_bot:
-            left = self.min_turns - self.counted
-            more = "message" if left == 1 else "messages"
-            return f"Write your next message. {left} more {more} of you two, then you can finish."
-        left = self.labels_needed - self.labelled
-        return f"Write your next message. {left} more {'reply' if left == 1 else 'replies'} to go."
+            return gettext("You can finish now, or go on talking.")
+        return self._left_in_words()
+
+    def _left_in_words(self) -> str:
+        if self.with_bot:
+            left = self.labels_needed - self.labelled
+            return ngettext(
+                "Write your next message. %(n)d more reply to go.",
+                "Write your next message. %(n)d more replies to go.",
+                left,
+            ) % {"n": left}
+        left = self.min_turns - self.counted
+        return ngettext(
+            "Write your next message. %(n)d more message of you two, then you can finish.",
+            "Write your next message. %(n)d more messages of you two, then you can finish.",
+            left,
+        ) % {"n": left}
 
     @cached_property
     def frame(self) -> dict[str, Any]:

@@ -8,6 +8,9 @@ import logging
 from collections.abc import Sequence
 from uuid import UUID
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from bots import client
 from chatbots.base import Context
 from chatbots.errors import ChatbotError
@@ -20,7 +23,7 @@ from live.refusals import RefusedError
 
 log = logging.getLogger(__name__)
 
-BOT_FAILED = "The chatbot could not answer. Your work is safe, and this does not affect your pay."
+BOT_FAILED = _("The chatbot could not answer. Your work is safe, and this does not affect your pay.")
 
 # Replies that are being waited for: dialogue and position. That goes on when the worker's socket is gone:
 # the reply is saved, and found when the worker comes back.
@@ -161,12 +164,13 @@ def turn_frame(kind: str, turn: SavedTurn, progress: Progress) -> Frame:
 
 
 def fault_frame(times: int) -> Frame:
-    return {"say": BOT_FAILED, "attempts": times, "may_give_up": times >= services.FAULTS_BEFORE_GIVING_UP}
+    may_give_up = times >= services.FAULTS_BEFORE_GIVING_UP
+    return {"say": str(BOT_FAILED), "attempts": times, "may_give_up": may_give_up}
 
 
 def idle(progress: Progress) -> Frame:
     """Progress of a dialogue whose bot failed: a reply is due, but nobody is thinking about it."""
     return progress.frame | {
         "thinking": False,
-        "hint": "The chatbot could not answer. Let it try again.",
+        "hint": gettext("The chatbot could not answer. Let it try again."),
     }

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from accounts.limits import too_many, too_often
@@ -98,14 +99,16 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
     try:
         first = next(chunks)
     except apart.BusyError:
-        messages.error(request, "Other bundles are being made at the moment. Try again in a minute.")
+        messages.error(request, _("Other bundles are being made at the moment. Try again in a minute."))
         return redirect("reports:study", pk=pk)
     except RuntimeError:
         log.exception("No bundle of study %s.", study.pk)
         messages.error(
             request,
-            "The bundle could not be made. If the report says why it failed, mend that first; "
-            "else ask an admin for the server's log.",
+            _(
+                "The bundle could not be made. If the report says why it failed, mend that first; else ask "
+                "an admin for the server's log."
+            ),
         )
         return redirect("reports:study", pk=pk)
     return attachment(request, _after(first, chunks), "application/zip", f"turnwise-{study.code}.zip")

@@ -2,6 +2,8 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.access import visible_to
 from accounts.models import User
@@ -43,7 +45,7 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
 class ResponsesForm(forms.Form):
     """Responses of a run that are to be judged."""
 
-    run = forms.ModelChoiceField(queryset=ResponseRun.objects.none(), label="Responses of")
+    run = forms.ModelChoiceField(queryset=ResponseRun.objects.none(), label=_("Responses of"))
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -56,14 +58,14 @@ class ResponsesForm(forms.Form):
 class ConversationsForm(forms.Form):
     """Conversations of another study that are to be judged, turn by turn or as wholes."""
 
-    source = forms.ModelChoiceField(queryset=Study.objects.none(), label="Conversations of")
-    subject = forms.ChoiceField(label="What is judged")
-    language = forms.ChoiceField(help_text="Of these conversations. Workers who read it get them.")
+    source = forms.ModelChoiceField(queryset=Study.objects.none(), label=_("Conversations of"))
+    subject = forms.ChoiceField(label=_("What is judged"))
+    language = forms.ChoiceField(help_text=_("Of these conversations. Workers who read it get them."))
     conversations = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=MOST_CONVERSATIONS,
-        help_text="How many, drawn at random. Empty: all that are finished.",
+        help_text=_("How many, drawn at random. Empty: all that are finished."),
     )
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
@@ -77,7 +79,7 @@ class ConversationsForm(forms.Form):
         try:
             return Subject(self.cleaned_data["subject"])
         except ValueError as error:
-            raise ValidationError("Choose what is judged: turns, or whole conversations.") from error
+            raise ValidationError(gettext("Choose what is judged: turns, or whole conversations.")) from error
 
 
 def subjects_of(study: Study) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
+from django.utils.translation import gettext
 
 from evaluation.fit_contexts import Fit
 from evaluation.questions import Subject
@@ -109,7 +110,10 @@ class Source:
         names = [run.system for run in chosen]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
-            raise ValidationError(f"Two of the runs are of “{twice}”. Choose one run of each system.")
+            raise ValidationError(
+                gettext("Two of the runs are of “%(twice)s”. Choose one run of each system.")
+                % {"twice": twice}
+            )
         return cls("response", tuple(run.pk for run in chosen), each, seed, fit=fit)
 
     @classmethod
@@ -229,12 +233,18 @@ def _refuse_unfilled(matched: Sequence[Matched], source: Source) -> None:
     if short:
         counts = "; ".join(f"{each.one} and {each.other}: {each.total}{_alike(each)}" for each in short)
         raise ValidationError(
-            f"Every two systems need {wanted} {what} that can be set side by side, and some have fewer: "
-            f"{counts}. Ask for fewer, leave a system or the rules for contexts out, or add what is missing "
-            f"first."
+            gettext(
+                "Every two systems need %(wanted)s %(what)s that can be set side by side, and some have "
+                "fewer: %(counts)s. Ask for fewer, leave a system or the rules for contexts out, or add what "
+                "is missing first."
+            )
+            % {"wanted": wanted, "what": what, "counts": counts}
         )
     if sum(len(each.pairs) for each in matched) > MOST_PAIRS:
-        raise ValidationError(f"These are more than {MOST_PAIRS} pairs. Ask for fewer of every two systems.")
+        raise ValidationError(
+            gettext("These are more than %(most_pairs)s pairs. Ask for fewer of every two systems.")
+            % {"most_pairs": MOST_PAIRS}
+        )
 
 
 def _alike(matched: Matched) -> str:

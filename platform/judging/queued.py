@@ -3,6 +3,8 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.db.models import QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from crowd.work import WorkerTask
@@ -25,7 +27,7 @@ class QueuedTask(WorkerTask):
 
     filled_at: ClassVar[str] = ""
     has_batteries: ClassVar[bool] = False
-    saved = "All your answers are saved."
+    saved: ClassVar[str | Promise] = _("All your answers are saved.")
     read_at: ClassVar[str] = "judging:items"
 
     @override

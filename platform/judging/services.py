@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crowd import refusals
 from crowd.models import Assignment, Participation
@@ -28,6 +29,7 @@ from labels.services import NO_TIMING
 from labels.timing import Timing
 from live.refusals import RefusedError
 from questions.resolving import question_set
+from questions.shown import why_not_taken
 from studies.models import Study
 from studies.presets import preset_of
 
@@ -36,20 +38,28 @@ AHEAD = 3
 # Judged items that a page which is opened anew can go back to.
 LOOKING_BACK = 20
 
-NO_SUCH_BATCH = "There is no such task. Open your study link again."
-NOT_YOURS = "This task belongs to someone else. Open your own study link again."
+NO_SUCH_BATCH = _("There is no such task. Open your study link again.")
+NOT_YOURS = _("This task belongs to someone else. Open your own study link again.")
 
 Shown = dict[str, Any]
 
 REFUSALS = {
-    "given_away": "You were away for a while, so this one was given to somebody else. Your earlier answers "
-    "are safe; please go on with the next one.",
-    "judged_elsewhere": "You have judged this one before, in another study. Your work is safe; please go on "
-    "with the next one.",
-    "finished": "You have finished. Everything is saved.",
-    "no_reason": "Please say why in a few words, too. Nothing is lost; write it and save again.",
-    "reason_not_asked": "No reason is asked here, so this was not saved. Reload the page, and answer again.",
-    "unjudged": "There are still items to judge. Your work so far is safe: please answer the open question.",
+    "given_away": _(
+        "You were away for a while, so this one was given to somebody else. Your earlier answers are safe; "
+        "please go on with the next one."
+    ),
+    "judged_elsewhere": _(
+        "You have judged this one before, in another study. Your work is safe; please go on with the next "
+        "one."
+    ),
+    "finished": _("You have finished. Everything is saved."),
+    "no_reason": _("Please say why in a few words, too. Nothing is lost; write it and save again."),
+    "reason_not_asked": _(
+        "No reason is asked here, so this was not saved. Reload the page, and answer again."
+    ),
+    "unjudged": _(
+        "There are still items to judge. Your work so far is safe: please answer the open question."
+    ),
 }
 
 
@@ -166,7 +176,7 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
     try:
         checked = questions.check(answers)
     except AnswersError as error:
-        raise RefusedError(error.code, error.message) from error
+        raise RefusedError(error.code, why_not_taken(error)) from error
     _refuse_without_reason(desk, key, questions, checked)
     found = _one(
         "SELECT judging_judge(%s, %s, %s, %s, %s, %s, %s)",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count
+from django.utils.translation import gettext as _
 
 from evaluation.questions import Subject
 from judging import batteries
@@ -202,19 +203,33 @@ def lock_plan(study: Study) -> JudgingPlan:
 def refuse_unfit(study: Study, subject: Subject) -> None:
     """Raise `ValidationError` if the study does not judge, or its questions are not about this."""
     if not isinstance(task_of(study), QueuedTask):
-        raise ValidationError(f"“{study}” has no queue: its workers do something else than judging.")
+        raise ValidationError(
+            _("“%(study)s” has no queue: its workers do something else than judging.") % {"study": study}
+        )
     asked = question_set(study.question_set)
     if subject not in asked.subjects:
         fitting = ", ".join(sorted(each.value for each in asked.subjects))
         raise ValidationError(
-            f"The questions “{asked.title}” cannot be asked about a {subject.value}, only about: {fitting}. "
-            f"Make a study with other questions."
+            _(
+                "The questions “%(title)s” cannot be asked about a %(value)s, only about: %(fitting)s. Make "
+                "a study with other questions."
+            )
+            % {"title": asked.title, "value": subject.value, "fitting": fitting}
         )
 
 
 def _refuse_unread(study: Study, source: Study, language: str) -> None:
     if language not in study.languages or language not in source.languages:
         raise ValidationError(
-            f"“{language}” is not a language of both studies: “{study}” has {', '.join(study.languages)}, "
-            f"“{source}” has {', '.join(source.languages)}. Choose another, or add it to the study."
+            _(
+                "“%(language)s” is not a language of both studies: “%(study)s” has %(value)s, “%(source)s” "
+                "has %(value_2)s. Choose another, or add it to the study."
+            )
+            % {
+                "language": language,
+                "study": study,
+                "value": ", ".join(study.languages),
+                "source": source,
+                "value_2": ", ".join(source.languages),
+            }
         )

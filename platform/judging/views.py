@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import services as crowd
@@ -42,7 +43,7 @@ def queue(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         subjects.save_plan(form.save(commit=False))
         messages.success(
-            request, "The plan is saved. It holds for every item, and for workers who begin now."
+            request, _("The plan is saved. It holds for every item, and for workers who begin now.")
         )
         return redirect("judging:queue", pk=pk)
     return _queue_page(request, study, form)

@@ -4,6 +4,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from contexts.tables import FileRefusedError
@@ -36,7 +37,7 @@ class BaseForm(forms.ModelForm[KnowledgeBase]):
 class FileForm(forms.Form):
     """A file with a base."""
 
-    file = forms.FileField(help_text="JSON (.json) in UTF-8, up to 20 MB.")
+    file = forms.FileField(help_text=gettext_lazy("JSON (.json) in UTF-8, up to 20 MB."))
 
     def clean_file(self) -> dict[str, str]:
         """The file's text, with its name."""
@@ -50,11 +51,13 @@ class FileForm(forms.Form):
 class SharingForm(forms.Form):
     """Who may read a base and use it, besides its owner and admins."""
 
-    open_to_all = forms.BooleanField(required=False, label="Everybody who signs in may read it and use it")
+    open_to_all = forms.BooleanField(
+        required=False, label=gettext_lazy("Everybody who signs in may read it and use it")
+    )
     shared_with = forms.CharField(
         required=False,
-        label="These people may, too",
-        help_text="The names by which they sign in, separated by commas.",
+        label=gettext_lazy("These people may, too"),
+        help_text=gettext_lazy("The names by which they sign in, separated by commas."),
     )
 
     def clean_shared_with(self) -> list[User]:

@@ -19,6 +19,7 @@ from live.batches import BatchedStep
 from live.database import in_database
 from live.refusals import RefusedError
 from questions.resolving import question_set_soon
+from questions.shown import why_not_taken
 from studies.asks import About, Party
 from studies.services import results_changed
 
@@ -83,7 +84,7 @@ def _checked_answers(questions: QuestionSet, answers: Mapping[str, object]) -> d
     try:
         return questions.check(answers)
     except AnswersError as error:
-        raise RefusedError(error.code, error.message) from error
+        raise RefusedError(error.code, why_not_taken(error)) from error
 
 
 def _why_not(seat: Seated, position: int | None) -> RefusedError:

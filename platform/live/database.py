@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
+from django.utils.translation import get_language, override
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,10 +29,16 @@ async def in_database(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
     """Run a short database step on one of the threads that keep a connection.
 
     A step must be safe to repeat: if the connection turns out to be broken, as after a restart
-    of PostgreSQL, it runs once more on a new one.
+    of PostgreSQL, it runs once more on a new one. What it says is in the language of who asked for it.
     """
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_threads, lambda: _with_live_connection(step, *args, **kwargs))
+    language = get_language()
+
+    def run() -> R:
+        with override(language):
+            return _with_live_connection(step, *args, **kwargs)
+
+    return await loop.run_in_executor(_threads, run)
 
 
 def _with_live_connection(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -6,11 +6,16 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
+from django.views.csrf import csrf_failure
+
+from crowd.languages import language_of_visitor
 
 WORDS = {
-    "title": "This cannot be stored",
-    "say": "What was sent holds a null character, which no text can have. Nothing was changed.",
-    "cure": "Go back, remove it (it is invisible; type the text anew), and send it again.",
+    "title": _("This cannot be stored"),
+    "say": _("What was sent holds a null character, which no text can have. Nothing was changed."),
+    "cure": _("Go back, remove it (it is invisible; type the text anew), and send it again."),
 }
 
 
@@ -22,8 +27,15 @@ class NoNulls(MiddlewareMixin):
         is_form = request.method not in ("GET", "HEAD") and not request.path.startswith("/api/")
         sent = [request.GET, request.POST] if is_form else [request.GET]
         if any(_has_null(values) for each in sent for values in each.lists()):
-            return render(request, "crowd/message.html", WORDS, status=400)
+            with override(language_of_visitor(request)):
+                return render(request, "crowd/message.html", WORDS, status=400)
         return None
+
+
+def stale_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Django's answer to a form without its token, in the language of who sent it."""
+    with override(language_of_visitor(request)):
+        return csrf_failure(request, reason=reason)
 
 
 def _has_null(named: tuple[str, Iterable[object]]) -> bool:

@@ -5,14 +5,18 @@ import logging
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
 from redis.exceptions import RedisError
+
+from crowd.languages import language_of_visitor
 
 log = logging.getLogger(__name__)
 
 WORDS = {
-    "title": "Please try again in a minute",
-    "say": "A part of this server is down. Everything that was shown as saved is safe.",
-    "cure": "Wait a minute and try again. If it lasts, tell those who run it that Redis does not answer.",
+    "title": _("Please try again in a minute"),
+    "say": _("A part of this server is down. Everything that was shown as saved is safe."),
+    "cure": _("Wait a minute and try again. If it lasts, tell those who run it that Redis does not answer."),
 }
 
 
@@ -23,4 +27,5 @@ class RedisOutage(MiddlewareMixin):
         if not isinstance(exception, RedisError):
             return None
         log.error("Redis does not answer, so that %s cannot: %s", request.path, exception)
-        return render(request, "crowd/message.html", WORDS, status=503)
+        with override(language_of_visitor(request)):
+            return render(request, "crowd/message.html", WORDS, status=503)

@@ -151,6 +151,7 @@ DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_ti
 DIALOGUE_DATABASE_THREADS = int(_number("TURNWISE_DATABASE_THREADS", 16))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
+CSRF_FAILURE_VIEW = "project.inputs.stale_form"
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "reports:home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
@@ -239,7 +240,10 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# Staff pages are English; workers meet these in the language of their study (docs/languages.md).
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "Simplified Chinese"), ("ar", "Arabic")]
+LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True

@@ -7,6 +7,8 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from evaluation.questions import QUESTION_SETS, Subject
@@ -77,11 +79,11 @@ class ImportForm(forms.Form):
     """A declaration as JSON, pasted or as a file."""
 
     file = forms.FileField(
-        required=False, label="File", help_text="Such as tone-v1.json, which the page of a set gives."
+        required=False, label=_("File"), help_text=_("Such as tone-v1.json, which the page of a set gives.")
     )
     text = forms.CharField(
         required=False,
-        label="Or paste it",
+        label=_("Or paste it"),
         max_length=MOST_CHARACTERS,
         widget=forms.Textarea({"rows": 12, "spellcheck": "false", "class": "mono"}),
     )
@@ -98,7 +100,10 @@ class ImportForm(forms.Form):
         try:
             text = found["file"].read(MOST_CHARACTERS + 1).decode() if found.get("file") else found["text"]
             if len(text) > MOST_CHARACTERS:
-                raise ValidationError(f"The file is longer than {MOST_CHARACTERS:,} characters. Shorten it.")
+                raise ValidationError(
+                    gettext("The file is longer than %(most_characters)s characters. Shorten it.")
+                    % {"most_characters": f"{MOST_CHARACTERS:,}"}
+                )
             return json.loads(text)
         except ValidationError as error:
             self.add_error(field, error)

@@ -2,13 +2,18 @@
 
 from dataclasses import asdict, replace
 
-from evaluation.questions import Question
+from django.utils.translation import get_language, gettext
+
+from evaluation.questions import AnswersError, Question
 from questions.resolving import question_set
 
 
 def all_asked(key: str, language: str) -> list[dict[str, object]]:
     """The questions of the set with this key, in the language of those who are asked."""
-    return [asked(question) for question in question_set(key).in_language(language).questions]
+    declared = question_set(key)
+    both = zip(declared.questions, declared.in_language(language).questions, strict=True)
+    # A key is a word of the language in which the question was declared.
+    return [asked(said) | {"short": "" if said == own else said.wording} for own, said in both]
 
 
 def asked(question: Question) -> dict[str, object]:
@@ -27,3 +32,10 @@ def asked(question: Question) -> dict[str, object]:
         "max_chars": question.longest,
         "asked_if": {"question": condition.question, "values": condition.any_of} if condition else None,
     }
+
+
+def why_not_taken(error: AnswersError) -> str:
+    """Why answers were not taken, for who gave them: in detail in English, which is the error's language."""
+    if get_language() == "en":
+        return error.message
+    return gettext("That answer does not fit the question. Please answer it once more.")

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
@@ -159,7 +160,9 @@ def _take(request: HttpRequest, found: OwnSet | None) -> HttpResponse:
     except DeclarationError as error:
         editor = Editor(draft, is_new=found is None, error=error)
         return _editor(request, editor, found, seen=seen, status=422)
-    messages.success(request, f"“{version.title}” is saved as {version.key}.")
+    messages.success(
+        request, _("“%(title)s” is saved as %(key)s.") % {"title": version.title, "key": version.key}
+    )
     return redirect(version.own_set)
 
 
@@ -210,7 +213,9 @@ def _import(request: HttpRequest, found: OwnSet | None) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             version = _imported(form.cleaned_data["declaration"], found, by=_user(request))
-            messages.success(request, f"“{version.title}” is saved as {version.key}.")
+            messages.success(
+                request, _("“%(title)s” is saved as %(key)s.") % {"title": version.title, "key": version.key}
+            )
             return redirect(version.own_set)
         except DeclarationError as error:
             form.add_error("file" if form.cleaned_data.get("file") else "text", str(error))

@@ -81,7 +81,7 @@ def noted(study: Study, say: Say) -> Iterator[Say]:
     attempt = Attempt.objects.filter(study=study).first()
     with only_here(REHEARSALS, study.pk) as is_ours:
         if attempt is None or not is_ours or not attempt.is_under_way:
-            raise ValidationError(f"“{study.title}” is not waiting for a rehearsal.")
+            raise ValidationError(_("“%(title)s” is not waiting for a rehearsal.") % {"title": study.title})
 
         mine = Attempt.objects.filter(pk=attempt.pk)
 

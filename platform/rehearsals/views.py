@@ -85,5 +85,5 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     rehearsal = get_object_or_404(rehearsals.select_related("rehearsal_of"), pk=pk)
     assert rehearsal.rehearsal_of
     delete_rehearsal(rehearsal)
-    messages.success(request, "The rehearsal is deleted, with its simulated workers and all they did.")
+    messages.success(request, _("The rehearsal is deleted, with its simulated workers and all they did."))
     return redirect(rehearsal.rehearsal_of)

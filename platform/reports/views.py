@@ -13,6 +13,7 @@ from django.http import (
     JsonResponse,
 )
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
@@ -184,6 +185,7 @@ def refresh(request: HttpRequest, pk: int) -> HttpResponse:
         jobs.request_report(study)
     except OperationalError:
         messages.error(
-            request, "The job queue does not answer, so the report is queued and starts when Redis is back."
+            request,
+            _("The job queue does not answer, so the report is queued and starts when Redis is back."),
         )
     return redirect("reports:study", pk=pk)

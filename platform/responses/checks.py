@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from django.utils.translation import gettext as _
+
 from contexts.tables import text_problem
 from evaluation.near_duplicates import character_ngrams
 from responses.models import MAX_RESPONSE
@@ -27,8 +29,6 @@ _FORMATTED = re.compile(r"^#{1,6}\s|\*\*\S", re.MULTILINE)
 _POINT = re.compile(r"^\s*([-*•]|\d+[.)])\s", re.MULTILINE)
 _SPEAKER = re.compile(r"^\s*(a|b|me|you|human|bot|user|assistant|response|reply)\s*:", re.IGNORECASE)
 
-SAFE = "What you wrote is still in the box."
-
 
 def problem_of(text: str, turns: Sequence[str], earlier: Iterable[str]) -> str:
     """Why this is no response, in plain words for the worker; empty if it is one.
@@ -39,15 +39,19 @@ def problem_of(text: str, turns: Sequence[str], earlier: Iterable[str]) -> str:
         earlier: what they wrote to other contexts of the study.
     """
     if not _letters(text) and not re.search(r"[^\s\W]|[^\x00-\x7f]", text):
-        return "Your response is empty. Write what you would say, then send it."
-    unfit = text_problem(text, limit=MAX_RESPONSE, what="Your response")
+        return _("Your response is empty. Write what you would say, then send it.")
+    unfit = text_problem(text, limit=MAX_RESPONSE, what=_("Your response"))
     if unfit:
-        return f"{unfit} {SAFE}"
+        return _kept(unfit)
     if _is_copied(text, turns):
-        return f"That repeats what was said already. Write what you would answer. {SAFE}"
+        return _kept(_("That repeats what was said already. Write what you would answer."))
     if _letters(text) and _letters(text) in {_letters(each) for each in earlier}:
-        return f"You wrote exactly this before. Write something that fits this conversation. {SAFE}"
+        return _kept(_("You wrote exactly this before. Write something that fits this conversation."))
     return _bot_like(text)
+
+
+def _kept(problem: str) -> str:
+    return f"{problem} {_('What you wrote is still in the box.')}"
 
 
 def _letters(text: str) -> str:
@@ -66,9 +70,9 @@ def _is_copied(text: str, turns: Sequence[str]) -> bool:
 
 def _bot_like(text: str) -> str:
     if _BOT_LIKE.search(text.strip()):
-        return f"That sounds like an assistant program. Write as yourself, in your own words. {SAFE}"
+        return _kept(_("That sounds like an assistant program. Write as yourself, in your own words."))
     if _SPEAKER.match(text):
-        return f"Write only what you would say, without a name before it. {SAFE}"
+        return _kept(_("Write only what you would say, without a name before it."))
     if _FORMATTED.search(text) or len(_POINT.findall(text)) > 1:
-        return f"Write it as you would say it: no lists, headings or bold text. {SAFE}"
+        return _kept(_("Write it as you would say it: no lists, headings or bold text."))
     return ""

@@ -4,6 +4,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from bots.models import Bot
@@ -16,7 +18,7 @@ from responses.services import MOST_REPETITIONS
 
 
 def _versions(user: User) -> "forms.ModelChoiceField[ContextSetVersion]":
-    return forms.ModelChoiceField(queryset=versions_of(user), label="Contexts", empty_label=None)
+    return forms.ModelChoiceField(queryset=versions_of(user), label=_("Contexts"), empty_label=None)
 
 
 class RunForm(forms.Form):
@@ -27,14 +29,16 @@ class RunForm(forms.Form):
         min_value=1,
         max_value=MOST_REPETITIONS,
         initial=1,
-        help_text="Several, each with samples of its own, give the standard deviation of a score. "
-        "The Meena paper had 7.",
+        help_text=_(
+            "Several, each with samples of its own, give the standard deviation of a score. The Meena paper "
+            "had 7."
+        ),
     )
     seed = forms.IntegerField(
         min_value=0,
         max_value=2**53,
         required=False,
-        help_text="The same seed gives the same responses, where the bot can. Empty: one is drawn.",
+        help_text=_("The same seed gives the same responses, where the bot can. Empty: one is drawn."),
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
@@ -50,10 +54,12 @@ class RunForm(forms.Form):
 class ResponseFileForm(forms.Form):
     """Responses of a system that cannot run here."""
 
-    system = forms.CharField(max_length=120, help_text="What reports call it, such as Cleverbot 2019.")
+    system = forms.CharField(max_length=120, help_text=_("What reports call it, such as Cleverbot 2019."))
     file = forms.FileField(
-        help_text="CSV or JSON Lines, in UTF-8, with the fields context (its id), response and, for several "
-        "responses to each context, repetition from 1."
+        help_text=_(
+            "CSV or JSON Lines, in UTF-8, with the fields context (its id), response and, for several "
+            "responses to each context, repetition from 1."
+        )
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
@@ -66,7 +72,10 @@ class ResponseFileForm(forms.Form):
         name = upload.name or ""
         ending = ENDINGS.get(name.lower().rpartition(".")[2])
         if ending is None:
-            raise ValidationError(f"“{name[-60:]}” ends on none of .{', .'.join(ENDINGS)}. Save it as one.")
+            raise ValidationError(
+                gettext("“%(value)s” ends on none of .%(value_2)s. Save it as one.")
+                % {"value": name[-60:], "value_2": ", .".join(ENDINGS)}
+            )
         try:
             return {"text": decoded(upload.read()), "origin": name, "ending": ending}
         except FileRefusedError as error:

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import User
 from bots.client import Reply
@@ -54,9 +55,15 @@ def start_run(
         ValidationError: the bot is switched off, or the number of repetitions cannot be.
     """
     if not bot.active:
-        raise ValidationError(f"{bot.title} is switched off. Switch it on under Bots, or choose another.")
+        raise ValidationError(
+            gettext("%(title)s is switched off. Switch it on under Bots, or choose another.")
+            % {"title": bot.title}
+        )
     if not 1 <= repetitions <= MOST_REPETITIONS:
-        raise ValidationError(f"{repetitions} repetitions cannot be; choose 1 to {MOST_REPETITIONS}.")
+        raise ValidationError(
+            gettext("%(repetitions)s repetitions cannot be; choose 1 to %(most_repetitions)s.")
+            % {"repetitions": repetitions, "most_repetitions": MOST_REPETITIONS}
+        )
     return ResponseRun.objects.create(
         context_version=version,
         source=Source.BOT,
@@ -212,7 +219,10 @@ def retry(run_id: int) -> ResponseRun:
     run = ResponseRun.objects.select_for_update().get(pk=run_id)
     over = (ResponseRun.State.FAILED, ResponseRun.State.CANCELLED)
     if run.source != Source.BOT or run.state not in over:
-        raise ValidationError(f"This run is “{run.get_state_display()}”, so there is nothing to take up.")
+        raise ValidationError(
+            gettext("This run is “%(value)s”, so there is nothing to take up.")
+            % {"value": run.get_state_display()}
+        )
     ResponseFault.objects.filter(run=run).update(attempts=0)
     run.state, run.reason, run.finished_at = ResponseRun.State.QUEUED, "", None
     run.save(update_fields=["state", "reason", "finished_at"])

@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
@@ -106,9 +107,9 @@ def _stamp(run: ResponseRun) -> str:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(runs_of(request.user), pk=pk)
     if found.study_id:
-        messages.error(request, "People write in this run. Close its study to stop it.")
+        messages.error(request, _("People write in this run. Close its study to stop it."))
     elif services.cancel(found.pk, now=timezone.now()):
-        messages.success(request, "The run is cancelled. Its responses so far are kept.")
+        messages.success(request, _("The run is cancelled. Its responses so far are kept."))
     return redirect(found)
 
 
@@ -150,7 +151,7 @@ def preview(request: HttpRequest, token: str) -> HttpResponse:
         if not previews.forget(_user(request).pk, token):  # the button was pressed twice
             return redirect("responses:runs")
         stored = services.store_file(version, parsed.responses, system=kept["system"], owner=_user(request))
-        messages.success(request, f"{len(parsed.responses):,} responses are imported.")
+        messages.success(request, _("%(n)s responses are imported.") % {"n": f"{len(parsed.responses):,}"})
         return redirect(stored)
     context = {
         "version": version,

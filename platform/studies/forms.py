@@ -4,6 +4,8 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from bots.models import Bot
@@ -25,7 +27,7 @@ class StudyForm(forms.ModelForm[Study]):
     """What every study has; the form of a task may have more fields of it."""
 
     languages = forms.CharField(
-        initial="en", max_length=100, help_text="Language codes, separated by commas. For example: en, zh"
+        initial="en", max_length=100, help_text=_("Language codes, separated by commas. For example: en, zh")
     )
     consent_text = forms.CharField(widget=forms.Textarea, max_length=20_000)
 
@@ -55,14 +57,17 @@ class StudyForm(forms.ModelForm[Study]):
         codes = [code.strip() for code in self.cleaned_data["languages"].split(",") if code.strip()]
         if not codes or not all(code.replace("-", "").isalnum() and len(code) <= 10 for code in codes):
             raise ValidationError(
-                f"“{self.cleaned_data['languages']}” is not a list of language codes such as: en, zh"
+                gettext("“%(value)s” is not a list of language codes such as: en, zh")
+                % {"value": self.cleaned_data["languages"]}
             )
         return codes
 
     def clean_pay_currency(self) -> str:
         code: str = self.cleaned_data["pay_currency"].upper()
         if not re.fullmatch(r"[A-Z]{3}", code):
-            raise ValidationError(f"“{code}” is not the code of a currency, such as USD or EUR.")
+            raise ValidationError(
+                gettext("“%(code)s” is not the code of a currency, such as USD or EUR.") % {"code": code}
+            )
         return code
 
 

@@ -3,13 +3,13 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from django.conf import settings
-from django.conf.locale import LANG_INFO
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.functional import cached_property
+from django.utils.translation import get_language_info
 
 from bots.models import Bot
 from evaluation.report.analysis import Analysis
@@ -25,6 +25,14 @@ CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
 def entry_code() -> str:
     return "".join(secrets.choice(CODE_ALPHABET.lower()) for _ in range(10))
+
+
+def language_name(code: str, *, in_itself: bool = False) -> str:
+    """A language in the words of the reader, or in its own."""
+    try:
+        return str(get_language_info(code)["name_local" if in_itself else "name_translated"])
+    except KeyError:
+        return code
 
 
 class Speaker(models.TextChoices):
@@ -228,7 +236,7 @@ class Study(models.Model):
 
     @property
     def language_names(self) -> str:
-        return ", ".join(LANG_INFO.get(code, {}).get("name", code) for code in self.languages)
+        return ", ".join(language_name(code) for code in self.languages)
 
 
 class Ask(models.Model):

@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import User
 from bots.models import OUTSIDE, Bot
@@ -129,12 +130,15 @@ def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
         ValidationError: names the ask, what is wrong with it, and the cure.
     """
     if len(asks) > MOST_ASKS:
-        raise ValidationError(f"{len(asks)} things are asked; a study has room for {MOST_ASKS}. Ask fewer.")
+        raise ValidationError(
+            gettext("%(n)s things are asked; a study has room for %(most_asks)s. Ask fewer.")
+            % {"n": len(asks), "most_asks": MOST_ASKS}
+        )
     if task.asks and not asks:
-        raise ValidationError("Nothing is asked. Choose the questions that workers answer.")
+        raise ValidationError(gettext("Nothing is asked. Choose the questions that workers answer."))
     for number, ask in enumerate(asks):
         if problem := _why_unfit(task, ask, asks[:number]):
-            raise ValidationError(f"{ask}: {problem}")
+            raise ValidationError(gettext("%(ask)s: %(problem)s") % {"ask": ask, "problem": problem})
 
 
 def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
@@ -184,7 +188,9 @@ def set_state(study_id: int, state: Study.State) -> Study:
     """
     study = Study.objects.select_for_update().get(pk=study_id)
     if state == Study.State.DRAFT:
-        raise ValidationError("A study that was opened stays open or closed; it cannot become a draft again.")
+        raise ValidationError(
+            gettext("A study that was opened stays open or closed; it cannot become a draft again.")
+        )
     if state == Study.State.OPEN:
         _refuse_empty(study)
         study.archived_at = None
@@ -237,7 +243,9 @@ def archive(study_id: int, *, now: datetime | None = None) -> Study:
     """
     study = Study.objects.select_for_update().get(pk=study_id)
     if study.state == Study.State.OPEN:
-        raise ValidationError(f"“{study.title}” is open. Close it first, then archive it.")
+        raise ValidationError(
+            gettext("“%(title)s” is open. Close it first, then archive it.") % {"title": study.title}
+        )
     study.archived_at = study.archived_at or now or timezone.now()
     study.save(update_fields=["archived_at"])
     return study

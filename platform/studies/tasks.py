@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
+from django.utils.translation import gettext as _
 
 from studies.asks import About, Asked, By
 
@@ -147,4 +148,7 @@ def first_key() -> str:
 def refuse_unknown(key: str) -> None:
     """Validate a study's task."""
     if key not in _TASKS:
-        raise ValidationError(f"“{key}” is not a task. There are {', '.join(task.key for task in tasks())}.")
+        raise ValidationError(
+            _("“%(key)s” is not a task. There are %(value)s.")
+            % {"key": key, "value": ", ".join(task.key for task in tasks())}
+        )

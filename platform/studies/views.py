@@ -64,7 +64,7 @@ def _saved(request: HttpRequest, page: StudyPage) -> Study | None:
     except ValidationError as error:
         page.form.add_error(None, error)
         return None
-    messages.success(request, f"“{saved.title}” is saved.")
+    messages.success(request, _("“%(title)s” is saved.") % {"title": saved.title})
     return saved
 
 
@@ -128,6 +128,8 @@ def set_state(request: HttpRequest, pk: int) -> HttpResponse:
         messages.error(request, " ".join(error.messages))
     except ValueError:
         messages.error(
-            request, f"“{request.POST.get('state', '')[:20]}” is not a state of a study. Use open or closed."
+            request,
+            _("“%(value)s” is not a state of a study. Use open or closed.")
+            % {"value": request.POST.get("state", "")[:20]},
         )
     return redirect(study)

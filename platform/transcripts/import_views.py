@@ -7,7 +7,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from accounts.limits import TooManyAtOnceError, one_at_once_of, too_many, too_often
@@ -167,7 +168,7 @@ def _imported(done: TranscriptImport) -> str:
         return ngettext("%(count)d rating is imported.", "%(count)d ratings are imported.", done.labels) % {
             "count": done.labels
         }
-    return gettext("%(conversations)d conversations with %(turns)d turns are imported.") % {
+    return _("%(conversations)d conversations with %(turns)d turns are imported.") % {
         "conversations": done.conversations,
         "turns": done.turns,
     }

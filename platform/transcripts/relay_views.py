@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
@@ -31,7 +32,7 @@ def begin(request: HttpRequest, pk: int) -> HttpResponse:
     if "was_reset" not in request.POST:
         messages.error(
             request,
-            "Reset the chatbot first, so that it remembers no earlier conversation; then tick the box.",
+            _("Reset the chatbot first, so that it remembers no earlier conversation; then tick the box."),
         )
         return redirect("transcripts:imports", pk=pk)
     try:
@@ -94,7 +95,7 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
         relaying.replace_turns(dialogue.pk, rows)
     except RelayRefusedError as error:
         return _form(request, dialogue, rows, error=str(error))
-    messages.success(request, "The turns are saved.")
+    messages.success(request, _("The turns are saved."))
     return redirect("transcripts:relay", pk=pk)
 
 

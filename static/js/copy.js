@@ -1,5 +1,7 @@
 /** Shows the copy buttons, and copies the field that each one names. */
 
+import { gettext } from "./kit/gettext.js";
+
 /** @param {HTMLInputElement} field */
 async function copyField(field) {
   field.select();
@@ -13,10 +15,11 @@ async function copyField(field) {
 
 for (const button of document.querySelectorAll("button[data-copy]")) {
   const field = /** @type {HTMLInputElement} */ (document.getElementById(button.getAttribute("data-copy") ?? ""));
+  const label = button.textContent;
   button.removeAttribute("hidden");
   button.setAttribute("aria-live", "polite");
   button.addEventListener("click", async () => {
-    button.textContent = (await copyField(field)) ? "Copied" : "Press Ctrl+C";
-    setTimeout(() => (button.textContent = "Copy"), 4000);
+    button.textContent = (await copyField(field)) ? gettext("Copied") : gettext("Press Ctrl+C");
+    setTimeout(() => (button.textContent = label), 4000);
   });
 }

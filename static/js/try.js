@@ -1,6 +1,7 @@
 /** A private chat with a bot: the page holds the turns, the server only answers. */
 
 import { byId, make } from "./kit/dom.js";
+import { gettext, ngettext } from "./kit/gettext.js";
 
 /**
  * @typedef {{text: string, candidates: {text: string, score: number}[], tokens: number | null, remarks: string[], latency_ms: number, version: number}} Reply
@@ -28,7 +29,7 @@ async function ask(text) {
     body: JSON.stringify({ turns: [...turns, text], seed: seed === "" ? null : Number(seed) }),
   });
   const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-  if (!isJson) throw new Error("You are signed out, or the server has a fault. Reload the page.");
+  if (!isJson) throw new Error(gettext("You are signed out, or the server has a fault. Reload the page."));
   const body = await response.json();
   if (!response.ok) throw new Error(body.error);
   return /** @type {Reply} */ (body);
@@ -37,15 +38,15 @@ async function ask(text) {
 /** @param {string} text */
 async function exchange(text) {
   busy(true);
-  show("You", text);
+  show(gettext("You"), text);
   try {
     const reply = await ask(text);
     turns.push(text, reply.text);
-    show("Bot", reply.text, about(reply));
+    show(gettext("Bot"), reply.text, about(reply));
   } catch (error) {
     byId("turns").lastElementChild?.remove();
     if (!box.value) box.value = text;
-    trouble.textContent = error instanceof TypeError ? "The server cannot be reached. Try again." : error instanceof Error ? error.message : String(error);
+    trouble.textContent = error instanceof TypeError ? gettext("The server cannot be reached. Try again.") : error instanceof Error ? error.message : String(error);
     trouble.hidden = false;
   }
   busy(false);
@@ -55,28 +56,29 @@ async function exchange(text) {
 /** @param {boolean} isBusy */
 function busy(isBusy) {
   send.disabled = again.disabled = isBusy;
-  send.textContent = isBusy ? "Waiting …" : "Send";
+  send.textContent = isBusy ? gettext("Waiting …") : gettext("Send");
   if (isBusy) trouble.hidden = true;
   again.hidden = anew.hidden = turns.length === 0;
 }
 
 /** @param {string} who @param {string} text @param {...Node} more */
 function show(who, text, ...more) {
-  byId("turns").append(make("li", { class: who === "Bot" ? "is-bot" : "" }, make("b", {}, who), make("p", {}, text), ...more));
+  byId("turns").append(make("li", { class: who === gettext("Bot") ? "is-bot" : "" }, make("b", {}, who), make("p", {}, text), ...more));
 }
 
 /** Time, tokens and candidates of a reply. @param {Reply} reply */
 function about(reply) {
-  const tokens = reply.tokens === null ? "" : `, ${reply.tokens} tokens`;
-  const facts = make("p", { class: "small soft" }, `${reply.latency_ms} ms${tokens}, version ${reply.version}`);
+  const tokens = reply.tokens === null ? "" : ngettext("%(n)s token", "%(n)s tokens", reply.tokens);
+  const version = gettext("version %(version)s", { version: reply.version });
+  const facts = make("p", { class: "small soft" }, [`${reply.latency_ms} ms`, tokens, version].filter(Boolean).join(", "));
   for (const remark of reply.remarks) facts.append(make("br"), remark);
   if (!reply.candidates.length) return facts;
   const rows = reply.candidates.map(({ text, score }) =>
     make("tr", {}, make("td", {}, text), make("td", { class: "nowrap" }, score.toPrecision(4))),
   );
-  const head = make("tr", {}, make("th", { scope: "col" }, "Candidate"), make("th", { scope: "col" }, "Score"));
+  const head = make("tr", {}, make("th", { scope: "col" }, gettext("Candidate")), make("th", { scope: "col" }, gettext("Score")));
   const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
-  return make("div", {}, facts, make("details", {}, make("summary", {}, `${rows.length} candidates`), table));
+  return make("div", {}, facts, make("details", {}, make("summary", {}, ngettext("%(n)s candidate", "%(n)s candidates", rows.length)), table));
 }
 
 send.disabled = false; // until here, Enter would have reloaded the page

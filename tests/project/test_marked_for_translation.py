@@ -1,12 +1,14 @@
-"""Everything that a person reads in a template is marked for translation."""
+"""Everything that a person reads is marked for translation: in templates, forms, messages and scripts."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-TEMPLATES = Path(__file__).parents[2] / "templates"
+ROOT = Path(__file__).parents[2]
+TEMPLATES = ROOT / "templates"
 # A tag of Django, a variable, a comment, or a tag of HTML, in whose attributes the first two may stand.
 _TOKEN = re.compile(
     r"(\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<!--.*?-->|<(?:\{%.*?%\}|\{\{.*?\}\}|[^<>])*>)", re.DOTALL
@@ -87,6 +89,114 @@ def test_every_text_of_a_template_is_marked() -> None:
         for path in TEMPLATES.rglob("*.html")
         if (name := str(path.relative_to(TEMPLATES))) != _WITHOUT_WORDS
         and (words := list(unmarked(path.read_text())))
+    }
+
+    assert found == {}
+
+
+# --- code -----------------------------------------------------------------------------------------
+
+
+def unmarked_in_code(source: str) -> Iterator[str]:
+    """What messages, refusals of forms, and the labels and helps of fields say without being marked."""
+    for call in ast.walk(ast.parse(source)):
+        if isinstance(call, ast.Call):
+            yield from (ast.unparse(text) for said in _said_by(call) for text in _plain(said))
+
+
+def _said_by(call: ast.Call) -> list[ast.expr]:
+    called = ast.unparse(call.func)
+    if re.fullmatch(r"messages\.(success|info|warning|error)", called):
+        return call.args[1:2]
+    if called.endswith("ValidationError"):
+        return call.args[:1]
+    if re.fullmatch(r"forms\.\w+Field|\w*SetField", called):
+        return [each.value for each in call.keywords if each.arg in ("label", "help_text", "empty_label")]
+    return []
+
+
+def _plain(said: ast.expr) -> Iterator[ast.expr]:
+    """The parts that are written out here, but for what a function such as gettext is given."""
+    if isinstance(said, ast.JoinedStr) or (isinstance(said, ast.Constant) and isinstance(said.value, str)):
+        if _has_words(ast.unparse(said).strip("f'\"")):
+            yield said
+    elif isinstance(said, ast.IfExp):
+        yield from (*_plain(said.body), *_plain(said.orelse))
+    elif isinstance(said, ast.BinOp):
+        yield from (*_plain(said.left), *(_plain(said.right) if isinstance(said.op, ast.Add) else ()))
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("messages.success(request, 'It is saved.')", ["'It is saved.'"]),
+        ("messages.success(request, _('It is saved.'))", []),
+        ("messages.error(request, f'{name} is gone.' if name else _('Gone.'))", ["f'{name} is gone.'"]),
+        ("messages.error(request, 'Now ' + ('on.' if on else 'off.'))", ["'Now '", "'on.'", "'off.'"]),
+        ("raise ValidationError(_('%(n)d are too many.') % {'n': n})", []),
+        ("raise ValidationError(str(error))", []),
+        ("forms.CharField(label='Name', help_text=_('Of the bot.'))", ["'Name'"]),
+    ],
+)
+def test_words_of_code_are_found(source: str, found: list[str]) -> None:
+    assert list(unmarked_in_code(source)) == found
+
+
+def test_messages_refusals_and_fields_are_marked() -> None:
+    found = {
+        str(path.relative_to(ROOT)): words
+        for path in (ROOT / "platform").rglob("*.py")
+        if "migrations" not in path.parts and (words := list(unmarked_in_code(path.read_text())))
+    }
+
+    assert found == {}
+
+
+# --- scripts --------------------------------------------------------------------------------------
+
+# What is no text for the page is consumed first: comments, imports, errors that only a developer sees.
+_PIECE = re.compile(
+    r"""/\*.*?\*/|(?<![:"])//[^\n]*|^import[^;]*;|new\ Error\((?:[^()]|\([^()]*\))*\)
+    |\bn?gettext\(\s*"(?:[^"\\]|\\.)*"(?:,\s*"(?:[^"\\]|\\.)*")?
+    |"(?P<quoted>(?:[^"\\\n]|\\.)*)"|`(?P<template>(?:\$\{[^}]*\}|[^`])*)`""",
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+_READ = re.compile(r"^[A-Z][a-z]+(?![\w-])|[a-z]{2,} [a-z]{2,} [a-z]{2,}|[a-z]{2,} ?[.…?!]$")
+_KEYS_AND_HEADERS = re.compile(r"(Enter|Escape|Tab|Accept|Arrow\w+|Content-Type)$")
+
+
+def unmarked_in_script(source: str) -> Iterator[str]:
+    """Texts of a script that look as if somebody were to read them, and are not handed to gettext."""
+    for piece in _PIECE.finditer(source):
+        written = piece["quoted"] or piece["template"] or ""
+        text = re.sub(r"\$\{[^}]*\}", " ", written).strip()
+        if _READ.search(text) and not _KEYS_AND_HEADERS.match(text):
+            yield text
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('setText(line, "Not sent yet");', ["Not sent yet"]),
+        ('setText(line, gettext("Not sent yet"));', []),
+        ('ngettext(\n  "%(n)s more reply.", "%(n)s more replies.", n)', []),
+        ("setText(line, `${n} of ${all} done.`);", ["of   done."]),
+        ('make("div", { class: "turn turn--human mark" }, "x"); /* A "Word". */ // "Another"', []),
+        (
+            'import { make } from "./dom.js";\nif (event.key === "Enter") throw new Error(`No ${x} here.`);',
+            [],
+        ),
+    ],
+)
+def test_words_of_scripts_are_found(source: str, found: list[str]) -> None:
+    assert list(unmarked_in_script(source)) == found
+
+
+def test_every_text_of_a_script_is_marked() -> None:
+    found = {
+        str(path.relative_to(ROOT)): words
+        for path in (ROOT / "static" / "js").rglob("*.js")
+        if (words := list(unmarked_in_script(path.read_text())))
     }
 
     assert found == {}

@@ -1,3 +1,4 @@
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -9,19 +10,56 @@ from django.contrib.staticfiles import finders
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext, ngettext
 
 register = template.Library()
 
 _IMPORT = re.compile(r'^import\s[^"]*"(\.{1,2}/[^"]+)"', re.MULTILINE)
+_STRING = r'("(?:[^"\\]|\\.)*")'
+# One of every kind of number that a language may have words of its own for, and one of the rest.
+_ANY_OTHER = 100
+_EXAMPLES = (0, 1, 2, 3, 5, 6, 7, 11, _ANY_OTHER)
+_TEXT = re.compile(rf"\bn?gettext\(\s*{_STRING}(?:,\s*{_STRING})?")
 
 
 @register.simple_tag
 def module(path: str) -> SafeString:
-    """A page's script, and links to all that it imports: the browser fetches them at once, not in turn."""
+    """A page's script, and links to all that it imports: the browser fetches them at once, not in turn.
+
+    Where the page is not in English, the translations of what the scripts say come with it.
+    """
     links = format_html_join(
         "\n", '<link rel="modulepreload" href="{}">', ((static(each),) for each in imported(path))
     )
-    return format_html('{}\n<script type="module" src="{}"></script>', links, static(path))
+    texts = _translated(path, get_language() or "en")
+    return format_html('{}{}\n<script type="module" src="{}"></script>', texts, links, static(path))
+
+
+@cache
+def _translated(path: str, language: str) -> SafeString:
+    """What a module and all that it imports say, as one block of JSON that `kit/gettext.js` reads.
+
+    In JSON no character is written that HTML knows: the block ends where it should.
+    """
+    if language == "en":
+        return SafeString("")
+    found = {one: _forms(one, many) for each in (path, *imported(path)) for one, many in texts_of(each)}
+    written = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    safe = written.replace("<", "\\u003C").replace(">", "\\u003E").replace("&", "\\u0026")
+    return format_html('<script type="application/json" class="texts">{}</script>\n', SafeString(safe))
+
+
+def _forms(one: str, many: str) -> str | dict[int, str]:
+    """A text in the language that is active; of one with a number, by example of such a number."""
+    if not many:
+        return gettext(one)
+    forms = {n: ngettext(one, many, n) for n in _EXAMPLES}
+    return {n: text for n, text in forms.items() if n == _ANY_OTHER or text != forms[_ANY_OTHER]}
+
+
+def texts_of(path: str) -> list[tuple[str, str]]:
+    """What a script says, in its order: the English text, and its plural, or ""."""
+    return [(json.loads(one), json.loads(many or '""')) for one, many in _TEXT.findall(_source(path))]
 
 
 @cache
@@ -42,10 +80,14 @@ def imported(path: str) -> tuple[str, ...]:
 
 
 def _imports(path: str) -> Iterator[str]:
+    for relative in _IMPORT.findall(_source(path)):
+        yield normpath(join(dirname(path), relative))
+
+
+def _source(path: str) -> str:
     file = finders.find(path)
     if not isinstance(file, str):
         raise LookupError(
             f"There is no static file {path}. Correct the address in the import or the template."
         )
-    for relative in _IMPORT.findall(Path(file).read_text()):
-        yield normpath(join(dirname(path), relative))
+    return Path(file).read_text()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from crowd.languages import language_of_questions
 from crowd.models import Participation
 from dialogues.asks import SeatAsk
 from dialogues.models import Dialogue
@@ -37,7 +38,7 @@ def chat_page(
 ) -> HttpResponse:
     """The conversation as this participant has it."""
     seat = dialogue.seats.get(assignment=participation.assignment)
-    language = participation.study.only_language
+    language = language_of_questions(participation.study)
     context = {
         "study": participation.study,
         "dialogue": dialogue,

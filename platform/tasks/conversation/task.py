@@ -3,6 +3,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from bots.models import Bot
@@ -34,10 +35,10 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
     begin = "conversation:start"
     go_on = "conversation:chat"
-    heading = "Talk with a chatbot, and judge what it says"
+    heading = _("Talk with a chatbot, and judge what it says")
     welcome = "tasks/conversation/welcome.html"
     instructions = "tasks/conversation/instructions.html"
-    saved = "Your conversation and all your answers are saved."
+    saved = _("Your conversation and all your answers are saved.")
 
     report = "tasks/conversation/report.html"
 

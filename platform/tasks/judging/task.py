@@ -1,6 +1,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from evaluation.protocols.facts import Evaluation
@@ -39,7 +40,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     begin = "judging_task:start"
     go_on = "judging_task:judge"
-    heading = "Judge what was said in conversations"
+    heading = _("Judge what was said in conversations")
     welcome = "tasks/judging/welcome.html"
     instructions = "tasks/judging/instructions.html"
 

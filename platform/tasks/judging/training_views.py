@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from crowd.languages import language_of_questions
 from crowd.views import current_participation, worker_page
 from crowd.work import work_of
 from evaluation.questions import Example, QuestionSet
@@ -23,8 +24,9 @@ from studies.models import Study
 def practise(request: HttpRequest, study: Study) -> HttpResponse:
     """The questions; after a try what was wrong in it, and why; with all right, on to the work."""
     participation = current_participation(request, study)
-    questions = question_set(study.question_set).in_language(study.only_language)
-    examples = training_of(questions)
+    language = language_of_questions(study)
+    questions = question_set(study.question_set).in_language(language)
+    examples = training_of(questions, language)
     if not training.is_due(participation):
         return _passed(request, study)
     marked: Sequence[Marked] = ()

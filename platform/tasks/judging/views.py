@@ -1,11 +1,12 @@
 """The pages of a worker who judges; what happens on them goes through `judging_consumer`."""
 
-from django.conf.locale import LANG_INFO
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import override
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
+from crowd.languages import ENGLISH, catalog_of
 from crowd.practice_views import practice_first
 from crowd.views import current_participation, page_of, worker_page
 from crowd.work import work_of
@@ -13,7 +14,7 @@ from judging import services as judging
 from judging import training
 from judging.models import Batch
 from questions.shown import all_asked
-from studies.models import Study
+from studies.models import Study, language_name
 from tasks.judging.task import Judging
 
 
@@ -32,7 +33,7 @@ def begin_batch(request: HttpRequest, study: Study, task: str) -> HttpResponse:
         return first
     language = study.languages[0] if len(study.languages) == 1 else request.POST.get("language", "")
     if language not in study.languages:
-        names = [(code, LANG_INFO.get(code, {}).get("name_local", code)) for code in study.languages]
+        names = [(code, language_name(code, in_itself=True)) for code in study.languages]
         context = {"study": study, "languages": names, "begin": request.path}
         return render(request, "tasks/judging/language.html", context)
     if training.is_due(participation):
@@ -59,7 +60,9 @@ def batch_page(request: HttpRequest, study: Study, name: str, template: str) -> 
         "resume_code": participation.resume_code,
         "settings": _page_settings(batch, study),
     }
-    return render(request, template, context)
+    # Of several languages the page has the one that this worker reads.
+    with override(catalog_of(batch.language) or ENGLISH):
+        return render(request, template, context)
 
 
 def _page_settings(batch: Batch, study: Study) -> dict[str, object]:

@@ -3,6 +3,8 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from accounts.access import visible_to
@@ -45,14 +47,14 @@ class SourceForm(forms.Form):
         required=False,
         min_value=1,
         max_value=MOST_EACH,
-        label="Pairs of every two systems",
-        help_text="Drawn at random. Empty: all there are.",
+        label=_("Pairs of every two systems"),
+        help_text=_("Drawn at random. Empty: all there are."),
     )
     seed = forms.IntegerField(
         min_value=0,
         max_value=2**31,
         initial=1,
-        help_text="Another number draws other pairs; the same one always the same.",
+        help_text=_("Another number draws other pairs; the same one always the same."),
     )
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
@@ -75,21 +77,23 @@ class ResponsePairsForm(SourceForm):
 
     runs = forms.ModelMultipleChoiceField(
         queryset=ResponseRun.objects.none(),
-        label="Responses of",
+        label=_("Responses of"),
         widget=forms.CheckboxSelectMultiple,
-        help_text="One run of each system, all over the same contexts.",
+        help_text=_("One run of each system, all over the same contexts."),
     )
     least_words = forms.IntegerField(
         required=False,
         min_value=0,
         max_value=MOST_WORDS,
-        label="Words of a context, at least",
-        help_text=f"Of all its turns together. In the paper of neural.chat {SHORT + 1}. Empty: any.",
+        label=_("Words of a context, at least"),
+        help_text=format_lazy(
+            _("Of all its turns together. In the paper of neural.chat {n}. Empty: any."), n=SHORT + 1
+        ),
     )
     without_unknown = forms.BooleanField(
         required=False,
-        label="Leave out contexts with unknown words",
-        help_text="Those that a vocabulary did not have: <unknown> or <unk>.",
+        label=_("Leave out contexts with unknown words"),
+        help_text=_("Those that a vocabulary did not have: <unknown> or <unk>."),
     )
     field_order = ("runs", "least_words", "without_unknown", "each", "seed")
 
@@ -112,9 +116,9 @@ class ConversationPairsForm(SourceForm):
     """Finished conversations of studies, one of each of two systems."""
 
     studies = forms.ModelMultipleChoiceField(
-        queryset=Study.objects.none(), label="Conversations of", widget=forms.CheckboxSelectMultiple
+        queryset=Study.objects.none(), label=_("Conversations of"), widget=forms.CheckboxSelectMultiple
     )
-    language = forms.ChoiceField(help_text="Of these conversations. Workers who read it get them.")
+    language = forms.ChoiceField(help_text=_("Of these conversations. Workers who read it get them."))
     field_order = ("studies", "language", "each", "seed")
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:

@@ -1,6 +1,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from accounts.models import User
@@ -37,7 +38,7 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
 
     begin = "pairs:start"
     go_on = "pairs:compare"
-    heading = "Say which of two is better"
+    heading = _("Say which of two is better")
     welcome = "tasks/pairs/welcome.html"
     instructions = "tasks/pairs/instructions.html"
 

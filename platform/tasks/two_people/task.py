@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from crowd.queries import progress as bots_progress
@@ -32,10 +33,10 @@ class TwoPeople(WorkerTask, TalkTask):
 
     begin = "two_people:start"
     go_on = "two_people:talk"
-    heading = "Talk with another person, and judge what is said"
+    heading = _("Talk with another person, and judge what is said")
     welcome = "tasks/two_people/welcome.html"
     instructions = "tasks/two_people/instructions.html"
-    saved = "Your conversation and all your answers are saved."
+    saved = _("Your conversation and all your answers are saved.")
 
     report = "tasks/two_people/report.html"
 

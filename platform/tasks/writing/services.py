@@ -12,6 +12,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from contexts.models import Context
 from crowd import refusals
@@ -28,15 +29,19 @@ SYSTEM = "People"
 # Responses that a page which is opened anew can go back to.
 LOOKING_BACK = 200
 
-NO_SUCH_TASK = "There is no such task. Open your study link again."
+NO_SUCH_TASK = _("There is no such task. Open your study link again.")
 
 REFUSALS = {
-    "given_away": "You were away for a while, so that conversation went to somebody else. All that you sent "
-    "is saved. Please go on with the next one.",
-    "finished": "You have finished. Everything is saved.",
-    "judged_already": "Somebody is judging that response already, so it stays as you first sent it. "
-    "Please go on with the next one.",
-    "unwritten": "There is still a conversation to answer. Your responses so far are saved.",
+    "given_away": _(
+        "You were away for a while, so that conversation went to somebody else. All that you sent is saved. "
+        "Please go on with the next one."
+    ),
+    "finished": _("You have finished. Everything is saved."),
+    "judged_already": _(
+        "Somebody is judging that response already, so it stays as you first sent it. Please go on with the "
+        "next one."
+    ),
+    "unwritten": _("There is still a conversation to answer. Your responses so far are saved."),
 }
 
 

@@ -3,6 +3,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from crowd.work import WorkerTask
@@ -27,10 +28,10 @@ class Writing(WorkerTask):
 
     begin = "writing:start"
     go_on = "writing:write"
-    heading = "Write what you would say"
+    heading = _("Write what you would say")
     welcome = "tasks/writing/welcome.html"
     instructions = "tasks/writing/instructions.html"
-    saved = "All your responses are saved."
+    saved = _("All your responses are saved.")
 
     @override
     def why_not_open(self, study: Study) -> str:
@@ -49,7 +50,7 @@ class Writing(WorkerTask):
 
     @override
     def shown(self, study: Study) -> Mapping[str, Any]:
-        written, _ = written_and_wanted(Study.objects.filter(pk=study.pk)).get(study.pk, (0, 0))
+        written, _wanted = written_and_wanted(Study.objects.filter(pk=study.pk)).get(study.pk, (0, 0))
         return {"written": written}
 
     @override

@@ -1,6 +1,8 @@
 /** What the page says around the conversation: refusals, faults, hints, new replies. */
 
 import { byId, make, setText } from "../kit/dom.js";
+import { finished } from "../kit/finish.js";
+import { gettext } from "../kit/gettext.js";
 
 /**
  * @typedef {import("./store.js").Fault} Fault
@@ -34,6 +36,12 @@ export class Alerts {
     this.confirmed = confirmed;
     this.dialog.returnValue = "";
     this.dialog.showModal();
+  }
+
+  /** Whether to end a conversation that cannot go on, for full pay. @param {() => void} end */
+  askToEnd(end) {
+    const say = gettext("You will be paid in full. You cannot come back to it.");
+    this.ask(gettext("End the conversation here?"), say, gettext("Yes, end here"), end);
   }
 
   /** A new reply, for screen readers and for a tab in the background. @param {string} text */
@@ -84,13 +92,11 @@ export class Alerts {
 
   /** @param {Fault} fault */
   faultParts(fault) {
-    const row = make("div", { class: "row" }, this.action("Try again", "button--main", this.actions.retry));
+    const row = make("div", { class: "row" }, this.action(gettext("Try again"), "button--main", this.actions.retry));
     if (fault.may_give_up) {
-      const end = () =>
-        this.ask("End the conversation here?", "You will be paid in full. You cannot come back to it.", "Yes, end here", this.actions.giveUp);
-      row.append(this.action("End here (you will be paid in full)", "", end));
+      row.append(this.action(gettext("End here (you will be paid in full)"), "", () => this.askToEnd(this.actions.giveUp)));
     }
-    return [make("p", {}, fault.say), row];
+    return [make("p", { "data-asking": gettext("Asking it again …") }, fault.say), row];
   }
 
   /**
@@ -111,12 +117,13 @@ export class Alerts {
   showThinking(isThinking, isStarting) {
     const line = byId("thinking");
     line.hidden = !isThinking;
-    setText(byId("thinking-text"), (isStarting ? line.dataset.starting : line.dataset.writing) ?? "");
+    const of = { name: line.dataset.name ?? "" };
+    const starting = gettext("%(name)s is starting again. Your message is saved; the reply comes by itself.", of);
+    setText(byId("thinking-text"), isStarting ? starting : gettext("%(name)s is writing …", of));
   }
 
   /** @param {string} url */
   leaving(url) {
-    const link = make("a", { href: url }, "Go to your completion code");
-    byId("chat").replaceChildren(make("p", { class: "note", role: "status" }, "Finished; everything is saved. ", link));
+    byId("chat").replaceChildren(finished(url));
   }
 }

@@ -1,6 +1,7 @@
 /** The person opposite: whether they are typing, whether they are there, and the way out if they are not. */
 
 import { byId, setText } from "../kit/dom.js";
+import { gettext } from "../kit/gettext.js";
 
 /**
  * @typedef {import("./store.js").Company} Standing
@@ -54,12 +55,18 @@ export class Company {
   /** @param {Standing | null} standing */
   show(standing) {
     const { left = false, away = false, may_end: mayEnd = false } = standing ?? {};
-    const says = this.card.dataset;
-    const text = left ? says.left : away ? says.away : mayEnd ? says.silent : "";
+    const text = says({ left, away, mayEnd });
     this.card.hidden = !text;
-    setText(byId("company-text"), text ?? "");
+    setText(byId("company-text"), text);
     const hadFocus = document.activeElement === this.button;
     this.button.hidden = !mayEnd;
     if (hadFocus && !mayEnd) byId("message").focus();
   }
+}
+
+/** @param {{left: boolean, away: boolean, mayEnd: boolean}} standing */
+function says({ left, away, mayEnd }) {
+  if (left) return gettext("Your partner has left the conversation.");
+  if (away) return gettext("Your partner has lost the connection. They may come back in a moment.");
+  return mayEnd ? gettext("Your partner has not written for some minutes.") : "";
 }

@@ -6,11 +6,12 @@ import { Composer, hasKeyboard } from "../kit/composer.js";
 import { Connection } from "../kit/connection.js";
 import { byId, setText } from "../kit/dom.js";
 import { Finish } from "../kit/finish.js";
+import { gettext } from "../kit/gettext.js";
 import { explain } from "../kit/help.js";
 import { listenToKeys } from "../kit/keyboard.js";
 import { lastingStorage, Outbox } from "../kit/outbox.js";
 import { isDocked, isInView } from "../kit/sight.js";
-import { showConnection, showProgress, showSaved } from "../kit/status.js";
+import { judgedInWords, showConnection, showProgress, showSaved, writing } from "../kit/status.js";
 import { partsOf, subjectOf } from "../kit/subjects.js";
 import { Alerts } from "./alerts.js";
 import { Asks } from "./asks.js";
@@ -59,7 +60,7 @@ class Chat {
     this.follower = new Follower(byId("new-reply"));
     this.asking = this.makeAsking();
     this.list = new TurnList(byId("turns"), {
-      botName: this.page.dataset.botName ?? "Chatbot",
+      botName: this.page.dataset.botName ?? "",
       asksOf: (turn) => this.asks.about(turn),
       onChange: (position, ask) => this.asking.ask(subjectOf(position, ask)),
       onVote: (position, ask, key, value) => this.vote(subjectOf(position, ask), { [key]: value }),
@@ -95,10 +96,7 @@ class Chat {
       isDisclosed,
       onTyping: () => void this.connection.send({ type: "typing" }),
       onChange: () => this.render(),
-      onEnd: () =>
-        this.alerts.ask("End the conversation here?", "You will be paid in full. You cannot come back to it.", "Yes, end here", () =>
-          this.end("end_alone"),
-        ),
+      onEnd: () => this.alerts.askToEnd(() => this.end("end_alone")),
     });
   }
 
@@ -275,7 +273,7 @@ class Chat {
 
   /** Out of the questions about the whole, back to talking; null where nothing more can be said. */
   get wayBack() {
-    return this.isRating && this.maySend ? { label: "Go on talking", act: () => this.goOn() } : null;
+    return this.isRating && this.maySend ? { label: gettext("Go on talking"), act: () => this.goOn() } : null;
   }
 
   goOn() {
@@ -296,8 +294,8 @@ class Chat {
       this.render();
       return this.showAsked();
     }
-    const say = "After that you can neither write on nor change an answer.";
-    this.alerts.ask("Finish the conversation?", say, "Yes, finish", () => this.end("finish"));
+    const say = gettext("After that you can neither write on nor change an answer.");
+    this.alerts.ask(gettext("Finish the conversation?"), say, gettext("Yes, finish"), () => this.end("finish"));
   }
 
   /** Finish was pressed too early: to what is missing. */
@@ -356,19 +354,19 @@ class Chat {
   /** Why the conversation cannot be finished now; "" if it can. */
   get obstacle() {
     const { progress } = this.known;
-    if (!progress) return "Connecting …";
-    if (this.known.fault) return "The chatbot could not answer: let it try again.";
+    if (!progress) return gettext("Connecting …");
+    if (this.known.fault) return gettext("The chatbot could not answer: let it try again.");
     const obstacle = whyNotFinish(progress, {
       judged: this.count.done,
       unjudged: this.unjudged.length,
       areJudged: this.asks.judgesTurns,
     });
     if (obstacle) return obstacle;
-    if (this.connection?.state !== "open") return "Not connected: finish when the connection is back.";
-    if (!this.outbox.isEmpty) return "Your last answer is being saved.";
-    if (this.unrated.length) return this.isRating ? "Answer the questions, then finish." : "";
-    if (!progress.may_finish) return "Your last answer is being saved.";
-    return this.isFinishing ? "Finishing …" : this.asking.asked ? "Answer the question, then finish." : "";
+    if (this.connection?.state !== "open") return gettext("Not connected: finish when the connection is back.");
+    if (!this.outbox.isEmpty) return gettext("Your last answer is being saved.");
+    if (this.unrated.length) return this.isRating ? gettext("Answer the questions, then finish.") : "";
+    if (!progress.may_finish) return gettext("Your last answer is being saved.");
+    return this.isFinishing ? gettext("Finishing …") : this.asking.asked ? gettext("Answer the question, then finish.") : "";
   }
 
   /** To the question and the reply that it is about. */
@@ -403,10 +401,10 @@ class Chat {
     this.list.show(
       turns,
       (turn, ask) => this.judgmentOf(turn, ask, isOpen),
-      pending && { text: pending.text, mark: isOpen ? "Sending …" : "Not sent yet", isBad: !isOpen },
+      pending && { text: pending.text, mark: isOpen ? gettext("Sending …") : gettext("Not sent yet"), isBad: !isOpen },
     );
     this.asking.render(); // after its subject has come on the page
-    showConnection(state, "what you write is");
+    showConnection(state, writing());
     showSaved(state, this.outbox.isEmpty);
     this.alerts.showRefusal(refusal);
     const isRetrying = this.isRetrying || Boolean(fault && progress?.thinking);
@@ -417,7 +415,13 @@ class Chat {
     this.company?.show(this.known.company);
     setText(byId("hint"), this.hint(progress.hint));
     this.showFinish(mode);
-    showProgress({ unit: "Reply", areJudged: this.asks.judgesTurns, ...this.count });
+    showProgress({ ...this.count, text: this.progressInWords(this.count) });
+  }
+
+  /** @param {{done: number, of: number, isAll: boolean}} count */
+  progressInWords({ done, of, isAll }) {
+    if (!isAll) return gettext("Reply %(n)s of %(all)s", { n: done + 1, all: of });
+    return this.asks.judgesTurns ? judgedInWords({ done, of, isAll }) : gettext("Long enough");
   }
 
   /** Replies judged, sent or not, against those wanted. */
@@ -442,15 +446,15 @@ class Chat {
   hint(serverHint) {
     const { asked, attention } = this.asking;
     if (this.mode === "ask" && asked) {
-      if (!attention.isRead(asked.subject)) return "Read the reply to its end, then answer.";
-      if (partsOf(asked.subject).position === null) return "About the whole conversation. Scroll up to read it again.";
-      return this.composer.text ? "What you have written is kept; Esc goes back to it." : "You can change your answer later.";
+      if (!attention.isRead(asked.subject)) return gettext("Read the reply to its end, then answer.");
+      if (partsOf(asked.subject).position === null) return gettext("About the whole conversation. Scroll up to read it again.");
+      return this.composer.text ? gettext("What you have written is kept; Esc goes back to it.") : gettext("You can change your answer later.");
     }
     if (this.outbox.held.turn) {
-      return this.connection?.state === "open" ? "Your message is being sent." : "Your message is kept and sent later.";
+      return this.connection?.state === "open" ? gettext("Your message is being sent.") : gettext("Your message is kept and sent later.");
     }
-    if (this.composer.isTooLong) return "Shorten your message to send it.";
-    if (this.mode === "both") return "Answer the question first: Esc goes to it.";
+    if (this.composer.isTooLong) return gettext("Shorten your message to send it.");
+    if (this.mode === "both") return gettext("Answer the question first: Esc goes to it.");
     return this.outbox.isEmpty ? serverHint : "";
   }
 

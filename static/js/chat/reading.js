@@ -1,6 +1,7 @@
 /** The texts beside a conversation: a column where there is room, else a drawer; searched as one types. */
 
 import { byId, make, setText } from "../kit/dom.js";
+import { gettext } from "../kit/gettext.js";
 
 const WIDE = matchMedia("(min-width: 64rem) and (min-height: 30.01rem)");
 
@@ -84,7 +85,7 @@ class Reading {
     if (words.length > 1) this.mark(words.toLowerCase());
     this.here = -1;
     if (this.marks.length) this.step(1);
-    else setText(this.status, words.length > 1 ? (this.status.dataset.none ?? "") : "");
+    else setText(this.status, words.length > 1 ? gettext("Not found") : "");
   }
 
   forget() {
@@ -118,8 +119,7 @@ class Reading {
     this.here = (this.here + by + length) % length;
     for (const [n, mark] of this.marks.entries()) mark.classList.toggle("is-here", n === this.here);
     this.marks[this.here]?.scrollIntoView({ block: "center" });
-    const say = this.status.dataset.of ?? "";
-    setText(this.status, say.replace("{n}", String(this.here + 1)).replace("{all}", String(length)));
+    setText(this.status, gettext("%(n)s of %(all)s. Enter: the next", { n: this.here + 1, all: length }));
   }
 }
 

@@ -14,6 +14,7 @@
  *            company: Company | null, finished: string | null, refusal: string | null}} Dialogue
  */
 
+import { gettext, ngettext } from "../kit/gettext.js";
 import { subjectOf } from "../kit/subjects.js";
 
 /** @type {Readonly<Dialogue>} */
@@ -99,14 +100,16 @@ export function isLastTurn({ turns, max_turns, thinking, room, closing }) {
  */
 export function whyNotFinish({ thinking, labels_needed, room, turns, min_turns, long_enough }, { judged, unjudged, areJudged }) {
   const isWithBot = room === 2;
-  if (thinking && isWithBot) return "The chatbot is writing: wait for its reply, then finish.";
-  if (unjudged) return unjudged === 1 ? "Judge the last reply, then finish." : `Judge the ${unjudged} replies above, then finish.`;
+  if (thinking && isWithBot) return gettext("The chatbot is writing: wait for its reply, then finish.");
+  if (unjudged === 1) return gettext("Judge the last reply, then finish.");
+  if (unjudged) return ngettext("Judge the %(n)s reply above, then finish.", "Judge the %(n)s replies above, then finish.", unjudged);
+  const left = isWithBot ? labels_needed - judged : long_enough ? 0 : min_turns - turns;
+  if (left <= 0) return "";
   if (!isWithBot) {
-    const left = long_enough ? 0 : min_turns - turns;
-    return left > 0 ? `Go on talking: ${left} more ${left === 1 ? "message" : "messages"} of you two, then finish.` : "";
+    return ngettext("Go on talking: %(n)s more message of you two, then finish.", "Go on talking: %(n)s more messages of you two, then finish.", left);
   }
-  const left = labels_needed - judged;
-  const more = `${left} more ${left === 1 ? "reply" : "replies"}`;
-  if (left > 0) return `Go on talking: ${more}${areJudged ? " to judge" : ""}, then finish.`;
-  return "";
+  if (areJudged) {
+    return ngettext("Go on talking: %(n)s more reply to judge, then finish.", "Go on talking: %(n)s more replies to judge, then finish.", left);
+  }
+  return ngettext("Go on talking: %(n)s more reply, then finish.", "Go on talking: %(n)s more replies, then finish.", left);
 }

@@ -14,9 +14,10 @@ import { make, setText, written } from "../kit/dom.js";
  * @typedef {{element: HTMLElement, text: HTMLElement, feet: Map<number, Foot>}} Row
  */
 
+import { gettext } from "../kit/gettext.js";
 import { Asks } from "./asks.js";
 
-const CHANGES = { saved: "Change", saving: "saving …", unsaved: "not saved yet", unjudged: "", asked: "", "": "" };
+const changes = () => ({ saved: gettext("Change"), saving: gettext("saving …"), unsaved: gettext("not saved yet"), unjudged: "", asked: "", "": "" });
 
 /** What was answered about a reply, in short, and the way to change it. */
 class Chip {
@@ -37,7 +38,7 @@ class Chip {
     this.element.hidden = state === "" || state === "asked";
     this.element.dataset.state = state;
     setText(this.text, state === "unjudged" ? this.invitation : text);
-    setText(this.more, CHANGES[state]);
+    setText(this.more, changes()[state]);
   }
 }
 
@@ -132,7 +133,7 @@ export class TurnList {
   footOf({ position }, ask) {
     const { onChange, onVote } = this.options;
     if (Asks.isVote(ask)) return new Votes(ask, (key, value) => onVote(position, ask.number, key, value));
-    const invitation = ask.about === "own_turn" ? "Judge this message" : "Judge this reply";
+    const invitation = ask.about === "own_turn" ? gettext("Judge this message") : gettext("Judge this reply");
     return new Chip(invitation, () => onChange(position, ask.number));
   }
 
@@ -144,7 +145,7 @@ export class TurnList {
    */
   row(speaker, name, said) {
     const text = written(said.text, said.html, { id: `turn-${name}` });
-    const who = make("span", { class: "visually-hidden" }, speaker === "human" ? "You: " : `${this.options.botName}: `);
+    const who = make("span", { class: "visually-hidden" }, `${speaker === "human" ? gettext("You") : this.options.botName}: `);
     const element = make("li", { class: `turn turn--${speaker}` }, who, text);
     return { element, text, feet: new Map() };
   }

@@ -1,12 +1,13 @@
 /** One item on the page: what was said before, and what is judged. */
 
 import { make, written } from "../kit/dom.js";
+import { gettext } from "../kit/gettext.js";
 
 /**
  * @typedef {import("./store.js").Item} Item
  */
 
-const SPEAKERS = ["Speaker A", "Speaker B"];
+const SPEAKERS = [gettext("Speaker A"), gettext("Speaker B")];
 
 /**
  * Who is a person and who a machine is not said: that would sway the judgment.
@@ -38,7 +39,7 @@ export function showItem(list, { context, text = null, language, html }) {
       html: html?.context[position],
     }),
   );
-  if (text !== null) turns.push(turn(text, context.length, { isOwn: true, id: "judged", note: "Judge this", html: html?.text }));
+  if (text !== null) turns.push(turn(text, context.length, { isOwn: true, id: "judged", note: gettext("Judge this"), html: html?.text }));
   list.lang = language;
   list.replaceChildren(...turns);
   scrollTo({ top: 0 });

@@ -2,12 +2,13 @@
 
 import { Asking } from "../kit/asking.js";
 import { Connection } from "../kit/connection.js";
-import { byId, make, setText } from "../kit/dom.js";
-import { Finish } from "../kit/finish.js";
+import { byId, setText } from "../kit/dom.js";
+import { finished, Finish } from "../kit/finish.js";
+import { gettext } from "../kit/gettext.js";
 import { explain } from "../kit/help.js";
 import { listenToKeys } from "../kit/keyboard.js";
 import { lastingStorage, Outbox } from "../kit/outbox.js";
-import { showConnection, showProgress, showSaved } from "../kit/status.js";
+import { answering, judgedInWords, showConnection, showProgress, showSaved } from "../kit/status.js";
 import { receive, UNKNOWN } from "./store.js";
 
 /**
@@ -21,6 +22,9 @@ import { receive, UNKNOWN } from "./store.js";
  *   from its first line; the elements of the texts that are read last, and how many characters there are to read
  * @property {(item: Item) => string} describes  ids of what a question about it refers to
  */
+
+/** Keys by where the buttons stand: "next" is where one reads on. */
+const [BACK, NEXT] = document.dir === "rtl" ? ["ArrowRight", "ArrowLeft"] : ["ArrowLeft", "ArrowRight"];
 
 export class Judging {
   /**
@@ -80,8 +84,8 @@ export class Judging {
     document.addEventListener("keydown", (event) => {
       const isInField = event.target instanceof Element && event.target.matches("input, textarea");
       if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || isInField) return;
-      if (event.key === "ArrowLeft") this.go(-1);
-      if (event.key === "ArrowRight") this.go(1);
+      if (event.key === BACK) this.go(-1);
+      if (event.key === NEXT) this.go(1);
     });
   }
 
@@ -101,8 +105,7 @@ export class Judging {
   leave(url) {
     this.connection.leave("ended");
     this.outbox.forget();
-    const link = make("a", { href: url }, "Go to your completion code");
-    byId("judging").replaceChildren(make("p", { class: "note", role: "status" }, "Finished; everything is saved. ", link));
+    byId("judging").replaceChildren(finished(url));
     location.replace(url);
   }
 
@@ -174,11 +177,11 @@ export class Judging {
   /** Why the batch cannot be finished now; "" if it can. */
   get obstacle() {
     const { progress } = this.known;
-    if (!progress) return "Connecting …";
-    if (this.waiting !== null) return "Judge what is left, then finish.";
-    if (this.connection?.state !== "open") return "Not connected: finish when the connection is back.";
-    if (!this.outbox.isEmpty) return "Your last answers are being saved.";
-    return progress.may_finish && !this.isFinishing ? "" : "One moment …";
+    if (!progress) return gettext("Connecting …");
+    if (this.waiting !== null) return gettext("Judge what is left, then finish.");
+    if (this.connection?.state !== "open") return gettext("Not connected: finish when the connection is back.");
+    if (!this.outbox.isEmpty) return gettext("Your last answers are being saved.");
+    return progress.may_finish && !this.isFinishing ? "" : gettext("One moment …");
   }
 
   /** To the open question, or to the end of the batch. */
@@ -202,7 +205,7 @@ export class Judging {
     byId("back").toggleAttribute("disabled", this.neighbour(current, -1) === null);
     byId("next").toggleAttribute("disabled", current === null || !this.asking.isJudged(current));
     setText(byId("hint"), this.hint(current));
-    showConnection(state, "your answers are");
+    showConnection(state, answering());
     showSaved(state, this.outbox.isEmpty);
     this.showProgress();
     byId("notice").hidden = !this.known.refusal;
@@ -232,8 +235,8 @@ export class Judging {
   hint(current) {
     const { progress } = this.known;
     if (current === null) return progress ? overText(progress, this.outbox.isEmpty) : "";
-    if (!this.asking.attention.isRead(current)) return "Read to the end, then answer.";
-    return this.asking.isJudged(current) ? "You have judged this one: answer again to change it." : "";
+    if (!this.asking.attention.isRead(current)) return gettext("Read to the end, then answer.");
+    return this.asking.isJudged(current) ? gettext("You have judged this one: answer again to change it.") : "";
   }
 
   showProgress() {
@@ -241,7 +244,8 @@ export class Judging {
     if (!progress) return;
     const waiting = Object.keys(this.outbox.held.labels).filter((item) => !(item in saved)).length;
     const done = progress.done + waiting;
-    showProgress({ unit: "Item", done, of: progress.size, isAll: this.waiting === null });
+    const told = { done, of: progress.size, isAll: this.waiting === null };
+    showProgress({ ...told, text: judgedInWords(told) });
   }
 }
 
@@ -262,10 +266,10 @@ function questionsOf(questions, item) {
  * @param {boolean} isSaved
  */
 function overText(progress, isSaved) {
-  if (!isSaved) return "Your last answers are being saved.";
-  if (!progress.may_finish) return "The next one is on its way.";
-  if (progress.done < progress.size) return "Nothing more is left to judge, so you are done early and paid in full.";
-  return "You have judged them all. You can still go back and change an answer, or finish now.";
+  if (!isSaved) return gettext("Your last answers are being saved.");
+  if (!progress.may_finish) return gettext("The next one is on its way.");
+  if (progress.done < progress.size) return gettext("Nothing more is left to judge, so you are done early and paid in full.");
+  return gettext("You have judged them all. You can still go back and change an answer, or finish now.");
 }
 
 /** The page that shows its items like this. @param {ItemView} view */

@@ -9,6 +9,7 @@
  * @typedef {object} Question
  * @property {string} key
  * @property {string} wording
+ * @property {string} [short]  what stands before the answer where the key is no word of the reader's language
  * @property {string} help
  * @property {Kind} [kind]
  * @property {boolean} [required]
@@ -21,6 +22,8 @@
  * @property {{question: string, value?: Value, values?: Value[]} | null} asked_if
  * @typedef {Question & {kind: Kind, required: boolean, low_caption: string, high_caption: string}} FullQuestion
  */
+
+import { gettext } from "./gettext.js";
 
 /**
  * A question with everything that a page needs to know, whatever its declaration leaves out.
@@ -52,6 +55,9 @@ function isScale(choices) {
   return choices.length > 2 && choices.every(({ value, label }) => typeof value === "number" && label === String(value));
 }
 
+/** Letters that are on a keyboard as they are written; of other scripts an input method makes them. */
+const TYPED = /[\p{Lu}\p{Ll}]/u;
+
 /** Keys of the sides of a pair: 0 is neither. @type {Record<string, string>} */
 const SIDES = { first: "1", second: "2", tied: "0" };
 
@@ -64,7 +70,7 @@ export function keysOf(choices) {
   if (choices.every(({ value }) => String(value) in SIDES)) return choices.map(({ value }) => SIDES[String(value)]);
   const firsts = choices.map(({ label }) => label.charAt(0).toUpperCase());
   const areClear = new Set(firsts).size === firsts.length;
-  const areLetters = areClear && firsts.every((first) => /\p{L}/u.test(first));
+  const areLetters = areClear && firsts.every((first) => TYPED.test(first));
   if (areLetters || choices.every(({ label }) => /^\d$/.test(label))) return firsts;
   return choices.map((_, index) => (index < 9 ? String(index + 1) : ""));
 }
@@ -136,12 +142,13 @@ export function inShort(questions, answers) {
  * @param {Answer} answer
  * @returns {string}
  */
-function briefly({ key, choices }, answer) {
+function briefly({ key, short, choices }, answer) {
   if (answer === null) return "";
   const name = key.replaceAll("_", " ");
-  if (typeof answer === "boolean") return answer ? capital(name) : `Not ${name}`;
+  if (short && (typeof answer === "boolean" || typeof answer === "number")) return `${short} ${labelOf(choices, answer)}`;
+  if (typeof answer === "boolean") return answer ? capital(name) : capital(`not ${name}`);
   if (typeof answer === "number") return `${capital(name)} ${answer}`;
-  if (Array.isArray(answer)) return answer.map((each) => labelOf(choices, each)).join(", ") || `${capital(name)}: none`;
+  if (Array.isArray(answer)) return answer.map((each) => labelOf(choices, each)).join(", ") || `${short || capital(name)}: ${gettext("none")}`;
   return labelOf(choices, answer);
 }
 

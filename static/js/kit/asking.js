@@ -19,6 +19,7 @@
 
 import { complete, openQuestion, withAnswer } from "./answers.js";
 import { Attention } from "./attention.js";
+import { gettext } from "./gettext.js";
 import { HeldBack } from "./held_back.js";
 import { QuestionView } from "./question.js";
 import { EndInSight } from "./sight.js";
@@ -198,7 +199,7 @@ export class Asking {
     return new QuestionView(question, {
       describedBy: subject === null ? "" : this.page.describedBy(subject),
       onAnswer: (...answer) => this.answer(...answer),
-      cancel: this.change ? { label: "Keep it as it was", act: () => this.keep() } : this.page.cancel?.(subject) ?? null,
+      cancel: this.change ? { label: gettext("Keep it as it was"), act: () => this.keep() } : this.page.cancel?.(subject) ?? null,
     });
   }
 

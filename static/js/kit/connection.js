@@ -19,6 +19,7 @@ export class Connection {
    */
   constructor(path, listener) {
     this.url = new URL(path, location.href.replace(/^http/, "ws"));
+    this.url.searchParams.set("language", document.documentElement.lang); // in which the server speaks to this page
     this.listener = listener;
     this.wait = FIRST_WAIT_MS;
     /** @type {ReturnType<typeof setTimeout> | undefined} */

@@ -3,7 +3,14 @@
  * can be seen: one that moved would move what stands beside it.
  */
 
-import { byId } from "./dom.js";
+import { byId, make } from "./dom.js";
+import { gettext } from "./gettext.js";
+
+/** What stands on the page until the next one is there. @param {string} url */
+export function finished(url) {
+  const link = make("a", { href: url }, gettext("Go to your completion code"));
+  return make("p", { class: "note", role: "status" }, gettext("Finished; everything is saved."), " ", link);
+}
 
 export class Finish {
   /**

@@ -2,6 +2,7 @@
 
 import { isSame, keysOf } from "./answers.js";
 import { make, setText } from "./dom.js";
+import { gettext } from "./gettext.js";
 
 /**
  * @typedef {import("./answers.js").Answer} Answer
@@ -41,7 +42,7 @@ export class QuestionView {
     });
     if (describedBy) this.element.setAttribute("aria-describedby", describedBy);
     if (question.help) this.more.append(help(question.help));
-    if (!question.required) this.more.append(this.button("Skip", "skip", (event) => onAnswer(question.key, null, event)));
+    if (!question.required) this.more.append(this.button(gettext("Skip"), "skip", (event) => onAnswer(question.key, null, event)));
     if (cancel) this.more.append(this.button(cancel.label, "cancel", cancel.act));
   }
 
@@ -62,7 +63,7 @@ export class QuestionView {
     const list = make("div", { class: "choices" }, ...choices.map((choice, at) => this.choice(choice, keys[at])));
     list.classList.toggle("choices--two", choices.length === 2);
     if (kind === "several") {
-      const done = make("button", { type: "button", class: "button--main question__done" }, "Done");
+      const done = make("button", { type: "button", class: "button--main question__done" }, gettext("Done"));
       done.addEventListener("click", (event) => this.answer([...this.chosen], event));
       list.append(done);
       return [list];
@@ -106,7 +107,7 @@ export class QuestionView {
   textParts() {
     const limit = this.question.max_chars ?? MAX_CHARS;
     const box = make("textarea", { class: "question__text", rows: "2", maxlength: String(limit), "aria-label": this.question.wording });
-    const send = make("button", { type: "button", class: "button--main question__done" }, "Save");
+    const send = make("button", { type: "button", class: "button--main question__done" }, gettext("Save"));
     const answer = (/** @type {Event} */ event) => {
       const text = box.value.trim();
       if (text) this.answer(text, event);
@@ -162,5 +163,5 @@ export class QuestionView {
 function help(text) {
   const shown = make("p");
   setText(shown, text);
-  return make("details", { class: "question__help" }, make("summary", {}, "What does this mean?"), shown);
+  return make("details", { class: "question__help" }, make("summary", {}, gettext("What does this mean?")), shown);
 }

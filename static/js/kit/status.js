@@ -1,19 +1,26 @@
 /** The line in the bar that says how far the work is and what of it is saved, and the one about the connection. */
 
 import { byId, make, setText } from "./dom.js";
+import { gettext, ngettext } from "./gettext.js";
 
 /**
- * @param {{unit: string, done: number, of: number, isAll: boolean, areJudged?: boolean, past?: string}} progress
- *   unit: "Reply"; isAll: nothing more has to be done; areJudged: whether they are judged one by one; past: what was
- *   done with each
+ * @param {{done: number, of: number, text: string}} progress  text: how far it is, in words
  */
-export function showProgress({ unit, done, of, isAll, areJudged = true, past = "judged" }) {
+export function showProgress({ done, of, text }) {
   const bar = byId("bar");
   bar.setAttribute("max", String(of));
   bar.setAttribute("value", String(Math.min(done, of)));
-  if (isAll && !areJudged) setText(byId("done-text"), "Long enough");
-  else if (isAll) setText(byId("done-text"), done > of ? `${done} ${past}` : `All ${of} ${past}`);
-  else setText(byId("done-text"), `${unit} ${done + 1} of ${of}`);
+  setText(byId("done-text"), text);
+}
+
+/**
+ * How far somebody is who judges one thing after the other.
+ *
+ * @param {{done: number, of: number, isAll: boolean}} progress  isAll: nothing more has to be judged
+ */
+export function judgedInWords({ done, of, isAll }) {
+  if (!isAll) return gettext("Item %(n)s of %(all)s", { n: done + 1, all: of });
+  return done > of ? ngettext("%(n)s judged", "%(n)s judged", done) : ngettext("All %(n)s judged", "All %(n)s judged", of);
 }
 
 /**
@@ -21,14 +28,14 @@ export function showProgress({ unit, done, of, isAll, areJudged = true, past = "
  * @param {boolean} isSaved  everything that was answered or sent
  */
 export function showSaved(state, isSaved) {
-  const text = state !== "open" ? (isSaved ? "" : "not saved yet") : isSaved ? "saved" : "saving …";
+  const text = state !== "open" ? (isSaved ? "" : gettext("not saved yet")) : isSaved ? gettext("saved") : gettext("saving …");
   setText(byId("saved-text"), text);
   byId("saved-text").dataset.saved = String(isSaved);
 }
 
 /**
  * @param {import("./connection.js").ConnectionState} state
- * @param {string} kept what is kept in this browser while the connection is lost, with its verb: "what you write is"
+ * @param {{offline: string, lost: string}} kept  what is said while there is no line, and what is kept meanwhile
  */
 export function showConnection(state, kept) {
   const line = byId("connection");
@@ -37,18 +44,29 @@ export function showConnection(state, kept) {
   line.dataset.text = text;
   line.replaceChildren(text);
   if (state !== "refused") return;
-  const reload = make("button", { type: "button" }, "Reload the page");
+  const reload = make("button", { type: "button" }, gettext("Reload the page"));
   reload.addEventListener("click", () => location.reload());
   line.append(" ", reload);
 }
 
 /**
  * @param {import("./connection.js").ConnectionState} state
- * @param {string} kept
+ * @param {{offline: string, lost: string}} kept
  */
-function textOf(state, kept) {
-  if (state === "refused") return "Disconnected.";
+function textOf(state, { offline, lost }) {
+  if (state === "refused") return gettext("Disconnected.");
   if (state !== "waiting") return "";
-  if (!navigator.onLine) return `You are offline; ${kept} kept in this browser and sent when you are back.`;
-  return `The connection is lost. Trying again; ${kept} kept in this browser.`;
+  return navigator.onLine ? lost : offline;
 }
+
+/** For `showConnection` where somebody writes. */
+export const writing = () => ({
+  offline: gettext("You are offline; what you write is kept in this browser and sent when you are back."),
+  lost: gettext("The connection is lost. Trying again; what you write is kept in this browser."),
+});
+
+/** For `showConnection` where somebody judges. */
+export const answering = () => ({
+  offline: gettext("You are offline; your answers are kept in this browser and sent when you are back."),
+  lost: gettext("The connection is lost. Trying again; your answers are kept in this browser."),
+});

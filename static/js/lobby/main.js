@@ -2,6 +2,7 @@
 
 import { Connection } from "../kit/connection.js";
 import { byId, setText } from "../kit/dom.js";
+import { gettext, ngettext } from "../kit/gettext.js";
 import { Sound } from "./sound.js";
 
 /** @typedef {import("../kit/outbox.js").Frame} Frame */
@@ -35,7 +36,7 @@ class Lobby {
   heard(frame) {
     if (frame.type === "are_you_there") {
       const meeting = frame.meeting ? { meeting: frame.meeting } : {};
-      if (frame.meeting) setText(byId("lobby-state"), this.page.dataset.trying ?? "");
+      if (frame.meeting) setText(byId("lobby-state"), gettext("Somebody is here. Checking that both of you are connected …"));
       return void this.connection.send({ type: "here", ...meeting });
     }
     if (frame.type === "state") {
@@ -65,7 +66,7 @@ class Lobby {
     if (this.isOver) return;
     this.isOver = true;
     this.connection.leave("ended");
-    const says = (isMet ? this.page.dataset.here : this.page.dataset.over) ?? "";
+    const says = isMet ? gettext("Your partner is here") : gettext("The wait is over");
     this.page.classList.add("is-met");
     setText(byId("lobby-title"), says);
     setText(byId("lobby-state"), "");
@@ -77,10 +78,9 @@ class Lobby {
 
   showState() {
     if (this.isOver || !this.connection) return;
-    const { lost = "", nobody = "" } = this.page.dataset;
     const { state } = this.connection;
     if (state === "waiting") this.waited = null;
-    setText(byId("lobby-state"), state === "waiting" ? lost : state === "open" ? nobody : "");
+    setText(byId("lobby-state"), inWords(state));
   }
 
   /** The server's time, and what has passed since it was told. */
@@ -91,8 +91,15 @@ class Lobby {
     const minutes = Math.floor(seconds / 60);
     setText(byId("waited"), `${minutes}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`);
     bar.value = seconds / 60;
-    if (minutes) setText(byId("lobby-told"), (this.page.dataset.minutes ?? "").replace("%s", String(minutes)));
+    if (minutes) setText(byId("lobby-told"), ngettext("You have waited %(n)s minute.", "You have waited %(n)s minutes.", minutes));
   }
+}
+
+/** @param {import("../kit/connection.js").ConnectionState} state */
+function inWords(state) {
+  if (state === "open") return gettext("Nobody else is free yet.");
+  if (state !== "waiting") return "";
+  return gettext("The connection is lost. Trying again; the time in which you are not connected is not counted as waiting.");
 }
 
 new Lobby(JSON.parse(byId("lobby-settings").textContent ?? "{}"));

@@ -2,13 +2,14 @@
 
 import { turn } from "../judge/item.js";
 import { make, written } from "../kit/dom.js";
+import { gettext } from "../kit/gettext.js";
 
 /**
  * @typedef {import("../judge/store.js").Item} Item
  * @typedef {import("../judge/store.js").Side} Side
  */
 
-const NAMES = ["First", "Second"];
+const NAMES = [gettext("First"), gettext("Second")];
 
 /**
  * The texts of a side, one to be read after the other. Of a response the side's own name says who speaks; of a
@@ -20,7 +21,7 @@ const NAMES = ["First", "Second"];
  */
 function texts({ texts: said, speaker }, number, html = []) {
   if (speaker === undefined) return [written(said[0], html[0])];
-  const names = speaker === null ? undefined : [0, 1].map((seat) => (seat === speaker ? NAMES[number] : "Partner"));
+  const names = speaker === null ? undefined : [0, 1].map((seat) => (seat === speaker ? NAMES[number] : gettext("Partner")));
   const turns = said.map((text, position) => turn(text, position, { isOwn: position % 2 === (speaker ?? 1), names, html: html[position] }));
   return [make("ol", { class: "turns", role: "list" }, ...turns)];
 }

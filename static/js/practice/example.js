@@ -1,6 +1,7 @@
 /** A worked example on the page, as what is judged in the study looks. */
 
 import { turn } from "../judge/item.js";
+import { gettext } from "../kit/gettext.js";
 import { showPair } from "../pairs/pair.js";
 
 /**
@@ -27,7 +28,7 @@ export function showExample(list, example, language) {
     const sides = [{ texts: [text] }, { texts: [other] }];
     return showPair(list, { key: example.key, context: context.map((said) => said.text), sides, language });
   }
-  const note = about === "dialogue" ? "" : "Judge this";
+  const note = about === "dialogue" ? "" : gettext("Judge this");
   const last = context.length - 1;
   const turns = context.map((said, at) => turnOf(said, at === last ? "before" : ""));
   turns.push(turn(text, 0, { isOwn: true, id: "judged", note, names: [name] }));

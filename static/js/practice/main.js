@@ -3,6 +3,7 @@
 import { Asking } from "../kit/asking.js";
 import { complete } from "../kit/answers.js";
 import { byId, make, setText } from "../kit/dom.js";
+import { gettext } from "../kit/gettext.js";
 import { explain } from "../kit/help.js";
 import { listenToKeys } from "../kit/keyboard.js";
 import { fleetingStorage, lastingStorage, Outbox } from "../kit/outbox.js";
@@ -86,11 +87,11 @@ class Practice {
     const found = this.verdictsOn(this.current);
     const agrees = found.every((verdict) => verdict.agrees);
     byId("feedback").dataset.agrees = String(agrees);
-    setText(byId("feedback-title"), agrees ? "The author would say so, too." : "The author would say something else.");
+    setText(byId("feedback-title"), agrees ? gettext("The author would say so, too.") : gettext("The author would say something else."));
     byId("feedback-answers").replaceChildren(...found.map(line));
     setText(byId("feedback-why"), this.current.why);
     const isLast = this.at === this.examples.length - 1;
-    setText(byId("next"), isLast ? "That was the last one" : "Next example");
+    setText(byId("next"), isLast ? gettext("That was the last one") : gettext("Next example"));
     this.render();
     byId("next").focus({ preventScroll: true });
     if (isDocked()) scrollTo({ top: document.documentElement.scrollHeight }); // the dock has grown over the example
@@ -122,11 +123,11 @@ class Practice {
     byId("begin").hidden = !this.isOver;
     byId("intro").hidden = this.at > 0;
     const { length } = this.examples;
-    setText(byId("done-text"), this.isOver ? "Practice done" : `Practice ${this.at + 1} of ${length}`);
+    setText(byId("done-text"), this.isOver ? gettext("Practice done") : gettext("Practice %(n)s of %(all)s", { n: this.at + 1, all: length }));
     byId("bar").setAttribute("max", String(length));
     byId("bar").setAttribute("value", String(this.at + (isTold ? 1 : 0)));
     const isUnread = !this.isOver && !isTold && !this.asking.attention.isRead(this.current.key);
-    setText(byId("hint"), isUnread ? "Read to the end, then answer." : "");
+    setText(byId("hint"), isUnread ? gettext("Read to the end, then answer.") : "");
   }
 
   show() {
@@ -141,8 +142,9 @@ class Practice {
   sumUp() {
     const agreed = this.examples.filter((each) => this.verdictsOn(each).every((verdict) => verdict.agrees)).length;
     const { length } = this.examples;
-    const all = length === 1 ? "" : `You answered ${agreed} of ${length} examples as their author would. `;
-    setText(byId("summed-up"), `${all}Go by your own impression from now on.`);
+    const of = { agreed, all: length };
+    const all = length === 1 ? "" : gettext("You answered %(agreed)s of %(all)s examples as their author would.", of);
+    setText(byId("summed-up"), `${all} ${gettext("Go by your own impression from now on.")}`.trim());
     const answers = /** @type {HTMLInputElement | null} */ (document.getElementById("answers"));
     if (answers) answers.value = JSON.stringify(this.outbox.held.labels);
   }
@@ -150,9 +152,17 @@ class Practice {
 
 /** @param {import("./verdict.js").Verdict} verdict */
 function line({ question, own, author, agrees }) {
-  const said = own === author ? [make("b", {}, own)] : ["You said ", make("b", {}, own), ", the author says ", make("b", {}, author)];
-  const near = agrees && own !== author && question.kind === "scale" ? [", close enough"] : [];
-  return make("li", { "data-agrees": String(agrees) }, `${question.wording} `, ...said, ...near);
+  const isNear = agrees && own !== author && question.kind === "scale";
+  const other = isNear
+    ? gettext("You said %(own)s, the author says %(author)s, close enough")
+    : gettext("You said %(own)s, the author says %(author)s");
+  const said = own === author ? [make("b", {}, own)] : emphasised(other, { own, author });
+  return make("li", { "data-agrees": String(agrees) }, `${question.wording} `, ...said);
+}
+
+/** The text with its values in bold. @param {string} text @param {Record<string, string>} values */
+function emphasised(text, values) {
+  return text.split(/%\((\w+)\)s/).map((part, at) => (at % 2 ? make("b", {}, values[part]) : part));
 }
 
 new Practice(JSON.parse(byId("practice-settings").textContent ?? "{}"));

@@ -8,6 +8,7 @@
  */
 
 import { isSame } from "../kit/answers.js";
+import { gettext } from "../kit/gettext.js";
 
 /** On a scale a neighbour is as good: nobody feels the step. */
 const NEAR = 1;
@@ -53,5 +54,5 @@ function agrees({ kind }, own, author) {
  */
 function inWords({ choices }, answer) {
   const chosen = [answer ?? []].flat().map((each) => choices.find(({ value }) => value === each)?.label ?? String(each));
-  return chosen.join(", ") || "none";
+  return chosen.join(", ") || gettext("none");
 }

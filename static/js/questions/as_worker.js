@@ -2,6 +2,7 @@
 
 import { Asking } from "../kit/asking.js";
 import { byId, make, setText, written } from "../kit/dom.js";
+import { gettext } from "../kit/gettext.js";
 import { listenToKeys } from "../kit/keyboard.js";
 import { fleetingStorage, Outbox } from "../kit/outbox.js";
 import { describes, showItem } from "../judge/item.js";
@@ -22,7 +23,7 @@ import { describesPair, showPair } from "../pairs/pair.js";
 function showTalk(list, { context }) {
   const texts = context.map((said, at) => written(said, null, { id: `said-${at}` }));
   const turns = texts.map((text, at) => {
-    const name = make("span", { class: "visually-hidden" }, at % 2 ? "You: " : "Chatbot: ");
+    const name = make("span", { class: "visually-hidden" }, `${at % 2 ? gettext("You") : gettext("Chatbot")}: `);
     return make("li", { class: `turn turn--${at % 2 ? "human" : "bot"}` }, name, text);
   });
   list.replaceChildren(...turns);
@@ -102,7 +103,7 @@ class Preview {
     this.asking.render();
     this.dock.dataset.mode = answers ? "over" : "ask";
     this.again.hidden = !answers;
-    setText(byId("hint"), answers ? `That is all. Stored would be ${JSON.stringify(answers)}` : "");
+    setText(byId("hint"), answers ? gettext("That is all. Stored would be %(answers)s", { answers: JSON.stringify(answers) }) : "");
   }
 }
 

@@ -2,11 +2,12 @@
 
 import { Composer, hasKeyboard } from "../kit/composer.js";
 import { Connection } from "../kit/connection.js";
-import { byId, make, setText } from "../kit/dom.js";
-import { Finish } from "../kit/finish.js";
+import { byId, setText } from "../kit/dom.js";
+import { finished, Finish } from "../kit/finish.js";
+import { gettext, ngettext } from "../kit/gettext.js";
 import { explain } from "../kit/help.js";
 import { lastingStorage, Outbox } from "../kit/outbox.js";
-import { showConnection, showProgress, showSaved } from "../kit/status.js";
+import { showConnection, showProgress, showSaved, writing } from "../kit/status.js";
 import { turn } from "../judge/item.js";
 import { receive, UNKNOWN } from "./store.js";
 
@@ -72,8 +73,7 @@ class Writing {
   leave(url) {
     this.connection.leave("ended");
     this.outbox.forget();
-    const link = make("a", { href: url }, "Go to your completion code");
-    byId("writing").replaceChildren(make("p", { class: "note", role: "status" }, "Finished; everything is saved. ", link));
+    byId("writing").replaceChildren(finished(url));
     location.replace(url);
   }
 
@@ -148,11 +148,11 @@ class Writing {
   /** Why the work cannot be finished now; "" if it can. */
   get obstacle() {
     const { progress } = this.known;
-    if (!progress) return "Connecting …";
-    if (!progress.may_finish) return "Answer what is left, then finish.";
-    if (this.connection?.state !== "open") return "Not connected: finish when the connection is back.";
-    if (!this.outbox.isEmpty) return "Your last response is being saved.";
-    return this.isFinishing ? "Finishing …" : "";
+    if (!progress) return gettext("Connecting …");
+    if (!progress.may_finish) return gettext("Answer what is left, then finish.");
+    if (this.connection?.state !== "open") return gettext("Not connected: finish when the connection is back.");
+    if (!this.outbox.isEmpty) return gettext("Your last response is being saved.");
+    return this.isFinishing ? gettext("Finishing …") : "";
   }
 
   focus() {
@@ -178,7 +178,7 @@ class Writing {
     setText(byId("hint"), this.hint(current));
     byId("notice").hidden = !this.known.refusal;
     setText(byId("notice"), this.known.refusal ?? "");
-    showConnection(state, "what you write is");
+    showConnection(state, writing());
     showSaved(state, this.outbox.isEmpty);
     this.showProgress();
   }
@@ -203,7 +203,7 @@ class Writing {
     if (!isHere) return;
     const isOpen = this.connection?.state === "open";
     setText(byId("sent-text"), text);
-    setText(byId("sent-mark"), isOpen ? "Sending …" : "Not sent yet");
+    setText(byId("sent-mark"), isOpen ? gettext("Sending …") : gettext("Not sent yet"));
     byId("sent-mark").classList.toggle("mark--bad", !isOpen);
     if (!this.composer.text || this.composer.text.trim() === text) this.composer.text = "";
   }
@@ -213,22 +213,28 @@ class Writing {
     const { progress, saved } = this.known;
     if (!progress) return "";
     if (current === null) return progress.done < progress.size ? NOTHING_LEFT : ALL_WRITTEN;
-    if (this.isUnderWay(current)) return this.connection?.state === "open" ? "Your response is being saved." : "Your response is kept and sent later.";
-    if (this.composer.isTooLong) return "Shorten your response to send it.";
-    if (current in saved) return "You can change what you wrote, and send it again.";
-    return hasKeyboard() ? "Enter sends, Shift + Enter starts a new line." : "";
+    if (this.isUnderWay(current)) return this.connection?.state === "open" ? gettext("Your response is being saved.") : gettext("Your response is kept and sent later.");
+    if (this.composer.isTooLong) return gettext("Shorten your response to send it.");
+    if (current in saved) return gettext("You can change what you wrote, and send it again.");
+    return hasKeyboard() ? gettext("Enter sends, Shift + Enter starts a new line.") : "";
   }
 
   showProgress() {
     const { progress } = this.known;
     if (!progress) return;
     const { done, size } = progress;
-    showProgress({ unit: "Response", done, of: size, isAll: progress.may_finish, past: "written" });
+    showProgress({ done, of: size, text: inWords(progress) });
   }
 }
 
-const NOTHING_LEFT = "Nothing more is left to write, so you are done early and paid in full.";
-const ALL_WRITTEN = "You can still go back and change one, or finish now.";
+const NOTHING_LEFT = gettext("Nothing more is left to write, so you are done early and paid in full.");
+const ALL_WRITTEN = gettext("You can still go back and change one, or finish now.");
+
+/** @param {import("./store.js").Progress} progress */
+function inWords({ done, size, may_finish: isAll }) {
+  if (!isAll) return gettext("Response %(n)s of %(all)s", { n: done + 1, all: size });
+  return done > size ? ngettext("%(n)s written", "%(n)s written", done) : ngettext("All %(n)s written", "All %(n)s written", size);
+}
 
 /**
  * A context from its first line. The worker answers its last turn: that one is the other's, the one before it their own.
@@ -237,7 +243,8 @@ const ALL_WRITTEN = "You can still go back and change one, or finish now.";
  * @param {Item} item
  */
 function showContext(list, { turns, language }) {
-  const names = turns.length % 2 ? ["Other person", "You"] : ["You", "Other person"];
+  const [you, other] = [gettext("You"), gettext("Other person")];
+  const names = turns.length % 2 ? [other, you] : [you, other];
   const shown = turns.map((said, position) => {
     const isLast = position === turns.length - 1;
     return turn(said, position, { isOwn: (turns.length - position) % 2 === 1, id: isLast ? "before" : "", names });

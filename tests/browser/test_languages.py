@@ -1,0 +1,101 @@
+"""A worker who reads no English: nothing on the way from the link to the code is English."""
+
+import re
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import expect
+
+from crowd import practice
+from crowd.models import Assignment, Participation
+from studies.asks import About, Asked, Moment
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True}
+# What is written so in every language, and what the worker's own codes look like.
+NAMES = re.compile(
+    r"\b(Turnwise|Esc|Enter|Shift|Tab|USD|Bach|lab@example\.org|[A-HJ-NP-Z2-9]{5}(-[A-HJ-NP-Z2-9]{5})?)\b"
+)
+
+
+async def english(visitor: Visitor) -> list[str]:
+    """Words in Latin letters that somebody sees or hears on the page."""
+    said = await visitor.page.evaluate(
+        """() => [document.title, document.body.innerText,
+            ...[...document.querySelectorAll("[aria-label], [placeholder], [title]")].flatMap(
+                each => [each.ariaLabel, each.placeholder, each.title])].join("\\n")"""
+    )
+    return re.findall(r"[A-Za-z]{2,}", NAMES.sub("", said))
+
+
+async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy) -> None:
+    study = await sync_to_async(make_study)(
+        script={"replies": ["نعم، أستمع إلى Bach كثيرًا!", "هذا جميل."]}, languages=["ar"],
+        title="دراسة عن الدردشة",
+        opening_text="مرحبًا!", practice=True, pay_amount="2.50", min_turns=2, max_turns=6,
+        contact="lab@example.org",
+        asks=[
+            Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+            Asked("likert", About.DIALOGUE, Moment.AT_END),
+        ],
+    )  # fmt: skip
+    await study.consent_versions.aupdate(text="ستتحدث مع آلة.")
+    layla = await visit(**PHONE)
+    page = layla.page
+
+    await layla.go(study.get_entry_url())
+    await expect(page.locator("html[dir=rtl][lang=ar]")).to_be_attached()
+    await seen(layla, "consent")
+    await page.get_by_label("أوافق على المشاركة").check()
+    await page.get_by_role("button", name="تابع إلى التعليمات").click()
+    await seen(layla, "instructions")
+
+    await page.get_by_role("link", name="جرّب الأسئلة").click()
+    await seen(layla, "practice")
+    await layla.answer("لا")
+    await expect(page.get_by_text("واضع المثال يجيب بغير ذلك")).to_be_visible()
+    await seen(layla, "told")
+    participation = await Participation.objects.select_related("worker").aget()
+    await sync_to_async(practice._note)(participation.worker, ["ssa", "likert"])
+    await page.reload()
+    await page.get_by_role("button", name="تخطٍّ").click()
+
+    await expect(layla.bubbles).to_have_text(["مرحبًا!"])
+    await layla.ready()
+    await page.locator("#message").fill("مرحبًا، هل تحب الموسيقى؟")
+    await page.locator("#send").click()
+    await expect(layla.bubbles).to_have_count(3)
+    await seen(layla, "asked")
+    await layla.answer("نعم", "لا")
+    await expect(layla.chip(1)).to_have_text("هل هو معقول؟ نعم · هل هو محدد؟ لا تغيير")
+    await seen(layla, "answered")
+    await page.locator("#finish").or_(page.locator("#finish-near")).locator("visible=true").click()
+    scale = layla.open_question.get_by_role("button", name="6")
+    first = await layla.open_question.get_by_role("button", name="1").bounding_box()
+    last = await layla.open_question.get_by_role("button", name="7").bounding_box()
+    assert first["x"] > last["x"]  # a scale begins where one begins to read
+    await seen(layla, "rating")
+    for _ in range(5):
+        await scale.click()
+    await page.get_by_role("button", name="تخطٍّ").click()
+    await page.locator("#finish-near").click()
+    await seen(layla, "sure")
+    await page.locator("#confirm-yes").click()
+
+    await expect(page.get_by_role("heading", name="شكرًا لك")).to_be_visible()
+    await expect(page.get_by_label("رمز الإكمال")).to_be_visible()
+    await seen(layla, "thanks")
+    assert (await Assignment.objects.aget()).outcome == Assignment.Outcome.COMPLETE
+
+
+async def seen(visitor: Visitor, name: str) -> None:
+    """A page that was come to: all in the worker's language, laid out in its direction, within the screen."""
+    await visitor.page.wait_for_load_state()
+    assert await english(visitor) == []
+    assert [f for f in await visitor.flaws() if 'inline' not in f] == []
+    await visitor.page.screenshot(
+        path=f"/tmp/shots/ar-{name}.png", full_page=name in ("consent", "instructions", "thanks")
+    )

@@ -1,0 +1,51 @@
+"""The question sets that come with Turnwise, in every language that comes with it."""
+
+import pytest
+
+from evaluation.questions import QUESTION_SETS, QuestionSet
+from evaluation.questions.checks import texts_of
+from evaluation.questions.training import TRAINING, training_of
+from evaluation.questions.translation import shipped_translations
+
+NUMBERS = {str(n) for n in range(10)}
+
+
+def read_by_workers() -> set[str]:
+    examples = [example for each in TRAINING.values() for example in each]
+    said = {text for example in examples for _, text in example.context}
+    told = {text for each in examples for text in (each.response, each.other, each.why)}
+    return {text for each in QUESTION_SETS.values() for text in texts_of(each)} | said | told
+
+
+@pytest.mark.parametrize("language", ["ar", "zh"])
+def test_every_text_is_translated_and_none_is_left_over(language: str) -> None:
+    assert set(shipped_translations()[language]) == read_by_workers() - NUMBERS
+
+
+@pytest.mark.parametrize("language", ["ar", "zh"])
+@pytest.mark.parametrize("questions", QUESTION_SETS.values(), ids=lambda each: each.key)
+def test_nothing_of_a_set_stays_english(questions: QuestionSet, language: str) -> None:
+    english = set(texts_of(questions)) - NUMBERS
+
+    spoken = questions.in_language(language)
+
+    assert not english & set(texts_of(spoken))
+    assert [each.key for each in spoken.questions] == [each.key for each in questions.questions]
+    assert QuestionSet.from_json(questions.to_json()) == questions
+
+
+def test_a_script_or_a_country_falls_back_to_its_language() -> None:
+    ssa = QUESTION_SETS["ssa"]
+
+    assert ssa.in_language("zh-hans").questions == ssa.in_language("zh").questions
+    assert ssa.in_language("ar-EG").questions == ssa.in_language("ar").questions
+    assert ssa.in_language("de").questions == ssa.questions
+
+
+def test_training_questions_are_in_the_language_of_the_questions() -> None:
+    questions = QUESTION_SETS["preference"]
+
+    english, chinese = training_of(questions), training_of(questions.in_language("zh-hans"), "zh-hans")
+
+    assert [each.answers for each in chinese] == [each.answers for each in english]
+    assert chinese[2].response == "我很好，谢谢。你呢？"  # noqa: RUF001

@@ -1,0 +1,100 @@
+"""The catalogs of what workers read: whole, current, and with the same values and tags as the English."""
+
+import ast
+import gettext
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from project import catalogs
+
+LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
+_VALUES = re.compile(r"%\(\w+\)[sd]|\{\w+\}|<[a-z][^>]*>")
+_LETTERS = {"ar": re.compile("[\u0600-\u06ff]"), "zh-hans": re.compile("[\u4e00-\u9fff]")}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_catalog_is_current_and_whole(language: str) -> None:
+    """`make catalogs` brings it up to date; what it lists then wants a translation."""
+    kept = catalogs.catalog_file(language).read_bytes()
+
+    written, _ = catalogs.written(catalogs.renewed(catalogs.catalog_of(language)))
+
+    assert catalogs.missing(catalogs.catalog_of(language)) == []
+    assert written == kept
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_loaded_is_what_people_wrote(language: str) -> None:
+    path = catalogs.catalog_file(language).with_suffix(".mo")
+    with path.open("rb") as file:
+        loaded = gettext.GNUTranslations(file)
+
+    for each in catalogs.catalog_of(language):
+        if isinstance(each.id, tuple):
+            assert set(each.string) >= {loaded.ngettext(*each.id, n) for n in range(120)}
+        elif each.id:
+            assert loaded.gettext(each.id) == each.string
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_translations_have_the_values_and_tags_of_the_text(language: str) -> None:
+    for each in catalogs.catalog_of(language):
+        if not each.id or "<kbd>" in each.id:
+            continue
+        *_, many = each.id if isinstance(each.id, tuple) else (each.id,)
+        said = each.string if isinstance(each.string, tuple) else (each.string,)
+        for one in said:
+            assert set(_VALUES.findall(one)) <= set(_VALUES.findall(many)), one
+            assert _LETTERS[language].search(re.sub(r"HTML|Ctrl\+C", "", one)) or "Ctrl" in one, one
+        # The form for other numbers names the number; of few, a word may.
+        assert set(_VALUES.findall(said[-1])) == set(_VALUES.findall(many)), many
+
+
+def test_texts_are_found_wherever_they_are_written() -> None:
+    found = {one for one, _, _ in catalogs.texts()}
+
+    assert {
+        "Skip to the content",  # a base of all pages
+        "Your consent",  # a template
+        "Working by keyboard",  # a block of one that extends another
+        "Speaker A",  # handed to an included template
+        "Connecting …",  # a script
+        "Keep it as it was",  # one that scripts import
+        "All places are taken",  # a view
+        "Your message is empty. Write something, then send it.",  # a table of refusals
+    } <= found
+    assert not found & {"Save the study", "Register a bot"}  # of researchers
+
+
+def test_code_is_read_as_gettext_reads_it() -> None:
+    code = """
+class Panel:
+    title = gettext_lazy("Open link")
+    about = _("For researchers.")
+
+def problems():
+    return _("For them, too.")
+
+def said(n):
+    return ngettext("%(n)d try", "%(n)d tries", n), pgettext("verb", "Open"), _(n), other("No text")
+"""
+
+    assert [*catalogs._in_code(ast.parse(code))] == [
+        ("Open link", "", ""),
+        ("%(n)d try", "%(n)d tries", ""),
+        ("Open", "", "verb"),
+    ]
+
+
+def test_every_template_of_a_worker_is_among_them() -> None:
+    folder = Path(settings.ROOT) / "templates"
+    of_workers = {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*.html")
+        if "worker.html" in path.read_text() or "crowd/instructions.html" in path.read_text()
+    }
+
+    assert of_workers <= set(catalogs.worker_templates())
