@@ -87,6 +87,7 @@ INSTALLED_APPS = [
     "transcripts",
     "judging",
     "audits",
+    "quality",
     "reports",
     "exports",
     "comparisons",

@@ -26,6 +26,7 @@ urlpatterns = [
     path("", include("transcripts.urls")),
     path("", include("judging.urls")),
     path("", include("audits.urls")),
+    path("", include("quality.urls")),
     path("", include("reports.urls")),
     path("", include("exports.urls")),
     path("", include("comparisons.urls")),
