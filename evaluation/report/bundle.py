@@ -11,6 +11,7 @@ from typing import Any
 from evaluation.csv_file import FileError
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
+from evaluation.report.audits import audit_figures
 from evaluation.report.bundle_files import BundleFiles, Row
 from evaluation.report.bundle_parts import lines_named, plan_of, questions_of
 from evaluation.report.checking import check_labels
@@ -23,6 +24,7 @@ from evaluation.report.self_play import SelfPlayData, self_play_figures
 from evaluation.report.study import study_result
 from evaluation.report.study_rows import talked
 from evaluation.report.tables import (
+    AUDITS,
     CONVERSATIONS,
     ITEMS,
     MEASURES,
@@ -93,7 +95,7 @@ def _recomputed(bundle: BundleFiles) -> Recomputed:
     stored = bundle.document("report.json")
     try:
         # Through JSON, as the stored one went: its numbers are exact, its tuples are lists.
-        report = json.loads(json.dumps(_result(bundle)))
+        report = json.loads(json.dumps(_result(bundle) | _audits(bundle)))
     except FileError:
         raise
     except KeyError as error:
@@ -174,6 +176,11 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
         check_labels(questions, found.judged, found.occasion)
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
     return judging_figures(questions, found, plan=plan_of(bundle, about), manners=manners)
+
+
+def _audits(bundle: BundleFiles) -> dict[str, Any]:
+    """Of a study whose bots were audited, what they say of themselves."""
+    return {"audits": audit_figures(bundle.rows(AUDITS))} if bundle.has(AUDITS) else {}
 
 
 def _pair_result(bundle: BundleFiles, about: Row, questions: QuestionSet) -> dict[str, Any]:

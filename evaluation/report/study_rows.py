@@ -21,6 +21,7 @@ from evaluation.report.judged import Judged
 from evaluation.report.manners import manners_of
 from evaluation.report.study import StudyData
 from evaluation.report.tables import CONVERSATIONS, EXCHANGES, FAULTS, TURNS, WORKERS, labels_table
+from evaluation.text import WITHDRAWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
             speakers[dialogue, position] = row["said_by"]
         if row["speaker"] == "worker" and position >= conversations[dialogue]["opening_turns"]:
             said[dialogue][row["text"]] += 1
-        if dialogue in texts and position >= conversations[dialogue]["opening_turns"]:
+        is_told = position >= conversations[dialogue]["opening_turns"] and row["text"] != WITHDRAWN
+        if dialogue in texts and is_told:
             texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
         # Bundles of before filters' remarks were kept have no such column, and no such figure.
         if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":

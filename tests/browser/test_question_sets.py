@@ -153,6 +153,8 @@ async def talk(worker: Visitor, *, of_reply: Finding, of_whole: Finding) -> None
     """One exchange, judged at every moment: own message, reply, reply before the end, the whole."""
     await worker.say("One")
     await find_kind(worker)
+    if (await worker.page.evaluate("innerWidth")) == 320:
+        assert await worker.page.evaluate(CRAMPED) == []
     await of_reply(worker)
     await shot(worker.page, "worker-before-the-end")
     await worker.page.get_by_role("button", name="Judge this reply").click()
@@ -160,9 +162,7 @@ async def talk(worker: Visitor, *, of_reply: Finding, of_whole: Finding) -> None
     await worker.may_finish()
     await worker.page.get_by_role("button", name="Finish").click()
     await expect(worker.open_question).to_have_accessible_name("Is it kind?")
-    if (await worker.page.evaluate("innerWidth")) == 320:
-        assert await worker.page.evaluate(CRAMPED) == []
-        await shot(worker.page, "worker-320")
+    await shot(worker.page, f"worker-{await worker.page.evaluate('innerWidth')}")
     await of_whole(worker)
     await worker.page.get_by_role("button", name="Yes, finish").click()
     await expect(worker.page.get_by_role("heading", name="Thank you")).to_be_visible()

@@ -14,12 +14,12 @@ from evaluation.spreadsheets import csv_text
 from judging import gold, subjects
 from judging import services as judging
 from judging.gold import Gold
-from judging.judged import judged_items
 from judging.models import Item, Slot
 from judging.queries import judged_and_wanted, system_counts
 from judging.services import plan_of
 from questions.resolving import question_set
 from studies.models import Study
+from tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, enter
 from tests.judging.conftest import begin, held
 

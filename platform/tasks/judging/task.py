@@ -11,7 +11,6 @@ from evaluation.report.judging import judging_figures
 from evaluation.report.tables import tables
 from exports.turns import JUDGMENTS
 from judging.batteries import battery_of
-from judging.judged import judged_items
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
 from questions.resolving import question_set
@@ -24,6 +23,7 @@ from studies.models import Study
 from studies.tasks import register
 from tasks.judging import battery_rehearsal, rehearsal
 from tasks.judging.forms import JudgingPage
+from tasks.judging.judged import judged_items
 
 
 @register

@@ -11,7 +11,6 @@ from evaluation.report.columns import Table
 from evaluation.report.pairs import pair_figures
 from evaluation.report.tables import pair_tables
 from exports.turns import PAIR_JUDGMENTS
-from judging.judged import judged_pairs
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
 from questions.resolving import question_set
@@ -21,6 +20,7 @@ from reports.reported import Computation, ReportedTask
 from studies.asks import About, Asked, By
 from studies.models import Study
 from studies.tasks import register
+from tasks.judging.judged import judged_pairs
 from tasks.pairs import rehearsal
 from tasks.pairs.demo import create_demo_pairs
 from tasks.pairs.forms import PairsPage
