@@ -2,10 +2,23 @@
 
 from collections.abc import Collection, Sequence
 
+from django.utils.translation import gettext_noop
+
 from chatbots.base import Passage
 from dialogues.models import Dialogue, Material, Seat
 from evaluation.questions.topical_chat import SECTIONS, TOPICAL_CHAT_OWN
 from knowledge.sections import Section
+
+# Titles that reading sets give (knowledge/reading_sets.py); stored in English, read in the worker's language.
+TITLES = (
+    gettext_noop("Factual Section 1"),
+    gettext_noop("Factual Section 2"),
+    gettext_noop("Factual Section 3"),
+    gettext_noop("Article Section 1"),
+    gettext_noop("Article Section 2"),
+    gettext_noop("Article Section 3"),
+    gettext_noop("Article Section 4"),
+)
 
 
 def give(seat: Seat, sections: Sequence[Section]) -> None:

@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "acceptance",
     "judging",
     "audits",
+    "privacy",
     "reports",
     "exports",
     "comparisons",
@@ -112,6 +113,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "accounts.first_password.FirstPassword",
+    "accounts.trail.Trail",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "project.outage.RedisOutage",
     "project.inputs.NoNulls",
@@ -209,6 +212,12 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5},
     },
     "take-up-tasks": {"task": "tasks.jobs.take_up", "schedule": 5.0, "options": {"expires": 5}},
+    # Once a day would do; asked for more often, so that a machine that sleeps at night misses no day.
+    "erase-what-is-due": {
+        "task": "privacy.tasks.erase_what_is_due",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "take-up-audits": {
         "task": "audits.tasks.take_up_audits",
         "schedule": 5.0,
