@@ -19,6 +19,7 @@ from evaluation.questions import DeclarationError, Question, QuestionSet
 from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.asked import WHOLE, AskData
+from evaluation.report.audits import audit_figures
 from evaluation.report.bundle_files import BundleFiles, Row
 from evaluation.report.by_turn import Exchanged
 from evaluation.report.checking import check_labels
@@ -32,6 +33,7 @@ from evaluation.report.pairs import pair_figures
 from evaluation.report.self_play import SelfPlayData, self_play_figures
 from evaluation.report.study import StudyData, study_result
 from evaluation.report.tables import (
+    AUDITS,
     CONVERSATIONS,
     EXCHANGES,
     FAULTS,
@@ -107,7 +109,7 @@ def _recomputed(bundle: BundleFiles) -> Recomputed:
     stored = bundle.document("report.json")
     try:
         # Through JSON, as the stored one went: its numbers are exact, its tuples are lists.
-        report = json.loads(json.dumps(_result(bundle)))
+        report = json.loads(json.dumps(_result(bundle) | _audits(bundle)))
     except FileError:
         raise
     except KeyError as error:
@@ -207,6 +209,11 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
         check_labels(questions, found.judged, found.occasion)
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
     return judging_figures(questions, found, plan=_plan(bundle, about), manners=manners)
+
+
+def _audits(bundle: BundleFiles) -> dict[str, Any]:
+    """Of a study whose bots were audited, what they say of themselves."""
+    return {"audits": audit_figures(bundle.rows(AUDITS))} if bundle.has(AUDITS) else {}
 
 
 def _pair_result(bundle: BundleFiles, about: Row, questions: QuestionSet) -> dict[str, Any]:

@@ -21,7 +21,12 @@ _FINISHED = """
   LEFT JOIN dialogues_readingset AS reading ON reading.dialogue_id = d.id
   LEFT JOIN knowledge_article AS article ON article.id = reading.article_id
 """
-_OF_STUDY = " WHERE d.study_id = %(study)s AND d.ending = 'complete'"
+# Of those held here, only accepted ones.
+_OF_STUDY = """
+ WHERE d.study_id = %(study)s AND d.ending = 'complete'
+   AND (d.origin = 'imported' OR EXISTS (SELECT FROM acceptance_decision AS decision
+                                          WHERE decision.dialogue_id = d.id AND decision.state = 'accepted'))
+"""
 _NAMED = """d.id, coalesce(nullif(d.source_id, ''), d.public_id::text), d.source_details->>%(opens)s,
        coalesce(article.key, d.source_details->>'article_url', ''),
        coalesce(reading.configuration, d.source_details->>'config', '')"""

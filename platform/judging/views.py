@@ -1,5 +1,6 @@
 """The researcher's pages of a judging study: its queue, its items with their votes."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from django import forms
@@ -7,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -29,7 +31,7 @@ from judging.subjects import Added
 from labels.models import Label
 from questions.resolving import question_set
 from studies.models import Study
-from studies.queries import studies_of
+from studies.queries import may_change, readable_studies_of, studies_of
 from studies.tasks import task_of
 
 PER_PAGE = 50
@@ -136,7 +138,7 @@ def _filled_at(study: Study) -> str:
 @login_required
 def items(request: HttpRequest, pk: int) -> HttpResponse:
     """The items with their votes on a question, the most disputed first."""
-    study = judging_study(request, pk)
+    study = judging_study(request, pk, readable_studies_of)
     questions = question_set(study.question_set)
     chosen = _filter(request, questions.questions)
     question = questions.question(chosen.question)
@@ -180,7 +182,8 @@ def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
 @login_required
 def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """One item as its raters saw it, with all that they answered."""
-    study = judging_study(request, pk)
+    study = judging_study(request, pk, readable_studies_of)
+    works_on_it = may_change(request.user, study)
     found = get_object_or_404(
         study.items.select_related(
             "turn__dialogue",
@@ -214,7 +217,8 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "remarks": item_queries.remarks_of(found),
         "questions": questions,
         "labels": answers,
-        "right_form": _right_form(study, found),
+        "may_change": works_on_it,
+        "right_form": _right_form(study, found) if works_on_it else None,
     }
     return render(request, "judging/item.html", context)
 
@@ -248,8 +252,8 @@ def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     return redirect("judging:item", pk=pk, key=found.key)
 
 
-def judging_study(request: HttpRequest, pk: int) -> Study:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+def judging_study(request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = studies_of) -> Study:
+    study = get_object_or_404(of(request.user), pk=pk)
     if not isinstance(task_of(study), QueuedTask):
         raise Http404("This study has no queue: its workers do something else than judging.")
     return study

@@ -50,6 +50,13 @@ SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns
   JOIN contexts_context AS c ON c.id = r.context_id
 """
 
+# Numbers of contexts are negative, those of conversations positive.
+_SYSTEMS = f"""
+SELECT i.system, count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0),
+       count(DISTINCT i.cluster) FILTER (WHERE i.cluster > 0)
+  FROM ({items_of()}) AS i
+ GROUP BY i.system
+"""
 
 # Of a pair the systems stand as the rater saw them.
 _PAIRS = f"""
@@ -121,6 +128,8 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
             number: ContextFacts(name, category, turns, consistency, redactor(last))
             for number, name, category, turns, consistency, last in cursor.fetchall()
         }
+        cursor.execute(_SYSTEMS, [study.pk])
+        systems = cursor.fetchall()
     battery = battery_of(study)
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
@@ -143,6 +152,8 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         remarked={system: remarked for system, remarked, _ in counted},
         fallbacks={system: fallbacks for system, _, fallbacks in counted},
         contexts=contexts,
+        contexts_of={system: of_contexts for system, of_contexts, _ in systems},
+        conversations_of={system: of_talks for system, _, of_talks in systems},
     )
 
 

@@ -27,7 +27,12 @@ class StudyForm(forms.ModelForm[Study]):
     """What every study has; the form of a task may have more fields of it."""
 
     languages = forms.CharField(
-        initial="en", max_length=100, help_text=_("Language codes, separated by commas. For example: en, zh")
+        initial="en",
+        max_length=100,
+        help_text=_(
+            "Codes of the languages in which people talk, separated by commas. For example: en, zh. With zh "
+            "or ar, workers read Chinese or Arabic on all pages and in the questions that come with Turnwise."
+        ),
     )
     consent_text = forms.CharField(widget=forms.Textarea, max_length=20_000)
 

@@ -104,7 +104,7 @@ async def test_the_report_shows_what_workers_judged(visit: Visit, short_study: S
     # The page notices by itself. Sensible: 2 of 2. Specific: 1 of 2. SSA: (100 + 50) / 2.
     row = rex.page.get_by_role("region", name="Scores of each bot").get_by_role("row", name="Scripty")
     await expect(row.locator("strong")).to_have_text(["100.0", "50.0", "75.0"])
-    await expect(rex.page.get_by_role("img", name="Chart of scores.")).to_be_visible()
+    await expect(rex.page.get_by_role("group", name="Chart of scores.")).to_be_visible()
     await expect(rex.page.get_by_text("report is being computed")).to_have_count(0)
     assert await rex.flaws() == []
 

@@ -10,7 +10,7 @@ from accounts.models import User
 from dialogues.models import Fault
 from reports.charts.drawn import drawings, svgs
 from reports.charts.palettes import DARK, LIGHT, Palette
-from reports.charts.theme import short
+from reports.charts.room import short
 from reports.models import Chart
 from studies.models import Study
 from tests.browser.test_contrast import contrast
