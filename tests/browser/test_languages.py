@@ -95,7 +95,7 @@ async def seen(visitor: Visitor, name: str) -> None:
     """A page that was come to: all in the worker's language, laid out in its direction, within the screen."""
     await visitor.page.wait_for_load_state()
     assert await english(visitor) == []
-    assert [f for f in await visitor.flaws() if 'inline' not in f] == []
+    assert [f for f in await visitor.flaws() if "inline" not in f] == []
     await visitor.page.screenshot(
         path=f"/tmp/shots/ar-{name}.png", full_page=name in ("consent", "instructions", "thanks")
     )
