@@ -114,6 +114,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation, task = current_participation(request, study), work_of(study)
     context = instructions_shown(study) | {
         "resume_code": participation.resume_code,
+        "own_link": participation.own_link,
         "started": hasattr(participation, "assignment"),
         "begin": reverse(task.begin, args=[study.code]),
         "go_on": reverse(task.go_on, args=[study.code]),
@@ -210,6 +211,7 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
         "says": gates.why_ended(participation) or says or work_of(study).saved,
         "is_paid": outcome in PAID,
         "worker": participation.pseudonym,
+        "own_link": participation.own_link,
         "back": back,
     }
     return with_form_to(request, render(request, "crowd/thanks.html", context), back)

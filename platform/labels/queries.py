@@ -1,10 +1,12 @@
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Prefetch, Q, QuerySet
 
 from accounts.access import visible_to
 from accounts.models import User
+from crowd.models import Withdrawal
 from dialogues.models import Dialogue, Turn
 from dialogues.seated import Seated
 from labels.models import Label
@@ -40,6 +42,12 @@ def _about(seat: Seated, position: int | None) -> About:
 def dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
     """The conversations that this person may read."""
     return visible_to(user, Dialogue.objects.all(), owner="study__owner")
+
+
+def withdrawn_with(user: User | AnonymousUser, public_id: UUID) -> Withdrawal | None:
+    """The withdrawal with which a conversation went that this person could read."""
+    mine = visible_to(user, Withdrawal.objects.all(), owner="participation__study__owner")
+    return mine.filter(conversations__contains=[public_id]).select_related("participation__study").first()
 
 
 def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:

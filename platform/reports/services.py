@@ -7,6 +7,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 from django.db.models import F, Q
 from django.utils import timezone
 
+from crowd.models import Withdrawal
 from crowd.services import note_proposals, note_signs
 from judging.queries import judgments_given
 from live.locks import REPORTS, is_worked_on, only_here
@@ -88,7 +89,18 @@ def _begin(report_id: int) -> bool:
         state=Report.State.FAILED, reason=DIED, finished_at=now
     )
     begun = waiting.update(state=Report.State.RUNNING, started_at=now, attempts=F("attempts") + 1)
+    if begun:
+        _forget_withdrawn(report_id)
     return bool(begun)
+
+
+def _forget_withdrawn(report_id: int) -> None:
+    """Delete results that rest on what somebody has withdrawn since: they quote it, too."""
+    study = Report.objects.values("study").filter(pk=report_id)
+    last = Withdrawal.objects.filter(participation__study__in=study).order_by("-at").first()
+    if last:
+        older = Report.objects.filter(study__in=study, requested_at__lte=last.at).exclude(state__in=AT_WORK)
+        older.delete()
 
 
 def _store(report_id: int, **values: Any) -> None:

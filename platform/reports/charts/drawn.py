@@ -87,6 +87,6 @@ def _svg(found: Found, room: Room, ids: str) -> str:
 
 def _drawn(found: Found, room: Room, palette: Palette) -> Figure:
     _, chart, result = found
-    evaluation = result.get("evaluation", Evaluation.INTERACTIVE)
+    evaluation = result.get("compared_with", result.get("evaluation", Evaluation.INTERACTIVE))
     protocol = published_beside(evaluation, result["question_set"]) if "question_set" in result else None
     return chart.draw(result, protocol.published if protocol else (), room, palette)

@@ -7,6 +7,7 @@ from django.template.context import Context
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from crowd.redaction import last_review
 from crowd.work import WorkerTask
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import Study
@@ -22,6 +23,17 @@ class Page:
     title: str
     address: str
     here: bool
+
+
+@register.simple_tag
+def unlooked(study: Study) -> str:
+    """Whether texts wait to be looked through for personal data: "never" were they, "newer" do, or ""."""
+    if not isinstance(task_of(study), WorkerTask) or study.rehearsal_of_id:
+        return ""
+    review = last_review(study)
+    if review is None:
+        return "never"
+    return "newer" if review.results_version < study.results_version else ""
 
 
 @register.simple_tag(takes_context=True)
