@@ -10,6 +10,7 @@ from crowd.models import Participation, PayEntry, Practice
 from dialogues.models import Dialogue, Seat
 from judging.models import Training
 from labels.models import Label, Pair
+from quality.models import Attempt, Decision, Flag
 from questions.resolving import question_set
 from responses.models import Response
 
@@ -43,6 +44,18 @@ def stored_of(own: Participation) -> dict[str, Any]:
         "training": [
             {"tries": each.tries, "passed_at": _time(each.passed_at)}
             for each in Training.objects.filter(worker=own.worker_id, study=own.study_id)
+        ],
+        "qualification": [
+            {"answers": each.given, "right": each.right, "passed": each.passed, "at": _time(each.at)}
+            for each in Attempt.objects.filter(participation=own)
+        ],
+        "flags": [
+            {"what": each.kind, "figures": each.figures, "at": _time(each.found_at)}
+            for each in Flag.objects.filter(participation=own)
+        ],
+        "decisions": [
+            {"what": each.action, "reason": each.reason, "at": _time(each.at)}
+            for each in Decision.objects.filter(participation=own.pk)
         ],
         "practice": [
             {"questions": each.question_set, "passed_at": _time(each.passed_at)}

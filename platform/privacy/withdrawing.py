@@ -17,6 +17,7 @@ from evaluation.text import WITHDRAWN
 from judging.models import Agreement, Item, Slot, Training
 from labels.models import Label, Pair
 from privacy.erasing import cut_loose, is_owed
+from quality.models import Attempt, Flag
 from responses.models import Response, WritingPlace
 from studies.services import results_changed
 
@@ -99,6 +100,8 @@ def _removed(own: Participation, by: User | None, now: datetime) -> Withdrawal:
     written.delete()
     WritingPlace.objects.filter(participation=own).delete()
     Training.objects.filter(worker=own.worker_id, study=own.study_id).delete()
+    Attempt.objects.filter(participation=own).delete()
+    Flag.objects.filter(participation=own).delete()
     if seat and goes_whole:
         seat.dialogue.delete()
     elif seat:
