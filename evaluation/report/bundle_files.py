@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.csv_file import FileError
-from evaluation.report.tables import Kind, Table
+from evaluation.report.columns import Kind, Table
 
 Row = dict[str, Any]
 
@@ -79,6 +79,9 @@ class BundleFiles:
         if not isinstance(found, list):
             raise FileError(f"{self.path}, {name}: no JSON list. Take the bundle again.")
         return found
+
+    def has(self, table: Table) -> bool:
+        return f"data/{table.name}.jsonl" in self._archive.namelist()
 
     def rows(self, table: Table) -> Iterator[Row]:
         """The rows of a table, in its order.

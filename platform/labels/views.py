@@ -9,27 +9,36 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import services as crowd
+from crowd.models import Withdrawal
 from dialogues import material
 from dialogues.models import Dialogue, Seat, Turn
 from evaluation.questions import Answer
+from evaluation.text import WITHDRAWN
 from labels import explorer
 from labels.explorer import Asked, Found, Wanted
 from labels.forms import WantedForm
 from labels.models import Label
-from labels.queries import dialogues_of, labels_of_whole, turns_with_labels
+from labels.queries import (
+    dialogues_of,
+    labels_of_whole,
+    readable_dialogues_of,
+    turns_with_labels,
+    withdrawn_with,
+)
 from labels.votes import Vote, tally
 from live.markdown import as_html
 from questions.resolving import question_set
 from studies.asks import Party
-from studies.queries import studies_of
+from studies.queries import may_change, readable_studies_of
 
 
 @require_GET
 @login_required
 def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     score = Asked(study).score
-    form = WantedForm(study, score, request.GET)
+    works_on_it = may_change(request.user, study)
+    form = WantedForm(study, score, request.GET, panel_ids=works_on_it)
     is_valid = form.is_valid()
     found = explorer.found(study, form.wanted, after=_begun(request)) if is_valid else Found()
     shown = {
@@ -40,6 +49,8 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
         "most_counted": explorer.MOST_COUNTED,
         "narrowed_by": _narrowed_by(request.GET),
         "begun": "after" in request.GET,
+        "withdrawals": Withdrawal.objects.filter(participation__study=study),
+        "may_change": works_on_it,
     }
     return render(request, "labels/dialogues.html", shown, status=200 if is_valid else 422)
 
@@ -64,10 +75,14 @@ def _narrowed_by(query: QueryDict) -> str:
 @require_GET
 @login_required
 def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
-    visible = dialogues_of(request.user).select_related("study", "imported_in", "relayed_by")
+    if withdrawn := withdrawn_with(request.user, public_id):
+        shown = {"study": withdrawn.participation.study, "withdrawal": withdrawn}
+        return render(request, "labels/withdrawn.html", shown, status=410)
+    visible = readable_dialogues_of(request.user).select_related("study", "imported_in", "relayed_by")
     dialogue = get_object_or_404(visible.prefetch_related(explorer.WHO_TALKED), public_id=public_id)
     study = dialogue.study
-    form = WantedForm(study, Asked(study).score, request.GET)
+    works_on_it = may_change(request.user, study)
+    form = WantedForm(study, Asked(study).score, request.GET, panel_ids=works_on_it)
     newer, older = explorer.neighbours(study, form.wanted if form.is_valid() else Wanted(), dialogue)
     seats = {each.number: each for each in dialogue.seats.all()}
     faults: dict[int, list[str]] = {}
@@ -78,6 +93,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
         "study": study,
         "dialogue": dialogue,
         "participation": dialogue.participation,
+        "may_change": works_on_it,
         "newer": newer,
         "older": older,
         "narrowed_by": _narrowed_by(request.GET),
@@ -127,6 +143,7 @@ def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> 
         "speaker": "bot" if speaker.bot else "human",
         "name": "" if is_of_worker else _who(dialogue, speaker),
         "text": turn.text,
+        "is_withdrawn": turn.text == WITHDRAWN,
         "html": as_html(turn.text) if speaker.bot and dialogue.study.markdown else "",
         "counted": turn.position >= dialogue.opening_turns,
         "is_to_be_labelled": not is_self_play,

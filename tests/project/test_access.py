@@ -29,6 +29,8 @@ from judging import services as judging
 from judging.models import Item
 from labels.models import Label
 from project.routing import websocket_urlpatterns
+from quality.deciding import decide
+from quality.models import Qualification
 from questions.services import create_set
 from studies.models import Study
 from tasks.two_people.models import TwoPeoplePlan
@@ -47,16 +49,19 @@ from tests.knowledge.bases import make_base
 from tests.questions.conftest import TONE
 from transcripts import importing, relaying
 
-PUBLIC, SIGNED_IN, OWNER, TOKEN = "public", "signed in", "owner", "token"
+PUBLIC, SIGNED_IN, OWNER, TOKEN, ADMIN = "public", "signed in", "owner", "token", "admin"
 
 # Who may come to a page: by namespace, or where its pages differ by name. "owner" is whose study, set, run or
-# bot it is, or an admin; everybody else hears that there is no such thing.
+# bot it is, or an admin; everybody else hears that there is no such thing. So they do where only admins may.
 RULES = {
     "healthz": PUBLIC,
     "readyz": PUBLIC,
     "accounts:sign_in": PUBLIC,
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,
+    "accounts:people": ADMIN,
+    "accounts:change_person": ADMIN,
+    "accounts:trail": ADMIN,
     "api_elsewhere": PUBLIC,  # says that there is nothing
     "api-1:openapi-json": PUBLIC,
     "api-1:api-root": PUBLIC,
@@ -114,11 +119,21 @@ RULES = {
     "responses:retry": OWNER,
     "labels": OWNER,
     "transcripts": OWNER,
+    "acceptance": OWNER,
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
+    "privacy": OWNER,
+    "privacy:mine": PUBLIC,  # by a signed link
+    "privacy:file": PUBLIC,
+    "privacy:withdraw": PUBLIC,
+    "quality": OWNER,
+    "quality:qualify": PUBLIC,
+    "quality:qualifications": SIGNED_IN,
+    "quality:new": SIGNED_IN,
     "reports:studies": SIGNED_IN,
     "reports:home": SIGNED_IN,
     "reports": OWNER,
+    "monitoring": OWNER,
     "exports": OWNER,
     "comparisons": SIGNED_IN,
     "comparisons:bot": OWNER,
@@ -128,8 +143,10 @@ RULES = {
     "self_play": OWNER,
 }
 
-# What they name does not exist yet in the study of this test: a report, a version, a rater.
+# What they name does not exist yet in the study of this test: a report, a version, a rater, a conversation
+# that is finished.
 ABSENT = {
+    "acceptance:decide",
     "self_play:stamp",
     "self_play:json_lines",
     "self_play:measures_csv",
@@ -206,9 +223,13 @@ def things(
     known = make_base(owner=rex)
     audit = start(bot, by=rex)
     asked = create_set(TONE, owner=rex)
+    kept = decide(taking_part, "keep", reason="", by=rex)
+    known_answers = [{"text": "Yes?", "choices": ["Yes", "No"], "right": [0], "why": ""}]
+    qualification = Qualification.objects.create(owner=rex, title="His", questions=known_answers, pass_mark=1)
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
+        "accounts:change_person": {"pk": rex.pk},
         "bots:new": {"adapter": "scripted"},
         "questions": {"key": asked.key, "name": asked.own_set.name},
         "api-1": {"key": asked.key, "name": bot.name, "pk": audit.pk},
@@ -216,6 +237,7 @@ def things(
         "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
         "responses": {"pk": run.pk, "token": "none", "ending": "csv"},
+        "privacy": {"token": taking_part.own_link.split("/")[-2]},
         "transcripts:import": {"pk": draft.pk},
         "transcripts:import_format": {"pk": draft.pk},
         "transcripts:import_confirm": {"pk": draft.pk},
@@ -226,6 +248,9 @@ def things(
         "transcripts:relay_finish": {"pk": relay.pk},
         "transcripts:relay_discard": {"pk": relay.pk},
         "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
+        "quality:qualification": {"pk": qualification.pk},
+        "quality:delete": {"pk": qualification.pk},
+        "quality:undo": {"decision": kept.pk},
         "pairs:add": {"pk": make_pairs().pk},
         "reports:chart_svg": {"pk": study.pk, "name": "scores"},
         "reports:chart_pdf": {"pk": study.pk, "name": "scores"},
@@ -298,6 +323,8 @@ def _breaches(page: Page, seen: dict[str, dict[str, tuple[int, str]]]) -> Iterat
                 yield who, f"{method} {answer}"
             if rule != PUBLIC and who in ("nobody", "worker") and not _is_turned_away(answer):
                 yield who, f"{method} {answer}, without signing in"
+            if rule == ADMIN and who in ("rex", "mallory") and answer[0] not in (404, 405):
+                yield who, f"{method} {answer}, though it is for admins"
             if rule == OWNER and who == "mallory" and answer[0] not in (403, 404, 405):
                 yield who, f"{method} {answer}, though it is another's"
     for who in ("rex", "ada") if rule == OWNER and page.name not in ABSENT else ():
