@@ -34,6 +34,7 @@ class Marked:
 
     @property
     def is_sign(self) -> bool:
+        """Whether enough messages carry a mark, and enough of all."""
         return self.marked >= FEWEST and self.marked >= LEAST_SHARE * self.messages
 
 

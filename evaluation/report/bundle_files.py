@@ -81,6 +81,7 @@ class BundleFiles:
         return found
 
     def has(self, table: Table) -> bool:
+        """Whether the bundle has this table; older ones lack some."""
         return f"data/{table.name}.jsonl" in self._archive.namelist()
 
     def rows(self, table: Table) -> Iterator[Row]:
