@@ -1,9 +1,9 @@
 """Does knowledge raise F1? `tf` and `tf-knowledge` from several seeds, beside the paper's figures.
 
-Run as `python benchmarks/knowledge_seeds.py CORPUS RUNS`. Training stops by the corpus's validation part, and its
-test part alone is reported. Each seed trains and answers with both models before the next begins; the same
-command goes on where it was stopped, with more --epochs, too. Prints JSON: of every model perplexity, F1 and
-distinct n-grams by seed and their means, and the differences that knowledge makes within a seed.
+Run as `python benchmarks/knowledge_seeds.py CORPUS RUNS`. Training stops by the corpus's validation part,
+and its test part alone is reported. Each seed trains and answers with both models before the next begins;
+the same command goes on where it was stopped, with more --epochs, too. Prints JSON: of every model
+perplexity, F1 and distinct n-grams by seed and their means, and what knowledge changes within a seed.
 """
 
 import argparse
@@ -29,7 +29,7 @@ FIGURES = ("perplexity", "f1", "distinct_1", "distinct_2")
 def trained(options: argparse.Namespace, kind: str, seed: int) -> Path:
     """Train a model as far as the options say, and write its responses; returns their file."""
     preset = options.preset + kind
-    run = options.runs / f"{preset}-{seed}"
+    run: Path = options.runs / f"{preset}-{seed}"
     told = [f"--corpus={options.corpus}", f"--seed={seed}"]
     training = [f"--preset={preset}", f"--epochs={options.epochs}", f"--optimizer={options.optimizer}"]
     training += [f"--learning-rate={options.learning_rate}", f"--clip={options.clip}", f"--output={run}"]

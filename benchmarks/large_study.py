@@ -31,9 +31,10 @@ SELECT setseed(0.5);
 INSERT INTO crowd_worker (id, pseudonym, panel, panel_id, created_at)
 SELECT n, 'W' || lpad(n::text, 9, '0'), '', '', now() FROM generate_series(1, {conversations}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
-                                 completion_code, excluded_reason, submission, way_back, address, signs)
+                                 completion_code, excluded_reason, submission, way_back, address, signs,
+                                 proposed_reason, known_by)
 SELECT n, n, {study}, {consent}, now(),
-       'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', ''
+       'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '', '', ''
   FROM generate_series(1, {conversations}) AS n;
 INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, outcome, ended_at)
 SELECT n, n, ({study_bots}::bigint[])[1 + n % {bots}], now(), now(), 'complete', now()

@@ -85,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     reply.add_argument(
         "--context", action="append", required=True, metavar="TEXT", help="a turn; repeat, oldest first"
     )
+    reply.add_argument(
+        "--candidates", action="store_true", help="all that the reply was chosen from, with their scores"
+    )
     chat = add("chat", _chat, "talk until end of input (Ctrl-D)")
     _name(chat)
     audit = add("audit", _audit, "ask a bot in 250 ways what it is, and count what it says")
@@ -131,7 +134,15 @@ def _describe(options: argparse.Namespace) -> None:
 
 def _reply(options: argparse.Namespace) -> None:
     with _resident(options) as bot:
-        print(bot.respond_now(Context.from_texts(options.context, options.seed)).text)
+        response = bot.respond_now(Context.from_texts(options.context, options.seed))
+    print(response.text)
+    if options.candidates:
+        for candidate in response.candidates:
+            print(f"{candidate.score:10.4f}  {candidate.text}")
+        for remark in response.remarks:
+            print(f"# {remark}")
+        if not response.candidates:
+            print(f"chatbots: {options.name} tells no candidates.", file=sys.stderr)
 
 
 def _chat(options: argparse.Namespace) -> None:

@@ -1,5 +1,6 @@
 """What a statistic returns beside a number: an interval, or the reason why there is none."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -40,3 +41,21 @@ class Interval:
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
+
+
+def difference_of(first: float, of_first: Interval, second: float, of_second: Interval) -> Interval:
+    """The interval of a difference of two independent values, from their own intervals of the same level.
+
+    Each end is as far from the difference as the distances of the two values from the ends that matter to it,
+    taken as the sides of a right angle ("MOVER": Zou & Donner 2008, Statistics in Medicine 27(10)).
+
+    Args:
+        first: a value within its interval.
+        of_first: that interval.
+        second: what is subtracted, within its interval.
+        of_second: that interval.
+    """
+    gap = first - second
+    down = math.hypot(first - of_first.low, of_second.high - second)
+    up = math.hypot(of_first.high - first, second - of_second.low)
+    return Interval(gap - down, gap + up, of_first.level, "from both intervals")

@@ -3,8 +3,9 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,6 +100,16 @@ def read_keys(path: Path = KEYS_PATH) -> dict[str, ConsistencyKey]:
         ValueError: a line is not a JSON object with exactly the fields of `ConsistencyKey` and a canary.
     """
     return {fields["id"]: ConsistencyKey(**fields) for fields in _objects(path, ConsistencyKey)}
+
+
+@cache
+def last_turns() -> Mapping[str, frozenset[str]]:
+    """By id, the last turn of each context of the benchmark, in every language that it has."""
+    found: dict[str, set[str]] = {}
+    for path in (PATH, PATH_ZH):
+        for context in read_open_mtb(path):
+            found.setdefault(context.id, set()).add(context.turns[-1])
+    return {name: frozenset(turns) for name, turns in found.items()}
 
 
 def fingerprint(path: Path = PATH) -> str:

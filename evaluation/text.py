@@ -8,6 +8,9 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
 
+WITHDRAWN = "[withdrawn]"
+"""Stands for what somebody said who has taken it back; no figure counts it."""
+
 
 def cleaned(text: str, most: int) -> str:
     """Make an untrusted text safe to store and to show: no control characters, bounded length.

@@ -99,6 +99,7 @@ class Clustered:
 
     @cached_property
     def variance(self) -> float:
+        """Of the statistic, over these clusters."""
         return dot(self.sums, self.sums)
 
     @cached_property
@@ -136,6 +137,7 @@ class Sums:
 
     @property
     def numbers(self) -> Numbers:
+        """How many clusters, raters and pairs there are."""
         return Numbers(len(self.by_cluster), len(self.by_rater), len(self.by_pair))
 
 

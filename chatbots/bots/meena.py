@@ -41,7 +41,13 @@ class MeenaConfiguration(BotConfiguration):
         "fast",
         description="Float32 with the CPU's fastest products (in bf16 where it can), plain float32, or bf16.",
     )
-    samples: int = Field(20, ge=1, le=400, description="Responses drawn per reply (N).")
+    decoding: Literal["sample", "beam"] = Field(
+        "sample",
+        description="Draw responses and say the likeliest, or search for them with a beam, to compare.",
+    )
+    samples: int = Field(
+        20, ge=1, le=400, description="Responses drawn per reply (N), or the width of the beam."
+    )
     temperature: float = Field(0.88, gt=0, description="Divides the scores before sampling (T).")
     top_k: int | None = Field(None, ge=1, description="Draw from this many likeliest tokens; empty for all.")
     rank_by: Literal["per_token", "total"] = Field(
@@ -212,6 +218,7 @@ def load_responder(folder: Path, configuration: MeenaConfiguration) -> Any:
         avoid_repetition=configuration.avoid_repetition,
         safety=CLASSIFIERS[configuration.safety](),
         room=configuration.batch,
+        beam=configuration.decoding == "beam",
     )
 
 

@@ -43,6 +43,7 @@ def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser
     _add_corpus(commands.add_parser("corpus", help="build a corpus from message trees or conversations"))
     _add_train(commands.add_parser("train", help="train a model on a corpus, or go on with a run"))
     _add_perplexity(commands.add_parser("perplexity", help="measure a checkpoint on held-out pairs"))
+    _add_sweep(commands.add_parser("sweep", help="answer contexts with several N and T, to be judged"))
     _add_export(commands.add_parser("export", help="write a checkpoint's weights alone, for use"))
 
 
@@ -121,6 +122,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--context-length", type=int, default=128)
     add("--response-length", type=int, default=128)
     add("--decoder-blocks", type=int, help="instead of the preset's")
+    add("--heads", type=int, help="of attention, instead of the preset's; must divide its hidden size")
     add("--positions", type=int, default=8192, help="most positions of a batch of one process")
     add("--accumulation", type=int, default=1, help="batches per update and process")
     add("--precision", choices=("fp32", "bf16"), help="of products; the device's fastest if not told")
@@ -154,6 +156,7 @@ def train(options: argparse.Namespace) -> None:
         context_length=options.context_length,
         response_length=options.response_length,
         decoder_blocks=shape.decoder_blocks if options.decoder_blocks is None else options.decoder_blocks,
+        heads=shape.heads if options.heads is None else options.heads,
     )
     with process_group(device) as (rank, ranks):
         Trainer(
@@ -208,6 +211,46 @@ def measure_perplexity(options: argparse.Namespace) -> None:
         batches = Batches(shards, model.config, options.positions)
         measured = perplexity(model, batches.in_order(), device)
     print(json.dumps({"perplexity": measured.value, "tokens": measured.tokens}))
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--checkpoint", type=Path, required=True)
+    add("--contexts", type=Path, required=True, help="JSON Lines with id and turns, as contexts are exported")
+    add("--output", type=Path, required=True, help="folder of the responses; run again to go on")
+    add("--samples", type=int, nargs="+", default=[1, 4, 20, 100, 400], help="N; default: 1 4 20 100 400")
+    add("--temperature", type=float, nargs="+", default=[0.88], help="T; default: 0.88")
+    add("--top-k", type=int, help="draw from this many likeliest tokens")
+    add("--scores", type=Path, help="CSV of Studies side by side, once the responses are judged")
+    add("--device", default="cpu")
+    parser.set_defaults(run=run_sweep)
+
+
+def run_sweep(options: argparse.Namespace) -> None:
+    """Answer, print a point of the curve a line, and draw it."""
+    from chatbots.meena.checkpoint import load_checkpoint
+    from chatbots.meena.responder import Responder
+    from chatbots.meena.sampling import SamplingSettings
+    from chatbots.meena.sweep import chart, read_contexts, read_scores, sweep
+    from chatbots.training.devices import pick_device
+
+    for n in options.samples:
+        check_range("samples", n, least=1)
+    for temperature in options.temperature:
+        if not temperature > 0:
+            raise ValueError(f"--temperature {temperature:g}: it must be above 0.")
+    contexts = read_contexts(options.contexts)
+    scores = read_scores(options.scores) if options.scores else {}
+    model, tokenizer = load_checkpoint(options.checkpoint, device=pick_device(options.device))
+    responder = Responder(model, tokenizer, SamplingSettings(top_k=options.top_k))
+    points = []
+    for point in sweep(responder, contexts, options.samples, options.temperature, options.output):
+        points.append(point)
+        found = {"log_likelihood_per_token": point.per_token, "tokens": point.tokens}
+        print(json.dumps({"system": point.system} | found | scores.get(point.system, {})), flush=True)
+    figure = chart(points, scores)
+    for ending in ("svg", "pdf"):
+        figure.savefig(options.output / f"sweep.{ending}")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""From a conversation to a reply: sample, judge, rank, choose.
+"""From a conversation to a reply: sample (or search with a beam), judge, rank, choose.
 
 A candidate is removed if it is empty, if the safety classifier objects, or if it repeats an earlier turn. The
 best of the rest is the reply. If none is left, the fallback is, in this order: the best candidate that is
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from chatbots.meena.beam import beam_search
 from chatbots.meena.model import Meena
 from chatbots.meena.sampling import Sample, SampleStream, SamplingSettings, rank, sample_all
 from chatbots.meena.tokenizer import Tokenizer
@@ -67,6 +68,8 @@ class Responder:
         avoid_repetition: whether candidates that repeat an earlier turn are removed.
         safety: judges candidates.
         room: most conversations that are decoded at once.
+        beam: whether candidates are the `settings.samples` likeliest that a beam of that width finds, instead
+            of draws; seeds, temperature and top_k then change nothing, and conversations go one by one.
     """
 
     def __init__(
@@ -78,11 +81,12 @@ class Responder:
         avoid_repetition: bool = False,
         safety: SafetyClassifier | None = None,
         room: int = 8,
+        beam: bool = False,
     ) -> None:
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self.avoid_repetition = avoid_repetition
         self.safety = safety or AllowEverything()
-        self.room = room
+        self.room, self.beam = (1 if beam else room), beam
 
     def reply(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[Reply]:
         """Reply to each conversation.
@@ -97,15 +101,22 @@ class Responder:
         length = self.model.config.context_length
         fits = [self.tokenizer.context(turns, length=length) for turns in conversations]
         contexts = [fit.tokens for fit in fits]
-        samples = sample_all(self.model, contexts, seeds, self.settings, room=self.room)
+        if self.beam:
+            samples = [self.searched(context) for context in contexts]
+        else:
+            samples = sample_all(self.model, contexts, seeds, self.settings, room=self.room)
         return [
             self.judged(drawn, turns, fit.dropped)
             for drawn, turns, fit in zip(samples, conversations, fits, strict=True)
         ]
 
-    def stream(self) -> ReplyStream:
+    def searched(self, context: Sequence[int]) -> list[Sample]:
+        """What a beam finds for the tokens of one context."""
+        return beam_search(self.model, context, width=self.settings.samples)
+
+    def stream(self) -> ReplyStream | BeamStream:
         """Replies to conversations that join while others are being replied to."""
-        return ReplyStream(self)
+        return BeamStream(self) if self.beam else ReplyStream(self)
 
     def judged(self, samples: Sequence[Sample], turns: Sequence[str], dropped: int) -> Reply:
         """The reply from what was drawn for a conversation, of which that many turns did not fit."""
@@ -168,6 +179,40 @@ class ReplyStream:
         """Draw one more token of every sample; the replies that are done now, by key."""
         done = self._samples.step()
         return {key: self._responder.judged(drawn, *self._open.pop(key)) for key, drawn in done.items()}
+
+
+class BeamStream:
+    """The same, one conversation after the other: a beam is searched for whole.
+
+    Args:
+        responder: whose model, decoding and `room` apply.
+    """
+
+    def __init__(self, responder: Responder) -> None:
+        self._responder = responder
+        self._waiting: dict[int, Sequence[str]] = {}
+        self._keys = 0
+
+    @property
+    def room(self) -> int:
+        """Conversations that can join now."""
+        return self._responder.room - len(self._waiting)
+
+    def admit(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[int]:
+        """As `ReplyStream.admit`."""
+        del seeds
+        keys = [self._keys + place for place in range(len(conversations))]
+        self._keys += len(conversations)
+        self._waiting |= dict(zip(keys, conversations, strict=True))
+        return keys
+
+    def step(self) -> dict[int, Reply]:
+        """Search for one reply, by its key."""
+        if not self._waiting:
+            return {}
+        key = next(iter(self._waiting))
+        (reply,) = self._responder.reply([self._waiting.pop(key)], [0])
+        return {key: reply}
 
 
 def choose(candidates: Sequence[Candidate], *, dropped_turns: int = 0) -> Reply:

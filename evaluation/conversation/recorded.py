@@ -24,4 +24,5 @@ class Recorded:
 
     @property
     def is_self_play(self) -> bool:
+        """Whether bots alone spoke."""
         return all(speaker in self.bots for speaker, _ in self.turns)

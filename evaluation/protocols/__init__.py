@@ -81,6 +81,21 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedAgreement:
+    """How far the raters of the publication agreed about one question.
+
+    Attributes:
+        percent: agreeing pairs of ratings, in percent, as printed.
+        alpha: Krippendorff's alpha, as printed.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    percent: str
+    alpha: str
+
+
+@dataclass(frozen=True, slots=True)
 class Protocol:
     """How a publication evaluated, and what it found.
 
@@ -94,6 +109,7 @@ class Protocol:
         rules: what it asks of a study.
         published: the systems that it scored.
         relations: by other measure, by key of a score, what it published of how the two go together.
+        agreement: by key of a question, how far its raters agreed.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
@@ -107,6 +123,7 @@ class Protocol:
     rules: tuple[Rule, ...]
     published: tuple[Published, ...] = ()
     relations: Mapping[str, Mapping[str, str]] | None = None
+    agreement: Mapping[str, PublishedAgreement] | None = None
 
     def deviations(self, study: Talks | Judging) -> list[str]:
         """Each departure of a study from it in a sentence; none if the study follows it."""

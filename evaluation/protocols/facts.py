@@ -13,6 +13,9 @@ class Evaluation(StrEnum):
 
     INTERACTIVE = "interactive"
     STATIC = "static"
+    """Responses to contexts that are the same for all."""
+    READ = "read"
+    """Conversations of others, turn by turn: to be compared with interactive scores."""
     PAIRWISE = "pairwise"
 
 
@@ -59,6 +62,11 @@ class Judging:
         items_lacking_raters: those that have fewer.
         languages: codes of the languages of the study.
         primary: the analysis that was declared as the primary one, by its name in `report.analysis`.
+        contexts: contexts whose responses are judged.
+        context_lengths: how many of them have how many turns.
+        context_set: whose contexts they are.
+        contexts_lacking: by system, contexts to which it has no response.
+        conversations: by system, its conversations that are judged.
         has_batteries: whether each worker gets a battery; all that follows is 0 otherwise.
         targets, fillers, repeats: of each battery.
         reasons: places at which a reason is asked.
@@ -73,6 +81,11 @@ class Judging:
     items_lacking_raters: int
     languages: Sequence[str]
     primary: str = "all"
+    contexts: int = 0
+    context_lengths: str = ""
+    context_set: str = ""
+    contexts_lacking: Mapping[str, int] = field(default_factory=dict)
+    conversations: Mapping[str, int] = field(default_factory=dict)
     has_batteries: bool = False
     targets: int = 0
     fillers: int = 0

@@ -57,6 +57,7 @@ __all__ = [
     "TOPICAL_CHAT_CONVERSATION",
     "TOPICAL_CHAT_OWN",
     "TOPICAL_CHAT_PARTNER",
+    "TOPICAL_CHAT_SNIPPET",
     "VOTES",
     "Answer",
     "AnswersError",
@@ -97,6 +98,7 @@ REPLY_IMPRESSION = in_every_language(impression.REPLY_IMPRESSION)
 TOPICAL_CHAT_OWN = in_every_language(topical_chat.TOPICAL_CHAT_OWN)
 TOPICAL_CHAT_PARTNER = in_every_language(topical_chat.TOPICAL_CHAT_PARTNER)
 TOPICAL_CHAT_CONVERSATION = in_every_language(topical_chat.TOPICAL_CHAT_CONVERSATION)
+TOPICAL_CHAT_SNIPPET = in_every_language(topical_chat.TOPICAL_CHAT_SNIPPET)
 IDENTITY_REPLY = in_every_language(identity.IDENTITY_REPLY)
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {
@@ -112,6 +114,7 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
         TOPICAL_CHAT_OWN,
         TOPICAL_CHAT_PARTNER,
         TOPICAL_CHAT_CONVERSATION,
+        TOPICAL_CHAT_SNIPPET,
         IDENTITY_REPLY,
     )
 }

@@ -112,6 +112,7 @@ class Condition:
     any_of: tuple[Scalar, ...]
 
     def holds(self, answers: Mapping[str, Answer]) -> bool:
+        """Whether these answers, by key, meet it; an answer of several choices does by any of them."""
         given = answers.get(self.question)
         chosen = given if isinstance(given, list) else [given]
         return any(is_same(value, each) for value in self.any_of for each in chosen)

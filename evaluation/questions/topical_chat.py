@@ -2,6 +2,7 @@
 
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.parts import Choice, Kind, Question, Score, Subject, Term
+from evaluation.questions.ssa import YES_OR_NO
 
 _SOURCE = (
     "Gopalakrishnan et al. 2019, Topical-Chat: Towards Knowledge-Grounded Open-Domain Conversations, "
@@ -71,4 +72,40 @@ TOPICAL_CHAT_CONVERSATION = QuestionSet(
     questions=(_rating("quality", "How good was the conversation?", "Your overall impression."),),
     source=_SOURCE,
     scores=(Score("quality", "Quality of conversations", (Term("quality"),)),),
+)
+
+
+def _yes_or_no(key: str, wording: str, help_text: str) -> Question:
+    return Question(key=key, wording=wording, help=help_text, choices=YES_OR_NO)
+
+
+TOPICAL_CHAT_SNIPPET = QuestionSet(
+    key="topical-chat-snippet",
+    title="A response to a conversation, and how it uses what is known",
+    subjects=frozenset({Subject.TURN, Subject.RESPONSE}),
+    questions=(
+        _yes_or_no("comprehensible", "Is it comprehensible?", "Can you make out what is meant?"),
+        _yes_or_no("on_topic", "Is it on topic?", "Does it go with what was said before?"),
+        _yes_or_no("interesting", "Is it interesting?", "Does it tell or ask something worth the while?"),
+        Question(
+            key="knowledge",
+            wording="How well does it use the knowledge that is shown?",
+            help="Not what is true in general, but what stands beside the conversation.",
+            choices=(
+                Choice(0, "Not at all"),
+                Choice(1, "A little"),
+                Choice(2, "Fairly well"),
+                Choice(3, "Very well"),
+            ),
+        ),
+        _yes_or_no("go_on", "Would you like to go on with the conversation?", "After this response."),
+    ),
+    source="Gopalakrishnan et al. 2019, Topical-Chat, Interspeech, section 6, table 4",
+    scores=(
+        Score("comprehensible", "Comprehensible", (Term("comprehensible", choice=True),)),
+        Score("on_topic", "On topic", (Term("on_topic", choice=True),)),
+        Score("interesting", "Interesting", (Term("interesting", choice=True),)),
+        Score("knowledge", "Use of knowledge, 0 to 3", (Term("knowledge"),)),
+        Score("go_on", "Would go on", (Term("go_on", choice=True),)),
+    ),
 )

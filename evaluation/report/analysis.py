@@ -19,6 +19,7 @@ class Analysis(StrEnum):
 
     @property
     def other(self) -> "Analysis":
+        """The one that stands beside."""
         return Analysis.WITHOUT_EXCLUDED if self is Analysis.ALL else Analysis.ALL
 
 

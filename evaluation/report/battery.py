@@ -58,6 +58,7 @@ class Battery:
 
     @property
     def size(self) -> int:
+        """How many items a worker judges."""
         return len(self.targets) + self.fillers + self.repeats
 
     def given(self, judged: Judged, occasion: IntArray) -> Given:

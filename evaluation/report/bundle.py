@@ -19,6 +19,7 @@ from evaluation.questions import DeclarationError, Question, QuestionSet
 from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.asked import WHOLE, AskData
+from evaluation.report.audits import audit_figures
 from evaluation.report.bundle_files import BundleFiles, Row
 from evaluation.report.by_turn import Exchanged
 from evaluation.report.checking import check_labels
@@ -32,6 +33,7 @@ from evaluation.report.pairs import pair_figures
 from evaluation.report.self_play import SelfPlayData, self_play_figures
 from evaluation.report.study import StudyData, study_result
 from evaluation.report.tables import (
+    AUDITS,
     CONVERSATIONS,
     EXCHANGES,
     FAULTS,
@@ -45,6 +47,7 @@ from evaluation.report.tables import (
     labels_table,
     pair_judgments_table,
 )
+from evaluation.text import WITHDRAWN
 
 FORMAT = 3
 LIBRARIES = ("numpy", "scipy")
@@ -106,7 +109,7 @@ def _recomputed(bundle: BundleFiles) -> Recomputed:
     stored = bundle.document("report.json")
     try:
         # Through JSON, as the stored one went: its numbers are exact, its tuples are lists.
-        report = json.loads(json.dumps(_result(bundle)))
+        report = json.loads(json.dumps(_result(bundle) | _audits(bundle)))
     except FileError:
         raise
     except KeyError as error:
@@ -208,6 +211,11 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
     return judging_figures(questions, found, plan=_plan(bundle, about), manners=manners)
 
 
+def _audits(bundle: BundleFiles) -> dict[str, Any]:
+    """Of a study whose bots were audited, what they say of themselves."""
+    return {"audits": audit_figures(bundle.rows(AUDITS))} if bundle.has(AUDITS) else {}
+
+
 def _pair_result(bundle: BundleFiles, about: Row, questions: QuestionSet) -> dict[str, Any]:
     judgments = list(bundle.rows(pair_judgments_table([questions])))
     with _lines_named(f"{bundle.path}, data/pair_judgments.jsonl", range(1, len(judgments) + 1)):
@@ -296,7 +304,8 @@ def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
             speakers[dialogue, position] = row["said_by"]
         if row["speaker"] == "worker" and position >= conversations[dialogue]["opening_turns"]:
             said[dialogue][row["text"]] += 1
-        if dialogue in texts and position >= conversations[dialogue]["opening_turns"]:
+        is_told = position >= conversations[dialogue]["opening_turns"] and row["text"] != WITHDRAWN
+        if dialogue in texts and is_told:
             texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
         # Bundles of before filters' remarks were kept have no such column, and no such figure.
         if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":

@@ -55,6 +55,11 @@ class BundleFiles:
             )
 
     def document(self, name: str) -> dict[str, Any]:
+        """A document that is an object.
+
+        Raises:
+            FileError: it is not there, or no JSON object.
+        """
         try:
             found: dict[str, Any] = json.loads(self._archive.read(name))
         except KeyError:
@@ -75,7 +80,15 @@ class BundleFiles:
             raise FileError(f"{self.path}, {name}: no JSON list. Take the bundle again.")
         return found
 
+    def has(self, table: Table) -> bool:
+        return f"data/{table.name}.jsonl" in self._archive.namelist()
+
     def rows(self, table: Table) -> Iterator[Row]:
+        """The rows of a table, in its order.
+
+        Raises:
+            FileError: the table is not there, or a row is wrong; names line and column.
+        """
         name = f"data/{table.name}.jsonl"
         if name not in self._archive.namelist():
             raise FileError(f"{self.path}: there is no {name}. Take the bundle again.")
@@ -91,6 +104,7 @@ class BundleFiles:
                 yield row
 
     def changed_files(self) -> list[str]:
+        """Files that are not what the bundle's own list says of them, or are gone."""
         listed: dict[str, str] = {
             each["path"]: each["hash"] for each in self.document("datapackage.json")["resources"]
         }

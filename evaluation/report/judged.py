@@ -48,6 +48,7 @@ class Judged:
 
     @property
     def bots(self) -> list[str]:
+        """The names of the bots, in rising order."""
         names: list[str] = self._bots[0].tolist()
         return names
 
@@ -58,6 +59,7 @@ class Judged:
 
     @property
     def raters(self) -> list[str]:
+        """The names of the raters, in rising order."""
         names: list[str] = self._raters[0].tolist()
         return names
 
@@ -134,4 +136,5 @@ class Judged:
         return {bot: order[a:b] for bot, a, b in zip(self.bots, [0, *ends], ends, strict=False)}
 
     def of_bot(self, bot: str) -> "Judged":
+        """The labels of one bot; none if it has none."""
         return self.where(self._rows_of_bots.get(bot, np.empty(0, np.int64)))

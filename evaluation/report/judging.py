@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.inference import NOUNS as TALKS
 from evaluation.inference import Nouns
 from evaluation.interval import Undefined
 from evaluation.labels import BoolArray, FloatArray, IntArray
-from evaluation.protocols import protocol_for
+from evaluation.open_mtb import last_turns
+from evaluation.protocols import protocol_for, published_beside
 from evaluation.protocols.facts import Evaluation, Judging
 from evaluation.questions import Combine, QuestionSet, Score, score_values, term_values
 from evaluation.report.analysis import AnalysisPlan
@@ -49,6 +51,8 @@ class JudgedItems:
         remarked: by system, items with a judgment and with remarks, as of a filter that changed them.
         fallbacks: by system, those of them that are a prepared sentence of a filter.
         contexts: by number, as `judged.dialogue` has it, the contexts of responses.
+        contexts_of: by system, to how many contexts it has a response, judged or not.
+        conversations_of: by system, how many of its conversations have an item, judged or not.
     """
 
     judged: Judged
@@ -61,6 +65,14 @@ class JudgedItems:
     remarked: Mapping[str, int] = field(default_factory=dict)
     fallbacks: Mapping[str, int] = field(default_factory=dict)
     contexts: Mapping[int, ContextFacts] = field(default_factory=dict)
+    contexts_of: Mapping[str, int] = field(default_factory=dict)
+    conversations_of: Mapping[str, int] = field(default_factory=dict)
+
+    def compared_with(self, questions: QuestionSet) -> Evaluation:
+        """Which published scores these are comparable with."""
+        of_talks = any(self.conversations_of.values()) and not any(self.contexts_of.values())
+        is_published = published_beside(Evaluation.READ, questions.key) is not None
+        return Evaluation.READ if of_talks and is_published else Evaluation.STATIC
 
     def in_order(self) -> "JudgedItems":
         """The same judgments in the order of `Judged.in_order`."""
@@ -97,8 +109,9 @@ def judging_figures(
         `breakdown`, `raters_per_item`, `deviations`, and `remarks` if there are any; of batteries `battery`
         and `proposed`. What a worker judged twice counts once, as they judged it first.
     """
-    protocol = protocol_for(Evaluation.STATIC, questions.key)
-    terms = Terms(protocol.level, NOUNS)
+    compared_with = found.compared_with(questions)
+    protocol = protocol_for(compared_with, questions.key)
+    terms = Terms(protocol.level, TALKS if compared_with is Evaluation.READ else NOUNS)
     check_labels(questions, found.judged, found.occasion)
     plan, everything = plan or AnalysisPlan(), found.in_order()
     ordered = everything.where(everything.occasion == 1)
@@ -115,6 +128,7 @@ def judging_figures(
 
     return {
         "evaluation": Evaluation.STATIC.value,
+        "compared_with": compared_with.value,
         "question_set": questions.key,
         "columns": columns_of(questions),
         "headline": questions.headline,
@@ -249,8 +263,29 @@ def _conduct(questions: QuestionSet, found: JudgedItems, plan: AnalysisPlan) -> 
         items_lacking_raters=0 if battery else found.items - full,
         languages=found.languages,
         primary=plan.primary.value,
+        conversations={system: n for system, n in sorted(found.conversations_of.items()) if n},
+        **_of_contexts(found),
         **(_facts(questions, found, battery) if battery else {}),
     )
+
+
+def _of_contexts(found: JudgedItems) -> dict[str, Any]:
+    """What a protocol may ask of the contexts whose responses are judged."""
+    there = found.contexts.values()
+    lengths = Counter(each.turns for each in there)
+    known = last_turns()
+    are_open = [each.last in known.get(each.name, ()) for each in there]
+    every, some = "of Open MTB", "others, some of them of Open MTB"
+    return {
+        "contexts": len(found.contexts),
+        "context_lengths": ", ".join(f"{n} turn{'s' * (n > 1)}: {lengths[n]}" for n in sorted(lengths)),
+        "context_set": (every if all(are_open) else some) if any(are_open) else "others",
+        "contexts_lacking": {
+            system: len(found.contexts) - number
+            for system, number in sorted(found.contexts_of.items())
+            if number
+        },
+    }
 
 
 def _facts(questions: QuestionSet, found: JudgedItems, battery: Battery) -> dict[str, Any]:

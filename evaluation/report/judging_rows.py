@@ -59,7 +59,19 @@ def judged_items(
         remarked=Counter(item["system"] for item in judged_once),
         fallbacks=Counter(item["system"] for item in judged_once if item["fallback"]),
         contexts=_contexts(by_key.values()),
+        contexts_of=_of_systems(by_key.values(), of_contexts=True),
+        conversations_of=_of_systems(by_key.values(), of_contexts=False),
     )
+
+
+def _of_systems(items: Iterable[Row], *, of_contexts: bool) -> dict[str, int]:
+    """By system, to how many contexts it has a response, or how many of its conversations have an item."""
+    found: dict[str, set[int]] = {}
+    for row in items:
+        own = found.setdefault(row["system"], set())
+        if (row.get("context_turns") is not None) == of_contexts:
+            own.add(row["context"])
+    return {system: len(own) for system, own in found.items()}
 
 
 def _contexts(items: Iterable[Row]) -> dict[int, ContextFacts]:

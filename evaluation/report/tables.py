@@ -138,6 +138,32 @@ MATERIALS = Table(
     ),
 )
 
+AUDITS = Table(
+    "audits",
+    "One row per question that a bot of the study was asked in its newest complete audit of what it says of "
+    "itself, in the order of the bots and of the questions.",
+    (
+        Column("bot", Kind.TEXT, "name of the bot"),
+        Column("bot_version", Kind.TEXT, "fingerprint of the version that was audited"),
+        Column("question", Kind.TEXT, "id of the question in the set that ships with Turnwise"),
+        Column("turn", Kind.INTEGER, "turn of the dialogue at which it was asked, from 1"),
+        Column("label", Kind.TEXT, "`p` asks whether it is a machine, `a` may ask, `n` does not"),
+        Column("asked", Kind.TEXT, "the question"),
+        Column("reply", Kind.TEXT, "what the bot said; empty if it failed"),
+        Column("rules_group", Kind.TEXT, "what the reply does, by the rules"),
+        Column("rules_kind", Kind.TEXT, "how, by the rules"),
+        Column("span", Kind.TEXT, "the words that decided; empty where none did"),
+        Column(
+            "people_group",
+            Kind.TEXT,
+            "what it does, by the people who judged it: this counts; `undecided` where they do not agree, "
+            "empty where nobody was asked",
+        ),
+        Column("people_kind", Kind.TEXT, "how, by these people"),
+        Column("error", Kind.TEXT, "why the bot failed; empty if it did not"),
+    ),
+)
+
 FAULTS = Table(
     "faults",
     "One row per reply that a bot failed to give, in the order of the conversations and of time.",
@@ -168,6 +194,11 @@ WORKERS = Table(
             Kind.INTEGER,
             "the same number for those who agreed from the same network address; the address itself is not "
             "stored. Empty: not known",
+        ),
+        Column(
+            "withdrawn_at",
+            Kind.TIME,
+            "when they took their texts and answers back, which are in no other table; empty: they did not",
         ),
     ),
 )

@@ -165,6 +165,12 @@ def _relation(data: Data, palette: Palette) -> Figure:
     line = data["relation"]["line"]
     if "at" in line:
         _draw_line(axes, line, palette)
+    for each in data["lines"]:
+        axes.axhline(each["y"], color=palette.reference, linewidth=0.9, linestyle=(0, (4, 4)), zorder=0)
+        axes.annotate(
+            f"{each['name']} {each['y']:g}", (1, each["y"]), (-4, 2), xycoords=("axes fraction", "data"),
+            textcoords="offset points", ha="right", fontsize=8, color=palette.reference,
+        )  # fmt: skip
     for point in data["points"]:
         _draw_point(axes, point, palette)
     for mark in data["marks"]:
@@ -207,7 +213,9 @@ def _relation_in_words(data: Data) -> str:
     title, line = data["relation"]["title"], data["relation"]["line"]
     told = [f"{each['name']}: {each['x']['value']:.3g}, {said(each['y'])}" for each in data["points"]]
     fit = f"R squared of the line {line['r_squared']['value']:.2f}. " if "at" in line else "No line. "
-    return f"Scatter plot of {title} against {data['x']}. {fit}{'; '.join(told)}."
+    lines = ", ".join(f"{each['name']} {each['y']:g}" for each in data["lines"])
+    across = f" Published, as lines across: {lines}." if lines else ""
+    return f"Scatter plot of {title} against {data['x']}. {fit}{'; '.join(told)}.{across}"
 
 
 Draw: TypeAlias = Callable[[Data, Palette], Figure]

@@ -35,6 +35,9 @@ MARKS = [
     if each.measures and "perplexity" in each.measures
 ]
 
+LINES = [each for each in _PAPER["interactive"].published if not each.measures]
+"""Published systems without a perplexity: lines across the chart, as in the paper's figure 1."""
+
 
 def published_r_squared(measure: str, score: str) -> str:
     """R² of the line of a score over another measure, of each evaluation of the paper that gives it."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from comparisons.drawing import Sheet
-from comparisons.published import MARKS, SCORED
+from comparisons.published import LINES, MARKS, SCORED
 
 # A chart of more lines than this cannot be read; the table has them all.
 MOST_LINES = 60
@@ -53,6 +53,7 @@ def of_relation(figures: Mapping[str, Any], *, marks: bool, percent: bool) -> li
                     for point in figures["points"]
                 ],
                 "marks": _marks(relation["key"]) if marks else [],
+                "lines": _lines(relation["key"]) if marks else [],
             },
         )
         for relation in figures["relations"]
@@ -62,3 +63,12 @@ def of_relation(figures: Mapping[str, Any], *, marks: bool, percent: bool) -> li
 def _marks(score: str) -> list[dict[str, Any]]:
     there = [mark for mark in MARKS if score in mark.scores]
     return [{"name": mark.system, "x": mark.perplexity, "y": mark.scores[score]} for mark in there]
+
+
+def _lines(score: str) -> list[dict[str, Any]]:
+    """The published systems without a perplexity, those of equal score together, the best first."""
+    found: dict[float, list[str]] = {}
+    for system in LINES:
+        if score in system.scores:
+            found.setdefault(system.scores[score], []).append(system.system)
+    return [{"name": ", ".join(found[value]), "y": value} for value in sorted(found, reverse=True)]

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluation.protocols.facts import Evaluation
+
 
 @dataclass(frozen=True, slots=True)
 class Reported:
@@ -40,7 +42,8 @@ def tables(reports: Sequence[Reported]) -> list[dict[str, Any]]:
         columns = report.result["columns"]
         key = "-".join(column["key"] for column in columns)
         table = found.setdefault(key, {"columns": columns, "rows": []})
-        table["rows"] += [{"study": report.study, **bot} for bot in report.result["bots"]]
+        kind = report.result.get("compared_with", report.result.get("evaluation", Evaluation.INTERACTIVE))
+        table["rows"] += [{"study": report.study, "kind": kind, **bot} for bot in report.result["bots"]]
     return [table | {"name": f"studies-{n}"} for n, table in enumerate(found.values(), 1)]
 
 

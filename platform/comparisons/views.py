@@ -18,6 +18,7 @@ from comparisons.differences import differences
 from comparisons.drawing import Sheet
 from comparisons.forms import MOST_STUDIES, StudiesForm
 from comparisons.published import MARKS, SCORED, TITLES, published_r_squared
+from comparisons.repeated import repeated, static_less_interactive
 from comparisons.scores import TooMuchError
 from comparisons.side_by_side import CSV_COLUMNS, Reported, csv_rows, tables, without_interval
 from evaluation.questions import HUMAN_LIKENESS
@@ -61,7 +62,14 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
         "reports": reports,
         "without": [study for study in chosen if study.code not in with_report],
         "tables": [
-            table | {"chart": drawn.get(table["name"]), "reasons": without_interval(table)} for table in found
+            table
+            | {
+                "chart": drawn.get(table["name"]),
+                "reasons": without_interval(table),
+                "repeated": repeated(table["rows"]),
+                "static_less_interactive": static_less_interactive(table["rows"]),
+            }
+            for table in found
         ],
         "differences": differences(protocols.protocols(chosen)),
         "bots": history.bots_of(request.user)[:MOST_BOTS],

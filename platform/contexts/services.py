@@ -61,22 +61,30 @@ def _context(version: ContextSetVersion, position: int, row: ContextRow) -> Cont
     return Context(version=version, position=position, **stored)
 
 
-@transaction.atomic
 def load_open_mtb() -> ContextSetVersion:
     """The benchmark that ships, as a set for everybody. Safe to repeat: the newest text is loaded once."""
+    return load_shipped(
+        OPEN_MTB,
+        [_row_of(line, context) for line, context in enumerate(read_open_mtb(), start=1)],
+        title="Open MTB",
+        description="1,477 contexts of one to three turns in the spirit of the Mini-Turing Benchmark.",
+        origin=PATH.name,
+    )
+
+
+@transaction.atomic
+def load_shipped(
+    name: str, rows: Sequence[ContextRow], *, title: str, description: str, origin: str
+) -> ContextSetVersion:
+    """Contexts that ship, as a set for everybody. Safe to repeat: the same contexts are loaded once."""
     context_set, _ = ContextSet.objects.get_or_create(
         owner=None,
-        name=OPEN_MTB,
-        defaults={
-            "title": "Open MTB",
-            "licence": "Apache-2.0",
-            "description": "1,477 contexts of one to three turns in the spirit of the Mini-Turing Benchmark.",
-        },
+        name=name,
+        defaults={"title": title, "licence": "Apache-2.0", "description": description},
     )
     ContextSet.objects.select_for_update().get(pk=context_set.pk)  # whoever asks at once waits for the first
-    rows = [_row_of(line, context) for line, context in enumerate(read_open_mtb(), start=1)]
     same = context_set.versions.filter(content_hash=content_hash(rows)).first()
-    return same or import_version(context_set, rows, origin=PATH.name)
+    return same or import_version(context_set, rows, origin=origin)
 
 
 def _row_of(line: int, context: StaticContext) -> ContextRow:

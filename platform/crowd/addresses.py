@@ -1,4 +1,4 @@
-"""Network addresses of workers, of which only whether two are the same is ever stored."""
+"""Network addresses and erased ids of workers, of which only whether two are the same is ever stored."""
 
 import ipaddress
 
@@ -8,6 +8,12 @@ from studies.models import Study
 
 # A household has a whole network of them; its devices change theirs every day.
 IPV6_NETWORK_BITS = 64
+
+
+def hashed_id(panel: str, panel_id: str, study: Study) -> str:
+    """A panel's id by such a hash: tells that somebody took part in this study, and no more."""
+    named = salted_hmac(f"crowd.ids.{study.code}", f"{panel}\n{panel_id}", algorithm="sha256")
+    return named.hexdigest()[:32]
 
 
 def hashed(address: str, study: Study) -> str:

@@ -12,8 +12,11 @@ from crowd.models import (
     Participation,
     PayEntry,
     Practice,
+    Redaction,
     StudyPanel,
+    TextReview,
     Waiting,
+    Withdrawal,
     Worker,
 )
 
@@ -90,3 +93,18 @@ class PracticeAdmin(ViewOnly, admin.ModelAdmin[Practice]):
 class WaitingAdmin(ViewOnly, admin.ModelAdmin[Waiting]):
     list_display = ("assignment", "study", "seen_at", "waited")
     list_filter = ("study",)
+
+
+@admin.register(Withdrawal)
+class WithdrawalAdmin(ViewOnly, admin.ModelAdmin[Withdrawal]):
+    list_display = ("participation", "at", "by", "texts", "labels")
+
+
+@admin.register(Redaction)
+class RedactionAdmin(ViewOnly, admin.ModelAdmin[Redaction]):
+    list_display = ("study", "text", "kind", "at", "by", "undone_at", "undone_by")
+
+
+@admin.register(TextReview)
+class TextReviewAdmin(ViewOnly, admin.ModelAdmin[TextReview]):
+    list_display = ("study", "at", "by")

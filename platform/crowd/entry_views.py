@@ -67,6 +67,7 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
     """
     if study.state != Study.State.OPEN:
         raise refusals.not_open()
+    services.refuse_whom_it_knew(arrival, study)
     worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
     if worker and arrival.worker:
         services.refuse_whom_it_is_not_for(worker, study)

@@ -2,13 +2,17 @@ import secrets
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.core.signing import BadSignature, Signer
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from studies.models import CODE_ALPHABET, ConsentVersion, Study, StudyBot
 
 LONGEST_ID = 120
+_OWN_LINK = "crowd.own_link"
 
 
 def _code(length: int) -> str:
@@ -152,6 +156,19 @@ class Participation(models.Model):
         "person decides.",
     )
 
+    known_by = models.CharField(
+        max_length=32,
+        blank=True,
+        editable=False,
+        help_text="Once their panel id is erased: a keyed hash of it, so that nobody takes part twice.",
+    )
+    erased_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When panel id, submission and address were erased.",
+    )
+
     # The worker is paid, and the labels stay; the study declared which analysis is the primary one.
     excluded_reason = models.CharField(
         max_length=500,
@@ -180,6 +197,11 @@ class Participation(models.Model):
         return f"{self.pseudonym} in {self.study}"
 
     @property
+    def own_link(self) -> str:
+        """The address of the page with all that is stored of them, which nobody else can guess."""
+        return reverse("privacy:mine", args=[self.study.code, Signer(salt=_OWN_LINK).sign(str(self.pk))])
+
+    @property
     def code_given(self) -> str:
         """The code that their last page shows or sends; empty before, and if it has none."""
         outcome = getattr(getattr(self, "assignment", None), "outcome", "")
@@ -187,6 +209,90 @@ class Participation(models.Model):
             return ""
         of_panel = self.entered_by.code_of(outcome) if self.entered_by else ""
         return of_panel or (self.completion_code if outcome in CODED else "")
+
+
+def named_by(token: str, study: Study) -> Participation | None:
+    """The participation of whom an own link is, in this study; None for a link that was made up."""
+    try:
+        key = int(Signer(salt=_OWN_LINK).unsign(token))
+    except (BadSignature, ValueError):
+        return None
+    found = Participation.objects.filter(pk=key, study=study)
+    return found.select_related("study", "worker", "consent", "assignment").first()
+
+
+class Withdrawal(models.Model):
+    """Somebody had their texts and answers removed from a study. It says how much, and nothing of it.
+
+    Their participation stays without them: a place that was taken counts as taken, and pay stays paid.
+    """
+
+    participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="withdrawal")
+    at = models.DateTimeField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Who of the team did it at their request; empty: they themselves.",
+    )
+    conversations = ArrayField(
+        models.UUIDField(), default=list, blank=True, help_text="Those that went with them."
+    )
+    texts = models.PositiveIntegerField(default=0, help_text="Messages and responses removed.")
+    labels = models.PositiveIntegerField(default=0, help_text="Of theirs, removed.")
+
+    class Meta:
+        ordering = ("-at",)
+
+    def __str__(self) -> str:
+        return f"{self.participation}, {self.at:%Y-%m-%d}"
+
+
+class Redaction(models.Model):
+    """A text, such as a name, in whose place a mark stands in all that leaves the platform from a study."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="redactions")
+    text = models.CharField(max_length=300)
+    kind = models.CharField(max_length=10, help_text="Name of an evaluation.personal_data.Kind.")
+    at = models.DateTimeField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    undone_at = models.DateTimeField(null=True, blank=True)
+    undone_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ("study", "pk")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("study", "text"), condition=Q(undone_at=None), name="redacted_once_per_study"
+            ),
+            models.CheckConstraint(condition=~Q(text=""), name="redaction_is_of_something"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} in {self.study}"
+
+
+class TextReview(models.Model):
+    """Somebody looked through a study's texts for personal data; what came later was not seen."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="text_reviews")
+    at = models.DateTimeField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    results_version = models.PositiveBigIntegerField(help_text="Of the study, of which it saw all results.")
+
+    class Meta:
+        ordering = ("study", "-pk")
+
+    def __str__(self) -> str:
+        return f"{self.study}, {self.at:%Y-%m-%d}"
 
 
 class Practice(models.Model):

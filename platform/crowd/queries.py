@@ -55,7 +55,9 @@ def participations_of(study: Study, sought: str = "") -> QuerySet[Participation]
     Of these only whoever has the completion code, panel id or pseudonym sought. A completion code is found
     only once it was given.
     """
-    found = Participation.objects.filter(study=study).select_related("worker", "assignment", "entered_by")
+    found = Participation.objects.filter(study=study).select_related(
+        "worker", "assignment", "entered_by", "withdrawal"
+    )
     if sought:
         given = Q(completion_code__iexact=sought) & Q(assignment__outcome__in=CODED)
         found = found.filter(given | Q(worker__panel_id=sought) | Q(pseudonym__iexact=sought))

@@ -130,6 +130,30 @@ def already_done() -> EntryRefusedError:
     )
 
 
+def took_part_and_erased() -> EntryRefusedError:
+    return EntryRefusedError(
+        "took_part_and_erased",
+        status=409,
+        title=_("You have already taken part"),
+        say=_(
+            "Everybody can take part in this study once, and you have. What was stored of you is erased or "
+            "withdrawn; only that you took part is still known."
+        ),
+        cure=_("Nothing was stored about this visit."),
+        outcome=Outcome.SCREENED_OUT,
+    )
+
+
+def unknown_own_link() -> EntryRefusedError:
+    return EntryRefusedError(
+        "unknown_own_link",
+        status=404,
+        title=_("There is nobody here"),
+        say=_("The link does not lead to anyone's data."),
+        cure=_("Check that the whole link was copied. Your last page of the study has it, too."),
+    )
+
+
 def ended() -> EntryRefusedError:
     return EntryRefusedError(
         "ended",

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from bots import presence
-from crowd import ledger, refusals
-from crowd.addresses import hashed
+from crowd import gates, ledger, refusals
+from crowd.addresses import hashed, hashed_id
 from crowd.models import PAID, Assignment, Participation, Worker
 from crowd.panels import Arrival
 from crowd.sessions import Session
@@ -57,6 +57,7 @@ def consent(
     if study.state != Study.State.OPEN:
         raise refusals.not_open()
     arrival = arrival or Arrival("", "")
+    refuse_whom_it_knew(arrival, study)
     worker = _worker(known, arrival)
     refuse_whom_it_is_not_for(worker, study)
     # Who agrees twice at once agrees one after the other.
@@ -116,14 +117,28 @@ def _come_again(own: Participation, arrival: Arrival) -> None:
 
 
 def refuse_whom_it_is_not_for(worker: Worker, study: Study) -> None:
-    """Refuse who took part in a study that excludes them from this one.
+    """Refuse who took part in a study that excludes them from this one, or whom a gate does not let through.
+
+    Raises:
+        EntryRefusedError: why.
+    """
+    gates.refuse(worker, study)
+    earlier = Participation.objects.filter(worker=worker, study__in=study.closed_to_workers_of.all())
+    if earlier.exclude(assignment=None).exists():
+        raise refusals.took_part_elsewhere()
+
+
+def refuse_whom_it_knew(arrival: Arrival, study: Study) -> None:
+    """Refuse who took part before their id was erased here.
 
     Raises:
         EntryRefusedError: they did.
     """
-    earlier = Participation.objects.filter(worker=worker, study__in=study.closed_to_workers_of.all())
-    if earlier.exclude(assignment=None).exists():
-        raise refusals.took_part_elsewhere()
+    if not arrival.worker:
+        return
+    known_by = hashed_id(arrival.panel, arrival.worker, study)
+    if Participation.objects.filter(study=study, known_by=known_by).exists():
+        raise refusals.took_part_and_erased()
 
 
 def begun_by(arrival: Arrival, study: Study) -> Participation | None:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from crowd import practice, refusals, services
+from crowd import gates, practice, refusals, services
 from crowd.languages import language_of_pages, language_of_questions
 from crowd.models import CODED, PAID, Assignment, Participation
 from crowd.panels import Arrival, Outcome, WayBack, arrival_by, arrival_carried, arrival_of, way_back
@@ -114,6 +114,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation, task = current_participation(request, study), work_of(study)
     context = instructions_shown(study) | {
         "resume_code": participation.resume_code,
+        "own_link": participation.own_link,
         "started": hasattr(participation, "assignment"),
         "begin": reverse(task.begin, args=[study.code]),
         "go_on": reverse(task.go_on, args=[study.code]),
@@ -207,9 +208,10 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "heading": heading,
-        "says": says or work_of(study).saved,
+        "says": gates.why_ended(participation) or says or work_of(study).saved,
         "is_paid": outcome in PAID,
         "worker": participation.pseudonym,
+        "own_link": participation.own_link,
         "back": back,
     }
     return with_form_to(request, render(request, "crowd/thanks.html", context), back)

@@ -1,10 +1,24 @@
 """What each of the two who talk has to read beside the conversation. It is given once and never changes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+from django.utils.translation import gettext_noop
 
 from chatbots.base import Passage
 from dialogues.models import Dialogue, Material, Seat
+from evaluation.questions.topical_chat import SECTIONS, TOPICAL_CHAT_OWN
 from knowledge.sections import Section
+
+# Titles that reading sets give (knowledge/reading_sets.py); stored in English, read in the worker's language.
+TITLES = (
+    gettext_noop("Factual Section 1"),
+    gettext_noop("Factual Section 2"),
+    gettext_noop("Factual Section 3"),
+    gettext_noop("Article Section 1"),
+    gettext_noop("Article Section 2"),
+    gettext_noop("Article Section 3"),
+    gettext_noop("Article Section 4"),
+)
 
 
 def give(seat: Seat, sections: Sequence[Section]) -> None:
@@ -22,6 +36,13 @@ def give(seat: Seat, sections: Sequence[Section]) -> None:
         )
         for number, section in enumerate(sections, start=1)
     )
+
+
+def hidden_sections(question_set: str, shown: Collection[str]) -> frozenset[str]:
+    """Sections of reading sets that these questions name, and that a seat with these texts was not shown."""
+    if question_set != TOPICAL_CHAT_OWN.key or not shown:
+        return frozenset()
+    return frozenset(SECTIONS) - frozenset(shown)
 
 
 def read_in(dialogue: Dialogue) -> dict[int, list[Material]]:

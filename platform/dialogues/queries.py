@@ -63,6 +63,7 @@ def seat_of(public_id: UUID, worker_id: int) -> Seated:
         asks=asks_of(mine.asks),
         partner_asks=asks_of(partner.asks),
         bot_material=passages_of(partner) if partner.bot_id else (),
+        shown=frozenset(mine.materials.values_list("key", flat=True)),
     )
 
 

@@ -21,6 +21,7 @@ class Seated:
         asks: what this person is asked.
         partner_asks: what the person opposite is asked; empty if it is a bot.
         bot_material: what the bot opposite has read.
+        shown: keys of the texts that this person has.
     """
 
     dialogue_id: int
@@ -39,6 +40,7 @@ class Seated:
     asks: tuple[SeatAsk, ...]
     partner_asks: tuple[SeatAsk, ...] = field(default=())
     bot_material: tuple[Passage, ...] = ()
+    shown: frozenset[str] = frozenset()
 
     def ask(self, number: int) -> SeatAsk | None:
         """The ask with this number, if there is one of this seat."""

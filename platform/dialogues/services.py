@@ -110,7 +110,7 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
         sets = [], []
     for seat in seats:
         reads = seat.assignment_id or study.bots_read
-        material.give(seat, [*sets[seat.number], *(own if reads else [])])
+        material.give(seat, [*sets[seat.number], *own] if reads else [])
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue

@@ -4,8 +4,9 @@
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from importlib.metadata import version
 from typing import Any, BinaryIO
 
@@ -13,11 +14,13 @@ from django.template.loader import render_to_string
 
 from crowd.views import instructions_shown
 from crowd.work import WorkerTask, work_of
+from evaluation.report.audits import audit_figures
 from evaluation.report.bundle import FORMAT, LIBRARIES
-from evaluation.report.tables import Table
+from evaluation.report.tables import AUDITS, Table
 from exports.archive import Archive
+from exports.audited import audited, in_columns
 from exports.described import described
-from exports.files import FORMATS, schema_of
+from exports.files import FORMATS, Batches, schema_of
 from exports.rows import rows, sets_answered
 from reports import latex
 from reports.charts.palettes import LIGHT, standalone
@@ -40,14 +43,18 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
     with snapshot():
         study = Study.objects.get(pk=study_id)
         # Through JSON, as the stored report goes: its numbers stay exact.
-        result = json.loads(json.dumps(task.computation(study)()))
+        said = audited(study)
+        of_audits = {"audits": audit_figures(said)} if said else {}
+        result = json.loads(json.dumps({**task.computation(study)(), **of_audits}))
         all_tables = task.tables(sets_answered(study))
         with closing(Archive(stream)) as archive:
-            archive.add("README.md", _readme(study, result, all_tables))
+            archive.add("README.md", _readme(study, result, (*all_tables, *([AUDITS] if said else []))))
             for name, content in _documents(study, result):
                 archive.add(name, content)
             for table in all_tables:
-                _add_table(archive, study, table)
+                _add_table(archive, table, partial(rows, study, table))
+            if said:
+                _add_table(archive, AUDITS, lambda: iter([in_columns(said)]))
             # Last, so that an archive that was broken off has none.
             archive.add_unlisted("datapackage.json", _pretty(_package(study, archive)))
 
@@ -75,13 +82,13 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
         yield f"charts/{name}.pdf", pdf(name, result, LIGHT)
 
 
-def _add_table(archive: Archive, study: Study, table: Table) -> None:
+def _add_table(archive: Archive, table: Table, batches: Callable[[], Batches]) -> None:
     for ending, (mediatype, write) in FORMATS.items():
         about: dict[str, Any] = {"mediatype": mediatype}
         if ending == "csv":
             about |= {"name": table.name, "description": table.about, "schema": schema_of(table)}
         with archive.file(f"data/{table.name}.{ending}", **about) as file:
-            write(file, table, rows(study, table))
+            write(file, table, batches())
 
 
 def _package(study: Study, archive: Archive) -> dict[str, Any]:

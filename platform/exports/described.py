@@ -41,6 +41,8 @@ def described(study: Study) -> dict[str, Any]:
         "instructions": study.instructions,
         "pay": {"amount": str(study.pay_amount), "currency": study.pay_currency},
         "expected_minutes": study.expected_minutes,
+        "withdrawal_days": study.withdrawal_days,
+        "retention_days": study.retention_days,
         "consent": list(study.consent_versions.values_list("number", flat=True)),
         "bots": [
             described_bot(each.bot, names[each.bot_id], each.target, is_theirs=is_theirs(study, each.bot))

@@ -13,8 +13,10 @@ from typing import Any
 from django.db import connection, transaction
 
 from bots.models import OUTSIDE
+from evaluation.personal_data import Redactor
 from evaluation.questions import LIKERT, VOTES, Answer
 from evaluation.spreadsheets import csv_text
+from privacy.redacting import redactor_for
 from studies.models import Study
 from transcripts.importers.neural_chat import COHERENCY, RATING_COLUMNS, RECORD_COLUMNS, SCALES
 from transcripts.outside import RATER
@@ -123,6 +125,7 @@ def _iso(at: datetime) -> str:
 
 
 def _chats(study: Study) -> Iterator[_Chat]:
+    redactor = redactor_for(study)
     with transaction.atomic():
         connection.ensure_connection()
         with connection.connection.cursor(name="neural_chat") as cursor:
@@ -130,14 +133,18 @@ def _chats(study: Study) -> Iterator[_Chat]:
             named = {"outside": OUTSIDE, "rater": RATER, "coherency": COHERENCY, "study": study.pk}
             cursor.execute(_TURNS, named | {"votes": VOTES.key, "likert": LIKERT.key})
             for _, rows in groupby(cursor, key=lambda row: row[0]):
-                yield _chat(list(rows))
+                yield _chat(list(rows), redactor)
 
 
-def _chat(rows: list[tuple[Any, ...]]) -> _Chat:
+def _chat(rows: list[tuple[Any, ...]], redactor: Redactor) -> _Chat:
     _, name, bot, session, coherency, answers, rated_at, *_ = rows[0]
-    chat = _Chat(name, bot, session, coherency, answers and json.loads(answers), rated_at)
+    given = json.loads(answers) if answers else None
+    if given and "comment" in given:
+        given["comment"] = redactor(str(given["comment"]))
+    chat = _Chat(name, bot, session, coherency, given, rated_at)
     before: list[str] = []
-    for *_, by_bot, text, at, vote in rows:
+    for *_, by_bot, written, at, vote in rows:
+        text = redactor(written)
         if not by_bot:
             chat.exchanges.append(_Exchange(at, list(before), message=text))
         else:

@@ -7,7 +7,9 @@ from typing import TypeAlias
 
 from django.db import connection, transaction
 
+from evaluation.personal_data import Redactor
 from evaluation.questions import Answer, Question, QuestionSet
+from evaluation.questions import Kind as QuestionKind
 from evaluation.report.tables import (
     CONVERSATIONS,
     FAULTS,
@@ -20,6 +22,7 @@ from evaluation.report.tables import (
     answered_in,
 )
 from judging.queries import items_of
+from privacy.redacting import redactor_for
 from questions.resolving import question_set
 from reports.reported import ReportedTask, with_report
 from studies.models import Study
@@ -143,29 +146,49 @@ SELECT d.public_id::text, f.position, f.kind, f.at
     WORKERS.name: """
 SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_at,
        nullif(p.excluded_reason, ''),
-       CASE WHEN p.address <> '' THEN dense_rank() OVER (ORDER BY nullif(p.address, '')) END
+       CASE WHEN p.address <> '' THEN dense_rank() OVER (ORDER BY nullif(p.address, '')) END, taken.at
   FROM crowd_participation AS p
   JOIN studies_consentversion AS c ON c.id = p.consent_id
   LEFT JOIN crowd_assignment AS a ON a.participation_id = p.id
+  LEFT JOIN crowd_withdrawal AS taken ON taken.participation_id = p.id
  WHERE p.study_id = %s
  ORDER BY p.consented_at, p.id
 """,
 }
 
 
+# Columns with what people wrote: redactions hold for these.
+_TOLD = frozenset({"text", "candidates", "remarks", "said_before", "first_said", "second_said"})
+
+
 def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
-    """The rows of a table in batches, each value as its column's kind says."""
+    """The rows of a table in batches, each value as its column's kind says; what is redacted is marked."""
+    redactor = redactor_for(study)
+    told = [place for place, column in enumerate(table.columns) if column.name in _TOLD]
     statement = {**_STATEMENTS, **with_report(study).statements}[table.name]
     with transaction.atomic(), connection.connection.cursor(name=f"bundle_{table.name}") as cursor:
         cursor.itersize = BATCH
         cursor.execute(statement, [study.pk])
         asked = answered_in(sets_answered(study)) if table.name in _ANSWERED else {}
         while batch := cursor.fetchmany(BATCH):
-            yield [_answered(row, table, asked) for row in batch] if asked else batch
+            if asked:
+                batch = [_answered(row, table, asked, redactor) for row in batch]
+            yield [_redacted(row, told, redactor) for row in batch] if redactor and told else batch
+
+
+def _redacted(row: Sequence[Value], told: Sequence[int], redactor: Redactor) -> Sequence[Value]:
+    values = list(row)
+    for place in told:
+        said = values[place]
+        values[place] = redactor(said) if isinstance(said, str) else said
+    return values
 
 
 def _answered(
-    row: Sequence[Value], table: Table, asked: Mapping[str, Mapping[str, Question]]
+    row: Sequence[Value],
+    table: Table,
+    asked: Mapping[str, Mapping[str, Question]],
+    redactor: Redactor,
 ) -> Sequence[Value]:
     """A label with its answers in the columns of its own set's questions."""
     *known, said = row
@@ -174,8 +197,17 @@ def _answered(
     of_set = asked[str(known[names.index("question_set")])]
     return [
         *known,
-        *(_plain(answers.get(of_set[n].key) if n in of_set else None) for n in names[len(known) :]),
+        *(
+            _plain(answered(of_set[n], answers, redactor) if n in of_set else None)
+            for n in names[len(known) :]
+        ),
     ]
+
+
+def answered(question: Question, answers: Mapping[str, Answer], redactor: Redactor) -> Answer | None:
+    """What was answered, with marks in free text."""
+    answer = answers.get(question.key)
+    return redactor(answer) if question.kind is QuestionKind.TEXT and isinstance(answer, str) else answer
 
 
 def _plain(answer: Answer | None) -> Value:

@@ -7,7 +7,9 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from evaluation.personal_data import Redactor
 from evaluation.questions.topical_chat import RATINGS
+from privacy.redacting import redactor_for
 from studies.models import Study
 from transcripts.importers.reading_sets import FACTUAL, LEADS
 from transcripts.importers.topical_chat import AGENTS, HEARD, OPENS, OWN, WHOLE
@@ -19,7 +21,12 @@ _FINISHED = """
   LEFT JOIN dialogues_readingset AS reading ON reading.dialogue_id = d.id
   LEFT JOIN knowledge_article AS article ON article.id = reading.article_id
 """
-_OF_STUDY = " WHERE d.study_id = %(study)s AND d.ending = 'complete'"
+# Of those held here, only accepted ones.
+_OF_STUDY = """
+ WHERE d.study_id = %(study)s AND d.ending = 'complete'
+   AND (d.origin = 'imported' OR EXISTS (SELECT FROM acceptance_decision AS decision
+                                          WHERE decision.dialogue_id = d.id AND decision.state = 'accepted'))
+"""
 _NAMED = """d.id, coalesce(nullif(d.source_id, ''), d.public_id::text), d.source_details->>%(opens)s,
        coalesce(article.key, d.source_details->>'article_url', ''),
        coalesce(reading.configuration, d.source_details->>'config', '')"""
@@ -53,7 +60,9 @@ SELECT {_NAMED}, seat.number, m.key, m.heading, m.text, m.points, m.variant
 def conversations(study: Study) -> Generator[str]:
     """The file of conversations: an object by id, what people annotated with every turn."""
     named = {"own": OWN, "heard": HEARD, "whole": WHOLE}
-    yield from _object((rows[0][1], _conversation(rows)) for rows in _by_dialogue(study, _TURNS, named))
+    redactor = redactor_for(study)
+    found = _by_dialogue(study, _TURNS, named)
+    yield from _object((rows[0][1], _conversation(rows, redactor)) for rows in found)
 
 
 def reading_sets(study: Study) -> Generator[str]:
@@ -85,7 +94,7 @@ def _agents(opens: str | None) -> tuple[str, str]:
     return (AGENTS[1], AGENTS[0]) if opens == AGENTS[1] else AGENTS
 
 
-def _conversation(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
+def _conversation(rows: list[tuple[Any, ...]], redactor: Redactor) -> dict[str, Any]:
     _, _, opens, url, configuration, *_, wholes = rows[0]
     agents, of_whole = _agents(opens), json.loads(wholes or "{}")
     content = []
@@ -94,7 +103,7 @@ def _conversation(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
         content.append(
             {
                 "agent": agents[speaker],
-                "message": text,
+                "message": redactor(text),
                 "sentiment": answers.get("sentiment", ""),
                 "knowledge_source": sorted(answers.get("source", [])),
                 "turn_rating": _rated(heard),

@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
+from evaluation.personal_data import Redactor
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import Answer, Question
 from evaluation.report.tables import answered_in
 from evaluation.spreadsheets import csv_text
+from exports.rows import answered
 from judging.queries import items_of
+from privacy.redacting import redactor_for
 from questions.resolving import question_set
 from reports.reported import reported
 from studies.models import Study
@@ -125,13 +128,26 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
 
 def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
     """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat."""
+    redactor = redactor_for(study)
     with transaction.atomic():
         connection.ensure_connection()
         with connection.connection.cursor(name="labelled_turns") as cursor:
             cursor.itersize = batch
             cursor.execute(reported(study).labels_exported, [study.pk])
             while rows := cursor.fetchmany(batch):
-                yield [LabelledTurn(*row) for row in rows]
+                yield [_redacted(LabelledTurn(*row), redactor) for row in rows]
+
+
+def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
+    """The row with marks for what is redacted."""
+    if not redactor:
+        return row
+    texts = {"context": row.context, "response": row.response, "remarks": row.remarks}
+    marked = {name: redactor(text) for name, text in texts.items() if text}
+    asked = {each.key: each for each in question_set(row.question_set).questions}
+    given: dict[str, Answer] = json.loads(row.answers)
+    answers = {key: answered(asked[key], given, redactor) if key in asked else given[key] for key in given}
+    return row._replace(**marked, answers=json.dumps(answers, ensure_ascii=False))
 
 
 Asked = Mapping[str, Mapping[str, Question]]

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from judging import batteries, subjects
+from judging import batteries, identity_battery, subjects
 from judging.battery_forms import BatteryForm
 from judging.models import Battery
 from judging.queries import first_deck, system_counts
@@ -19,6 +19,8 @@ from studies.presets import preset_of
 from studies.queries import studies_of
 from studies.tasks import task_of
 
+_WITHOUT_FORM = {"remove", "ours"}
+
 
 @login_required
 def battery(request: HttpRequest, pk: int) -> HttpResponse:
@@ -29,30 +31,42 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404("The workers of this study get no batteries.")
     stored = batteries.battery_of(study)
     form = BatteryForm(
-        request.POST if request.method == "POST" and "remove" not in request.POST else None,
+        request.POST if request.method == "POST" and not _WITHOUT_FORM & {*request.POST} else None,
         instance=stored or _new(study),
         systems=[row.system for row in system_counts(study)],
         questions=question_set(study.question_set),
     )
+    refused: list[str] = []
     if request.method == "POST":
         try:
             if "remove" in request.POST:
                 subjects.remove_battery(study)
                 messages.success(request, _("Workers get items of the queue, as they come."))
                 return redirect("judging:queue", pk=pk)
+            if "ours" in request.POST:
+                identity_battery.fill(study)
+                messages.success(
+                    request,
+                    _("Eight answers and small talk are in the queue. This is what the first worker gets."),
+                )
+                return redirect("judging:battery", pk=pk)
             if form.is_valid():
                 subjects.save_battery(form.save(commit=False))
                 messages.success(request, _("The battery is saved. This is what the first worker gets."))
                 return redirect("judging:battery", pk=pk)
         except ValidationError as error:
-            form.add_error(None, error)
+            if form.is_bound:
+                form.add_error(None, error)
+            refused = [] if form.is_bound else error.messages
     context = {
         "study": study,
         "form": form,
+        "refused": refused,
         "battery": stored,
         "rules": batteries.rules_in_words(stored) if stored else [],
         "deck": first_deck(study) if stored else [],
         "is_draft": study.state == Study.State.DRAFT,
+        "may_have_ours": stored is None and identity_battery.is_for(study),
     }
     return render(request, "judging/battery.html", context, status=200 if request.method == "GET" else 422)
 

@@ -1,9 +1,11 @@
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Prefetch, Q, QuerySet
 
 from accounts.models import User
+from crowd.models import Withdrawal
 from dialogues.models import Dialogue, Turn
 from dialogues.seated import Seated
 from labels.models import Label
@@ -45,6 +47,12 @@ def dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
 def readable_dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
     """The conversations that this person may read."""
     return Dialogue.objects.filter(study__in=readable_studies_of(user))
+
+
+def withdrawn_with(user: User | AnonymousUser, public_id: UUID) -> Withdrawal | None:
+    """The withdrawal with which a conversation went that this person could read."""
+    mine = Withdrawal.objects.filter(participation__study__in=readable_studies_of(user))
+    return mine.filter(conversations__contains=[public_id]).select_related("participation__study").first()
 
 
 def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.db.models import QuerySet
 
+from dialogues.material import hidden_sections
 from dialogues.models import Dialogue
 from dialogues.progress import Progress
 from dialogues.queries import progress_of
@@ -60,6 +61,7 @@ async def record(
     if asked is None or (position is None) != (asked.about == About.DIALOGUE):
         raise RefusedError("no_such_ask")
     checked = _checked_answers(await question_set_soon(asked.question_set), answers)
+    _refuse_hidden(checked, hidden_sections(asked.question_set, seat.shown))
     row = None
     if position is None or 0 <= position <= seat.opening_turns + seat.max_turns:
         row = await RECORD.row(
@@ -85,6 +87,15 @@ def _checked_answers(questions: QuestionSet, answers: Mapping[str, object]) -> d
         return questions.check(answers)
     except AnswersError as error:
         raise RefusedError(error.code, why_not_taken(error)) from error
+
+
+def _refuse_hidden(answers: Mapping[str, Answer], hidden: frozenset[str]) -> None:
+    """Refuse sources that this person was not shown."""
+    named = [
+        each for answer in answers.values() if isinstance(answer, list) for each in answer if each in hidden
+    ]
+    if named:
+        raise RefusedError("not_shown", f"You were not shown {named[0]}. Choose among the texts beside you.")
 
 
 def _why_not(seat: Seated, position: int | None) -> RefusedError:

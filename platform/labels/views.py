@@ -9,9 +9,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import services as crowd
+from crowd.models import Withdrawal
 from dialogues import material
 from dialogues.models import Dialogue, Seat, Turn
 from evaluation.questions import Answer
+from evaluation.text import WITHDRAWN
 from labels import explorer
 from labels.explorer import Asked, Found, Wanted
 from labels.forms import WantedForm
@@ -21,6 +23,7 @@ from labels.queries import (
     labels_of_whole,
     readable_dialogues_of,
     turns_with_labels,
+    withdrawn_with,
 )
 from labels.votes import Vote, tally
 from live.markdown import as_html
@@ -47,6 +50,7 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
         "narrowed_by": _narrowed_by(request.GET),
         "begun": "after" in request.GET,
         "may_change": works_on_it,
+        "withdrawals": Withdrawal.objects.filter(participation__study=study),
     }
     return render(request, "labels/dialogues.html", shown, status=200 if is_valid else 422)
 
@@ -71,6 +75,9 @@ def _narrowed_by(query: QueryDict) -> str:
 @require_GET
 @login_required
 def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
+    if withdrawn := withdrawn_with(request.user, public_id):
+        shown = {"study": withdrawn.participation.study, "withdrawal": withdrawn}
+        return render(request, "labels/withdrawn.html", shown, status=410)
     visible = readable_dialogues_of(request.user).select_related("study", "imported_in", "relayed_by")
     dialogue = get_object_or_404(visible.prefetch_related(explorer.WHO_TALKED), public_id=public_id)
     study = dialogue.study
@@ -136,6 +143,7 @@ def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> 
         "speaker": "bot" if speaker.bot else "human",
         "name": "" if is_of_worker else _who(dialogue, speaker),
         "text": turn.text,
+        "is_withdrawn": turn.text == WITHDRAWN,
         "html": as_html(turn.text) if speaker.bot and dialogue.study.markdown else "",
         "counted": turn.position >= dialogue.opening_turns,
         "is_to_be_labelled": not is_self_play,

@@ -13,7 +13,7 @@ from gettext import translation
 from pathlib import Path
 
 import django.conf
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.conf import settings
@@ -26,12 +26,13 @@ SOURCES = Path(__file__).parents[1]
 TEMPLATES = settings.ROOT / "templates"
 
 MODULES = (
-    "accounts/limits.py", "contexts/tables.py", "crowd/entry_views.py", "crowd/panels/*.py",
-    "crowd/practice*.py", "crowd/refusals.py", "crowd/views.py", "dialogues/progress.py",
-    "dialogues/turn_taking.py", "judging/queued.py", "judging/services.py", "judging/training.py",
-    "live/refusals.py", "project/inputs.py", "project/outage.py", "questions/shown.py", "responses/checks.py",
-    "tasks/*/consumers.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
-    "tasks/*/training_views.py", "tasks/*/views.py",
+    "accounts/limits.py", "contexts/tables.py", "crowd/entry_views.py", "crowd/models.py",
+    "crowd/panels/*.py", "crowd/practice*.py", "crowd/refusals.py", "crowd/views.py", "dialogues/material.py",
+    "dialogues/progress.py", "dialogues/turn_taking.py", "judging/queued.py", "judging/services.py",
+    "judging/training.py", "live/refusals.py", "privacy/own_views.py", "privacy/stored.py",
+    "privacy/withdrawing.py", "project/inputs.py", "project/outage.py", "quality/entering.py",
+    "questions/shown.py", "responses/checks.py", "tasks/*/consumers.py", "tasks/*/page.py",
+    "tasks/*/services.py", "tasks/*/task.py", "tasks/*/training_views.py", "tasks/*/views.py",
 )  # fmt: skip
 """Modules that say something to workers."""
 OF_STAFF = frozenset({"about", "problems", "_problem_of", "why_not_open", "why_untrainable"})
@@ -40,7 +41,16 @@ OF_STAFF = frozenset({"about", "problems", "_problem_of", "why_not_open", "why_u
 Text = tuple[str, str, str]
 """What is said, its plural or "", and its context or ""."""
 
-_FUNCTIONS = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy"}
+_FUNCTIONS = {
+    "_",
+    "gettext_noop",
+    "gettext",
+    "gettext_lazy",
+    "ngettext",
+    "ngettext_lazy",
+    "pgettext",
+    "pgettext_lazy",
+}
 _CALL = re.compile(r"\b(_|gettext|ngettext|pgettext)\((.*?)\)(?=[\s)]|$)", re.MULTILINE)
 _QUOTED = re.compile(r"""u?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _NAMED = re.compile(r'["\']([\w/]+\.html)["\']')
@@ -176,11 +186,17 @@ def written(catalog: Catalog) -> tuple[bytes, bytes]:
     return _NOISE.sub("", po.getvalue().decode()).encode(), mo.getvalue()
 
 
+def forms(message: Message) -> tuple[list[str], list[str]]:
+    """The English of a text, and its translation: of one with a number, all forms of both."""
+    ids = message.id if isinstance(message.id, tuple | list) else [message.id]
+    said = message.string if isinstance(message.string, tuple | list) else [message.string]
+    return [str(each) for each in ids], [str(each or "") for each in said]
+
+
 def missing(catalog: Catalog) -> list[str]:
     """The texts that have no translation yet, or one that is marked as a guess."""
-    forms = [(each.id, each.string if isinstance(each.string, tuple) else (each.string,), each.fuzzy)
-             for each in catalog if each.id]  # fmt: skip
-    return [str(named) for named, said, is_guess in forms if is_guess or not all(said)]
+    wanted = [each for each in catalog if each.id and (each.fuzzy or not all(forms(each)[1]))]
+    return [forms(each)[0][-1] for each in wanted]
 
 
 def renew(language: str) -> list[str]:

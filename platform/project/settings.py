@@ -85,8 +85,11 @@ INSTALLED_APPS = [
     "responses",
     "labels",
     "transcripts",
+    "acceptance",
     "judging",
     "audits",
+    "quality",
+    "privacy",
     "reports",
     "exports",
     "comparisons",
@@ -210,6 +213,12 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5},
     },
     "take-up-tasks": {"task": "tasks.jobs.take_up", "schedule": 5.0, "options": {"expires": 5}},
+    # Once a day would do; asked for more often, so that a machine that sleeps at night misses no day.
+    "erase-what-is-due": {
+        "task": "privacy.tasks.erase_what_is_due",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "take-up-audits": {
         "task": "audits.tasks.take_up_audits",
         "schedule": 5.0,

@@ -1,22 +1,23 @@
 """A question as the worker's pages take it (static/js)."""
 
+from collections.abc import Collection
 from dataclasses import asdict, replace
 
 from django.utils.translation import get_language, gettext
 
-from evaluation.questions import AnswersError, Question
+from evaluation.questions import AnswersError, Question, Scalar
 from questions.resolving import question_set
 
 
-def all_asked(key: str, language: str) -> list[dict[str, object]]:
-    """The questions of the set with this key, in the language of those who are asked."""
+def all_asked(key: str, language: str, hidden: Collection[Scalar] = ()) -> list[dict[str, object]]:
+    """The questions of a set, in the language of those who are asked, without the hidden choices."""
     declared = question_set(key)
     both = zip(declared.questions, declared.in_language(language).questions, strict=True)
     # A key is a word of the language in which the question was declared.
-    return [asked(said) | {"short": "" if said == own else said.wording} for own, said in both]
+    return [asked(said, hidden) | {"short": "" if said == own else said.wording} for own, said in both]
 
 
-def asked(question: Question) -> dict[str, object]:
+def asked(question: Question, hidden: Collection[Scalar] = ()) -> dict[str, object]:
     """Everything about the question; of a scale, captions stand at its ends only."""
     condition, scale = question.asked_if, question.scale
     choices = [choice if scale is None else replace(choice, hint="") for choice in question.choices]
@@ -26,7 +27,7 @@ def asked(question: Question) -> dict[str, object]:
         "help": question.help,
         "kind": question.kind.value,
         "required": question.required,
-        "choices": [asdict(choice) for choice in choices],
+        "choices": [asdict(choice) for choice in choices if choice.value not in hidden],
         "low_caption": scale.low_caption if scale else "",
         "high_caption": scale.high_caption if scale else "",
         "max_chars": question.longest,

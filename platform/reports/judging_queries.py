@@ -1,6 +1,6 @@
 """Reads of judging studies for their reports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ from django.db import connection
 
 from evaluation.fit_contexts import Contexts
 from evaluation.labels import AnyArray, FloatArray
+from evaluation.personal_data import Redactor
 from evaluation.questions import QuestionSet
 from evaluation.report.breakdown import ContextFacts
 from evaluation.report.figures import coded_questions
@@ -18,6 +19,7 @@ from evaluation.report.pairs import JudgedPairs, name_of
 from judging.batteries import battery_of, declared
 from judging.models import JudgingPlan
 from judging.queries import items_of
+from privacy.redacting import redactor_for
 from reports.answers import coded_columns, text_columns
 from studies.models import Study
 
@@ -48,6 +50,13 @@ SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns
   JOIN contexts_context AS c ON c.id = r.context_id
 """
 
+# Numbers of contexts are negative, those of conversations positive.
+_SYSTEMS = f"""
+SELECT i.system, count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0),
+       count(DISTINCT i.cluster) FILTER (WHERE i.cluster > 0)
+  FROM ({items_of()}) AS i
+ GROUP BY i.system
+"""
 
 # Of a pair the systems stand as the rater saw them.
 _PAIRS = f"""
@@ -70,6 +79,11 @@ SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns)
 """
 
 
+def redacted_in(texts: Iterable[str], redactor: Redactor) -> list[str]:
+    """Texts with marks for what is redacted, as the bundle has them."""
+    return [redactor(text) for text in texts]
+
+
 def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
     """Every judgment of a study of pairs, with what the report needs to know about its pair."""
     columns, answers, texts = _read(_PAIRS, study, questions, leading=6)
@@ -77,6 +91,7 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
     with connection.cursor() as cursor:
         cursor.execute(_MEETINGS, [study.pk])
         meetings = cursor.fetchall()
+    redactor = redactor_for(study)
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[2], dtype=np.int64),
@@ -94,7 +109,7 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
         items_per_worker=plan.batch_size,
         training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
-        contexts=Contexts.of([turns for *_, turns in meetings]),
+        contexts=Contexts.of([redacted_in(turns, redactor) for *_, turns in meetings]),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context, _ in meetings)),
     )
@@ -108,7 +123,12 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         cursor.execute(_REMARKED, [study.pk])
         counted = cursor.fetchall()
         cursor.execute(_CONTEXTS, [study.pk])
-        contexts = {number: ContextFacts(*facts) for number, *facts in cursor.fetchall()}
+        redactor = redactor_for(study)
+        contexts = {
+            number: ContextFacts(*facts, redactor(last)) for number, *facts, last in cursor.fetchall()
+        }
+        cursor.execute(_SYSTEMS, [study.pk])
+        systems = cursor.fetchall()
     battery = battery_of(study)
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
@@ -131,6 +151,8 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         remarked={system: remarked for system, remarked, _ in counted},
         fallbacks={system: fallbacks for system, _, fallbacks in counted},
         contexts=contexts,
+        contexts_of={system: of_contexts for system, of_contexts, _ in systems},
+        conversations_of={system: of_talks for system, _, of_talks in systems},
     )
 
 
@@ -145,5 +167,9 @@ def _read(
         rows = cursor.fetchall()
     columns: list[Any] = list(zip(*rows, strict=True)) or [()] * (leading + len(asked) + len(keys))
     answers = {key: np.array(columns[leading + n], dtype=np.float64) for n, key in enumerate(asked)}
-    said = {key: np.array(columns[n - len(keys)], dtype=object) for n, key in enumerate(keys)}
+    redactor = redactor_for(study)
+    said = {
+        key: np.array([text and redactor(text) for text in columns[n - len(keys)]], dtype=object)
+        for n, key in enumerate(keys)
+    }
     return columns[:leading], answers, said

@@ -7,6 +7,7 @@ from django.db import connection
 
 from crowd.models import Participation
 from evaluation.report.signs import Manner
+from privacy.redacting import redactor_for
 from studies.models import Study
 
 # Of two people who talk with each other neither sets the pace alone, so only talks with bots are here.
@@ -45,7 +46,11 @@ def manners(study: Study) -> dict[str, Manner] | None:
     addresses = Counter(address for _, address in took_part)
     with connection.cursor() as cursor:
         cursor.execute(_TALKED, [study.pk, study.pk])
-        talked = {worker: Manner(*told) for worker, *told in cursor.fetchall()}
+        redactor = redactor_for(study)
+        talked = {
+            worker: Manner(messages, times, redactor(text), seconds)
+            for worker, messages, times, text, seconds in cursor.fetchall()
+        }
     return {
         worker: replace(talked.get(worker, Manner()), at_address=addresses[address] if address else 0)
         for worker, address in took_part

@@ -23,8 +23,10 @@ from evaluation.report.course import READ_FOR_REPETITION, Course
 from evaluation.report.figures import coded_questions, text_questions
 from evaluation.report.judged import Judged
 from evaluation.report.study import StudyData
+from evaluation.text import WITHDRAWN
 from labels.models import Label
 from labels.queries import OF_PEOPLE
+from privacy.redacting import redactor_for
 from questions.resolving import question_set
 from reports import measuring
 from reports.answers import coded_columns, text_columns
@@ -128,7 +130,8 @@ def _texts_of(study: Study, questions: QuestionSet, labels: list[int]) -> dict[s
     statement = f"SELECT l.id{columns} FROM labels_label AS l WHERE l.id = ANY(%s) AND l.answers ?| %s"
     with connection.cursor() as cursor:
         cursor.execute(statement, [*keys, labels, keys])
-        found = {pk: said for pk, *said in cursor.fetchall()}
+        redactor = redactor_for(study)
+        found = {pk: [redactor(each) if each else each for each in said] for pk, *said in cursor.fetchall()}
     nothing = [None] * len(asked)
     rows = [found.get(pk, nothing) for pk in labels]
     return {
@@ -247,8 +250,9 @@ def _remarked(study: Study) -> dict[int, tuple[int, int]]:
 
 _TEXTS = f"""
 SELECT coalesce(c.bot_id, {PEOPLE}),
-       array_agg(t.position %% 2 = ANY(c.numbers) ORDER BY t.position),
-       array_agg(t.text ORDER BY t.position)
+       coalesce(array_agg(t.position %% 2 = ANY(c.numbers) ORDER BY t.position)
+                FILTER (WHERE t.text <> '{WITHDRAWN}'), '{{}}'),
+       coalesce(array_agg(t.text ORDER BY t.position) FILTER (WHERE t.text <> '{WITHDRAWN}'), '{{}}')
   FROM (SELECT d.id, p.bot_id, array_agg(p.number) AS numbers, d.opening_turns,
                row_number() OVER (PARTITION BY p.bot_id ORDER BY d.id) AS number
           FROM dialogues_dialogue AS d
@@ -269,7 +273,9 @@ def _texts(study: Study) -> dict[int, list[list[tuple[bool, str]]]]:
     texts: dict[int, list[list[tuple[bool, str]]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_TEXTS, [study.pk, READ_FOR_REPETITION])
-        for bot, by_bot, said in cursor.fetchall():
+        redactor = redactor_for(study)
+        for bot, by_bot, written in cursor.fetchall():
+            said = [redactor(each) for each in written]
             texts.setdefault(bot, []).append(list(zip(by_bot, said, strict=True)))
     return texts
 

@@ -7,9 +7,11 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 from django.db.models import F, Q
 from django.utils import timezone
 
+from crowd.models import Withdrawal
 from crowd.services import note_proposals, note_signs
 from judging.queries import judgments_given
 from live.locks import REPORTS, is_worked_on, only_here
+from quality import flagging
 from reports import queries
 from reports.models import Chart, Report
 from reports.reported import TaskWithReport, with_report
@@ -66,6 +68,19 @@ def build_report(report_id: int) -> None:
         except Exception as error:
             log.exception("Report %s failed.", report_id)
             _store(report_id, state=Report.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
+        else:
+            look_at_workers(report_id)
+
+
+def look_at_workers(report_id: int) -> None:
+    """Find the flags of the workers of a report's study; a report is no worse without."""
+    study = Report.objects.select_related("study").get(pk=report_id).study
+    if study.rehearsal_of_id is not None:  # its workers are programs
+        return
+    try:
+        flagging.look(study)
+    except Exception:
+        log.exception("The workers of %s could not be looked at.", study)
 
 
 def _begin(report_id: int) -> bool:
@@ -74,7 +89,18 @@ def _begin(report_id: int) -> bool:
         state=Report.State.FAILED, reason=DIED, finished_at=now
     )
     begun = waiting.update(state=Report.State.RUNNING, started_at=now, attempts=F("attempts") + 1)
+    if begun:
+        _forget_withdrawn(report_id)
     return bool(begun)
+
+
+def _forget_withdrawn(report_id: int) -> None:
+    """Delete results that rest on what somebody has withdrawn since: they quote it, too."""
+    study = Report.objects.values("study").filter(pk=report_id)
+    last = Withdrawal.objects.filter(participation__study__in=study).order_by("-at").first()
+    if last:
+        older = Report.objects.filter(study__in=study, requested_at__lte=last.at).exclude(state__in=AT_WORK)
+        older.delete()
 
 
 def _store(report_id: int, **values: Any) -> None:

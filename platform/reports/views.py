@@ -1,5 +1,6 @@
 import logging
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from django.contrib import messages
@@ -36,6 +37,7 @@ from reports.journey import journey
 from reports.method import method
 from reports.models import Chart, Report
 from reports.reported import ReportedTask, TaskWithReport
+from reports.templatetags.figures import figure
 from studies.models import LONGEST_TAG, Study
 from studies.queries import (
     may_change,
@@ -136,7 +138,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "progress": progress(study),
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
         "from_elsewhere": from_elsewhere(study),
-        "published": published_of(study, task) if isinstance(task, ReportedTask) else None,
+        "published": published_of(study, task, shown) if isinstance(task, ReportedTask) else None,
         "outcome": getattr(study, "outcome", None),
         "may_change": may_change(request.user, study),
         "audits": audits_of_bots(study, request.user),
@@ -162,9 +164,13 @@ def charts_of(study: Study, report: Report | None) -> dict[int, dict[str, Chart]
     return found
 
 
-def published_of(study: Study, task: ReportedTask) -> dict[str, Any] | None:
-    """Published results that the study's own can be seen beside: titles of the scores, and rows of them."""
-    protocol = published_beside(task.evaluation, study.question_set)
+def published_of(study: Study, task: ReportedTask, shown: Report | None) -> dict[str, Any] | None:
+    """Published results that the study's own can be seen beside.
+
+    Titles of the scores and rows of them, and how far the publication's raters agreed about each question.
+    """
+    result = (shown.result if shown else None) or {}
+    protocol = published_beside(result.get("compared_with", task.evaluation), study.question_set)
     if protocol is None:
         return None
     scores = [
@@ -174,10 +180,23 @@ def published_of(study: Study, task: ReportedTask) -> dict[str, Any] | None:
     ]
     if not scores:
         return None
-    rows = [
-        (system.system, [system.scores.get(score.key) for score in scores]) for system in protocol.published
+    columns = [[system.scores.get(score.key) for system in protocol.published] for score in scores]
+    cells = zip(*map(_alike, columns), strict=True)
+    rows = list(zip((system.system for system in protocol.published), cells, strict=True))
+    agreed = protocol.agreement or {}
+    agreement = [
+        (question.wording, agreed[question.key])
+        for question in question_set(study.question_set).questions
+        if question.key in agreed
     ]
-    return {"protocol": protocol, "titles": [score.title for score in scores], "rows": rows}
+    titles = [score.title for score in scores]
+    return {"protocol": protocol, "titles": titles, "rows": rows, "agreement": agreement}
+
+
+def _alike(column: Sequence[float | None]) -> list[str]:
+    """The figures of a column with as many decimals as one of them has, 2 at most."""
+    decimals = max(len(f"{value:.2f}".rstrip("0").partition(".")[2]) for value in column if value is not None)
+    return ["" if value is None else figure(value, decimals) for value in column]
 
 
 @require_GET

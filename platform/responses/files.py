@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from contexts.files import csv_line
 from contexts.models import ContextSetVersion
 from contexts.tables import Finding, Row, rows_of, text_problem
+from evaluation.personal_data import Redactor
 from responses.models import MAX_RESPONSE, Response
 
 ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}
@@ -116,12 +117,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _fields(response: Response) -> dict[str, object]:
+def _fields(response: Response, redactor: Redactor) -> dict[str, object]:
     context, run, remarks = response.context, response.run, response.remarks or {}
     return {
         "context": context.key,
         "repetition": response.repetition,
-        "response": response.text,
+        "response": redactor(response.text),
         "system": run.system,
         "source": run.source,
         "category": context.category,
@@ -134,15 +135,15 @@ def _fields(response: Response) -> dict[str, object]:
     }
 
 
-def jsonl_lines(responses: Iterable[Response]) -> Iterator[str]:
+def jsonl_lines(responses: Iterable[Response], redactor: Redactor) -> Iterator[str]:
     for response in responses:
-        yield json.dumps(_fields(response), ensure_ascii=False) + "\n"
+        yield json.dumps(_fields(response, redactor), ensure_ascii=False) + "\n"
 
 
-def csv_lines(responses: Iterable[Response]) -> Iterator[str]:
+def csv_lines(responses: Iterable[Response], redactor: Redactor) -> Iterator[str]:
     yield csv_line(COLUMNS)
     for response in responses:
-        yield csv_line(map(_cell, _fields(response).values()))
+        yield csv_line(map(_cell, _fields(response, redactor).values()))
 
 
 def _cell(value: object) -> str:

@@ -16,6 +16,7 @@ from kombu.exceptions import OperationalError
 from accounts.limits import too_many, too_often
 from contexts import previews
 from contexts.queries import versions_of
+from crowd.redaction import redactor_of
 from responses import files, services, tasks
 from responses.forms import ResponseFileForm, RunForm
 from responses.models import ResponseRun
@@ -170,6 +171,7 @@ def export(request: HttpRequest, pk: int, ending: str) -> HttpResponse:
     found = get_object_or_404(runs_of(request.user), pk=pk)
     lines, content_type = _FORMATS[ending]
     responses = found.responses.defer("candidates").select_related("context", "run")
-    written = lines(responses.order_by("context__position", "repetition").iterator())
+    redactor = redactor_of([found.study_id] if found.study_id else [])
+    written = lines(responses.order_by("context__position", "repetition").iterator(), redactor)
     disposition = {"Content-Disposition": f'attachment; filename="turnwise-run-{pk}.{ending}"'}
     return HttpResponse("".join(written), content_type=content_type, headers=disposition)

@@ -17,7 +17,7 @@ PAY_PER_WORKER = {"pay_amount": "Pay per worker, for the whole batch"}
 # What every study has, whatever its task.
 FIELDS = (
     "title", "languages", "instructions", "contact", "pay_amount", "pay_currency", "hourly_target",
-    "expected_minutes",
+    "expected_minutes", "withdrawal_days", "retention_days",
 )  # fmt: skip
 # What every study has whose workers are asked something, and whose answers are reported.
 ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules")
@@ -27,7 +27,12 @@ class StudyForm(forms.ModelForm[Study]):
     """What every study has; the form of a task may have more fields of it."""
 
     languages = forms.CharField(
-        initial="en", max_length=100, help_text=_("Language codes, separated by commas. For example: en, zh")
+        initial="en",
+        max_length=100,
+        help_text=_(
+            "Codes of the languages in which people talk, separated by commas. For example: en, zh. With zh "
+            "or ar, workers read Chinese or Arabic on all pages and in the questions that come with Turnwise."
+        ),
     )
     consent_text = forms.CharField(widget=forms.Textarea, max_length=20_000)
 
@@ -44,6 +49,9 @@ class StudyForm(forms.ModelForm[Study]):
         super().__init__(*args, **kwargs)
         if "primary_analysis" in self.fields:
             self.fields["primary_analysis"].required = False  # all workers, if nobody says otherwise
+        for name in ("withdrawal_days", "retention_days"):
+            # A program that sends nothing of it gets what is usual.
+            self.fields[name].required = name in self.data
         if not self.instance.pk:
             self.initial.pop("languages", None)
         else:

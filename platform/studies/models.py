@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from django.conf import settings
+from django.conf.locale import LANG_INFO
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -31,11 +32,11 @@ LONGEST_TAG, MOST_TAGS = 30, 10
 
 
 def language_name(code: str, *, in_itself: bool = False) -> str:
-    """A language in the words of the reader, or in its own."""
-    try:
-        return str(get_language_info(code)["name_local" if in_itself else "name_translated"])
-    except KeyError:
+    """A language in the words of the reader, or in its own; the code, if nobody has a name for it."""
+    known = {"zh": "zh-hans"}.get(code, code.lower())  # Django knows Chinese by its script only
+    if known not in LANG_INFO:
         return code
+    return str(get_language_info(known)["name_local" if in_itself else "name_translated"])
 
 
 class Speaker(models.TextChoices):
@@ -146,6 +147,20 @@ class Study(models.Model):
         help_text="What an hour of this work should pay at least. Payments warns when it pays less.",
     )
     expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
+    withdrawal_days = models.PositiveSmallIntegerField(
+        default=30,
+        validators=[MaxValueValidator(3650)],
+        verbose_name="days to withdraw",
+        help_text="So long after the end of their part people may have their texts and answers removed. "
+        "They are told so before they agree; later it can be made longer, not shorter.",
+    )
+    retention_days = models.PositiveSmallIntegerField(
+        default=180,
+        validators=[MinValueValidator(1), MaxValueValidator(3650)],
+        verbose_name="days until ids are erased",
+        help_text="So long after the end of somebody's part their panel id and all else by which they could "
+        "be found again are erased, once they are paid. Later it can be made shorter, not longer.",
+    )
     contact = models.EmailField(
         blank=True,
         help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",

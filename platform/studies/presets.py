@@ -77,6 +77,13 @@ PRESETS = (
         ),
         {"opening_speaker": Speaker.HUMAN, "opening_text": "", "min_turns": 20, "max_turns": 100},
     ),
+    # 150 snippets of five responses; two people judge each.
+    Preset(
+        "topical-chat-snippets",
+        "judging",
+        (Asked("topical-chat-snippet", About.RESPONSE),),
+        plan={"raters_per_item": 2, "batch_size": 50},
+    ),
     Preset(
         "r-u-a-robot-user-study",
         "judging",

@@ -27,6 +27,9 @@ PROTOCOL_FIELDS = (
 # What is asked stays, too: `Study.asks`.
 OPENED = "The study has been opened, so its protocol stays as it is. Make a new study to change it."
 
+_PROMISED_LONGER = "People have agreed with %s days to withdraw. It can be more, not fewer."
+_PROMISED_SOONER = "People have agreed to be erased after %s days. It can be fewer, not more."
+
 SUBJECTS = {
     About.OWN_TURN: {Subject.TURN},
     About.PARTNER_TURN: {Subject.TURN},
@@ -100,6 +103,10 @@ def _refuse_changed_protocol(study: Study) -> None:
     stored = Study.objects.select_for_update().get(pk=study.pk)
     if stored.state == Study.State.DRAFT:
         return
+    if study.withdrawal_days < stored.withdrawal_days:
+        raise ValidationError({"withdrawal_days": _PROMISED_LONGER % stored.withdrawal_days})
+    if study.retention_days > stored.retention_days:
+        raise ValidationError({"retention_days": _PROMISED_SOONER % stored.retention_days})
     # What was promised is in the ledger in that currency.
     fixed = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
     changed = [name for name in fixed if getattr(stored, name) != getattr(study, name)]

@@ -66,10 +66,10 @@ def labels_of(
     if conversation.is_of_raters:
         two = [raters[talker(conversation, seat)] for seat in (0, 1)]
         about += [(two[seat], None, given) for seat, given in enumerate(conversation.of_speakers)]
-        for turn in turns:
-            speaker = turn.position % 2
-            about.append((two[speaker], turn, conversation.own[turn.position]))
-            about.append((two[1 - speaker], turn, conversation.heard[turn.position]))
+        for each in turns:
+            speaker = each.position % 2
+            about.append((two[speaker], each, conversation.own[each.position]))
+            about.append((two[1 - speaker], each, conversation.heard[each.position]))
     for rater, turn, given in about:
         for questions, answers in given.items():
             yield label(dialogue, turn, rater, questions, answers, now)

@@ -123,7 +123,9 @@ def _found(told: dict[str, Any]) -> Checked | Rated | Problem:
 
 
 def _conversation(told: dict[str, Any]) -> Checked:
-    read = tuple([Read(**text) for text in texts] for texts in told["read"])
+    read = tuple(
+        tuple(Read(**text | {"points": tuple(text["points"])}) for text in texts) for texts in told["read"]
+    )
     return Checked(**told | {name: tuple(told[name]) for name in _TUPLES} | {"read": read})
 
 

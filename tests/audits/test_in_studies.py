@@ -1,14 +1,26 @@
 """A study's report tells what its bots say of themselves, and which replies tell workers too much."""
 
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
 import pytest
+from django.core.management import call_command
 
 from accounts.models import User
 from audits.blindness import blindness
+from audits.models import AuditedReply
+from audits.queries import answers_of
 from bots.models import Bot
 from bots.services import version_of
+from chatbots.identity import audit as asking
+from chatbots.identity.replies import Group
+from evaluation.report.audits import audit_figures
+from evaluation.report.bundle import recompute
 from responses.models import Response
 from studies.models import Study
-from tests.audits.conftest import MACHINE, MakeAudit, every_fourth_denies
+from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
 from tests.audits.test_audits import text_of
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn, computed, talked
@@ -59,6 +71,61 @@ def test_what_workers_heard_is_listed_with_a_link_to_the_turn(
     assert found
     assert {slip.address.partition("#")[0] for slip in found.slips} == {f"/dialogues/{telling.public_id}/"}
     assert str(harmless.public_id) not in str(found.slips)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_bundle_has_the_audits_and_gives_their_figures_again(
+    make_study: MakeStudy, make_audit: MakeAudit, tmp_path: Path
+) -> None:
+    study = make_study({"scripty": 9}, min_turns=2, max_turns=8)
+    audit = make_audit(every_fourth_denies, bot=Bot.objects.get())
+    AuditedReply.objects.filter(audit=audit, question="p001", turn=1).update(
+        text="", category="", start=0, end=0, error="It broke."
+    )
+    talked(study, [YES])
+    archive = tmp_path / "study.zip"
+
+    call_command("bundle", str(study.pk), output=archive)
+
+    again = recompute(archive)
+    assert again.differences == []
+    (found,) = again.report["audits"]
+    assert (found["bot"], found["bot_version"]) == ("scripty", audit.version.fingerprint)
+    figures = asking.figures(answers_of([audit])[audit.pk])  # what the bot's own page shows
+    assert {part["part"] for part in found["parts"]} == set(figures)
+    for part in found["parts"]:
+        theirs = figures[part["part"]]
+        assert (part["questions"], part["share"]) == (theirs["questions"], theirs["confirms"]["share"])
+        assert [round(part["low"], 4), round(part["high"], 4)] == theirs["confirms"]["interval"]
+        assert (part["denied"], part["failed"]) == (theirs["groups"][Group.DENIAL], theirs["failed"])
+    assert (found["parts"][0]["confirms"], found["parts"][0]["failed"]) == (74, 1)
+    with zipfile.ZipFile(archive) as files:
+        rows = [json.loads(line) for line in files.read("data/audits.jsonl").splitlines()]
+        assert "### audits" in files.read("README.md").decode()
+    assert len(rows) == 450
+    assert (rows[3]["question"], rows[3]["reply"], rows[3]["rules_group"]) == ("p004", HUMAN, "denial")
+    assert (rows[0]["reply"], rows[0]["error"]) == (None, "It broke.")
+
+
+def test_people_have_the_word_in_the_figures_of_a_bundle() -> None:
+    def row(rules: str, people: str | None, **more: Any) -> dict[str, Any]:
+        told = {"bot": "b", "bot_version": "v", "label": "p", "turn": 1, "error": None}
+        return told | {"rules_group": rules, "people_group": people} | more
+
+    (found,) = audit_figures(
+        [
+            row("denial", "confirms"),
+            row("confirms", "undecided"),
+            row("confirms", None),
+            row("confirms", None, label="n"),
+        ]
+    )
+
+    first, negative = found["parts"]
+    # 2 of 3 by Wilson with z = 1.959964: centre (2/3 + z²/6) / (1 + z²/3), by hand 0.2077 to 0.9385
+    assert (first["confirms"], first["judged"], first["undecided"], first["denied"]) == (2, 2, 1, 0)
+    assert (first["low"], first["high"]) == pytest.approx((0.2077, 0.9385), abs=1e-4)
+    assert (negative["part"], negative["confirms"]) == ("negative", 1)
 
 
 @pytest.mark.django_db

@@ -1,4 +1,5 @@
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,29 @@ def test_reply_answers_the_last_turn(capsys):
     assert main(["reply", "generic", "--context", "Do you?", "--context", "I do.", "--context", "Good"]) == 0
 
     assert capsys.readouterr().out == "ok\n"
+
+
+@pytest.mark.parametrize("decoding", ["sample", "beam"])
+def test_reply_shows_what_it_was_chosen_from_with_scores_best_first(decoding, capsys):
+    pytest.importorskip("torch")
+    settings = json.dumps({"decoding": decoding, "samples": 3, "precision": "fp32"})
+
+    asked = ["reply", "meena-base", "--context", "Hi!", "--seed", "1", "--configuration", settings]
+    assert main([*asked, "--candidates"]) == 0
+
+    said, *lines = capsys.readouterr().out.splitlines()
+    told = [line.strip().split("  ", 1) for line in lines]
+    scores = [float(score) for score, _ in told]
+    assert len(told) == 3
+    assert told[0][1] == said
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_bot_without_candidates_says_so(capsys):
+    assert main(["reply", "generic", "--context", "Hi", "--candidates"]) == 0
+
+    out, err = capsys.readouterr()
+    assert (out, err) == ("ok\n", "chatbots: generic tells no candidates.\n")
 
 
 def test_reply_takes_settings_from_a_file(tmp_path, capsys):

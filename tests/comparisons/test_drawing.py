@@ -72,3 +72,22 @@ def test_a_chart_says_its_points_and_its_line() -> None:
     assert "R squared of the line 0.84. Bot 10: 10, 72 percent (interval 67 to 77); Bot 20" in svg
     assert drawn["relation-ssa"].files["dark PDF"] == "/relation-ssa.pdf?study=1&scheme=dark"
     assert "style=" not in svg
+
+
+def test_published_systems_without_a_perplexity_are_lines_across() -> None:
+    scores = {key: {"value": 50.0} for key in ("sensible", "specific", "ssa")}
+    figures = relation_figures(
+        "perplexity per token", [Point(f"Bot {x}", "", {"value": x}, scores, 9, 9) for x in (10.0, 20.0)]
+    )
+    sheet = next(
+        each for each in of_relation(figures, marks=True, percent=False) if each.name == "relation-ssa"
+    )
+
+    drawn, _ = charts([sheet], lambda name, ending: name, "")
+
+    # The paper's figure 1.
+    assert [(line["name"], line["y"]) for line in sheet.data["lines"]] == [
+        ("Human", 86), ("Meena (full)", 79), ("Mitsuku, Cleverbot", 56), ("DialoGPT", 48), ("XiaoIce", 31)
+    ]  # fmt: skip
+    assert "as lines across: Human 86, Meena (full) 79, Mitsuku, Cleverbot 56" in drawn["relation-ssa"].svg
+    assert of_relation(figures, marks=False, percent=False)[0].data["lines"] == []

@@ -48,6 +48,7 @@ def test_the_first_page_and_a_refusal(client: Client, make_study: MakeStudy) -> 
     unknown = client.get("/s/nosuchcode/", headers={"Accept-Language": "zh"})
 
     assert '<html lang="ar" dir="rtl">' in page.text
+    assert "العربيّة" in page.text  # the name of the language, too
     assert "موافقتك" in page.text
     assert "هل هو معقول؟" not in page.text
     assert "لم نتعرّف على هذا المتصفح" in refused.text
@@ -114,5 +115,6 @@ def test_readers_choose_among_the_languages_of_a_study(client: Client, make_queu
     begun = client.post(f"/s/{code}/judge/start/", {"language": "en"}, headers=preferred, follow=True)
 
     assert "您最擅长阅读哪种语言" in asked.text
+    assert "简体中文" in asked.text
     assert '<html lang="en">' in begun.text
     assert "Does it make sense?" in begun.text

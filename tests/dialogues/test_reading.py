@@ -62,12 +62,17 @@ def test_two_people_get_what_the_seed_gives(reader: Study) -> None:
 
 
 @pytest.mark.django_db
-def test_a_bot_gets_its_reading_set_and_not_the_rules_for_people(reader: Study) -> None:
+def test_a_bot_reads_only_where_the_study_lets_bots_read(reader: Study) -> None:
     dialogue = start_dialogue(reader)
 
+    assert read_by(dialogue, 0) == []
+    assert [key for key, *_ in read_by(dialogue, 1)][:3] == ["FS1", "FS2", "FS3"]
+    Study.objects.update(bots_read=True)
+    dialogue = start_dialogue(Study.objects.get(pk=reader.pk))
     keys = [[key for key, *_ in read_by(dialogue, seat)] for seat in (0, 1)]
-    assert keys[1] == [*keys[0], "S1"]
+    assert keys[1] == keys[0]
     assert keys[0][:3] == ["FS1", "FS2", "FS3"]
+    assert keys[0][-1] == "S1"
 
 
 @pytest.mark.django_db

@@ -23,7 +23,21 @@ PAPER = Talks(
 
 
 MEENA = protocols()["meena-interactive"]
-JUDGED = Judging("ssa", "Sensibleness and specificity", 5, 10, 0, ["en"])
+JUDGED = Judging(
+    "ssa",
+    "Sensibleness and specificity",
+    5,
+    10,
+    0,
+    ["en"],
+    contexts=1477,
+    context_lengths="1 turn: 315, 2 turns: 500, 3 turns: 662",
+    context_set="Mini-Turing Benchmark",
+    contexts_lacking={"Ann": 0},
+)
+READ = Judging(
+    "ssa", "Sensibleness and specificity", 5, 10, 0, ["en"], conversations={"Ann": 100, "Bob": 119}
+)
 
 
 def test_a_study_that_follows_the_paper_departs_in_nothing() -> None:
@@ -68,6 +82,17 @@ def test_each_departure_is_one_sentence(changed: dict[str, object], sentence: st
         ),
         ({"languages": []}, "The languages of the study are none; in the paper"),
         ({"languages": ["en", "zh"]}, "The languages of the study are en, zh; in the paper"),
+        ({"contexts": 9}, "Responses to 9 contexts are judged; in the paper to 1477."),
+        ({"contexts": 1}, "Responses to 1 context are judged;"),
+        ({"context_lengths": "1 turn: 1477"}, "number of turns: 1 turn: 1477; in the paper 1 turn: 315,"),
+        (
+            {"context_set": "of Open MTB"},
+            "the Mini-Turing Benchmark, were never published, so",
+        ),
+        (
+            {"contexts_lacking": {"Ann": 0, "Bob": 3}},
+            "Contexts without a response of Bob: 3 of 1477; in the paper every system answers all.",
+        ),
     ],
 )
 def test_a_judging_study_departs_from_the_static_evaluation(changed, sentence):
@@ -75,6 +100,34 @@ def test_a_judging_study_departs_from_the_static_evaluation(changed, sentence):
 
     assert len(found) == (sentence is not None)
     assert all(sentence in each for each in found)
+
+
+def test_conversations_that_readers_judge_are_held_to_those_of_the_paper() -> None:
+    read = protocols()["meena-read"]
+
+    assert read.deviations(READ) == []
+    (few,) = read.deviations(replace(READ, conversations={"Ann": 99, "Bob": 119}))
+    assert few.startswith(
+        "Conversations of Ann: 99; in the paper 100 of people with each other, 100 of Mitsuku"
+    )
+    (mixed,) = read.deviations(replace(READ, contexts=3))
+    assert mixed.startswith("Responses to 3 contexts are judged beside the conversations;")
+    # The interactive scores of the paper: Human 86, Mitsuku 56, XiaoIce 31.
+    assert {each.system: each.scores["ssa"] for each in read.published} == {
+        "Human": 86,
+        "Mitsuku": 56,
+        "XiaoIce": 31,
+    }
+
+
+def test_published_agreement_is_the_papers() -> None:
+    agreed = protocols()["meena-static"].agreement
+
+    assert agreed is not None
+    assert {key: (each.percent, each.alpha) for key, each in agreed.items()} == {
+        "sensible": ("76 ± 3", "0.42 ± 0.03"),
+        "specific": ("66 ± 2", "0.30 ± 0.05"),
+    }
 
 
 def test_each_bot_with_too_few_conversations_is_named() -> None:

@@ -1,6 +1,8 @@
 """The page for reviewers names every module, command and key that exists."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,19 @@ def test_the_options_on_the_page_exist(command, capsys):
 
     assert all(option in described for option in re.findall(r"--[a-z]+", usage))
     assert command == "agreement" or all(column in described for column in SSA_COLUMNS)
+
+
+def undocumented(node: ast.AST, of: str) -> Iterator[str]:
+    """Public classes, functions, methods and properties without a docstring."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.ClassDef | ast.FunctionDef) and not each.name.startswith("_"):
+            if ast.get_docstring(each) is None:
+                yield f"{of}: {each.name}"
+            if isinstance(each, ast.ClassDef):
+                yield from undocumented(each, of)
+
+
+def test_everything_public_says_what_it_is():
+    files = sorted((ROOT / "evaluation").rglob("*.py"))
+
+    assert [name for path in files for name in undocumented(ast.parse(path.read_text()), path.name)] == []

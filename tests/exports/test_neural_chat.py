@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 import pytest
@@ -48,7 +49,7 @@ def _records() -> bytes:
     return written(RECORD_COLUMNS, rows)
 
 
-def written(columns: tuple[str, ...], rows: list[dict[str, object]]) -> bytes:
+def written(columns: tuple[str, ...], rows: Sequence[Mapping[str, object]]) -> bytes:
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, columns)
     writer.writeheader()

@@ -144,7 +144,7 @@ def test_the_page_shows_both_files_before_anything_is_stored(
     assert "c.json + r.json" in page
     assert "no reading set is of it" in page
     assert "“t_9” is of no conversation" in page
-    assert "agent_2 did not rate 1 turns of the other: 2" in page.replace("&#x27;", "'")
+    assert "agent_2 did not rate 1 turn of the other: 2" in page.replace("&#x27;", "'")
     assert not Dialogue.objects.exists()
     browser.post(f"{answer.url}confirm/", {"system-0": "", "system-1": ""})
     assert [each.source_id for each in Dialogue.objects.all()] == ["t_1"]

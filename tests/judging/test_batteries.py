@@ -1,8 +1,10 @@
 """Studies whose workers each get one fixed battery: dealt, judged, left, composed, its rules confirmed."""
 
 import json
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from uuid import UUID
 
@@ -13,6 +15,8 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import User
+from chatbots.identity.replies import GROUPS, Group, Reply, categorise
+from chatbots.identity.user_study import ANSWERS, SMALL_TALK
 from crowd.models import Participation
 from crowd.refusals import EntryRefusedError
 from evaluation.report.bundle import recompute
@@ -329,3 +333,53 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
         "nothing was changed"
         in client.post(page + "exclude/", {"worker": "W\x00nobody"}, follow=True).content.decode().lower()
     )
+
+
+def test_the_answers_that_ship_make_a_battery_that_opens(make_queue: MakeQueue, sign_in: SignIn) -> None:
+    empty: Study = make_queue(
+        question_set="reply-impression",
+        primary_analysis="without_excluded",
+        exclusion_rules="As declared in the battery.",
+    )
+    Study.objects.filter(pk=empty.pk).update(state=Study.State.DRAFT)
+    browser, address = sign_in(empty.owner), f"/studies/{empty.pk}/queue/battery/"
+    assert "Begin with these" in browser.get(address).content.decode()
+    Study.objects.filter(pk=empty.pk).update(languages=["en", "de"])
+    refused = browser.post(address, {"ours": "1"})
+    assert (refused.status_code, empty.items.count()) == (422, 0)
+    assert "in English, and this study has en, de" in refused.content.decode()
+    Study.objects.filter(pk=empty.pk).update(languages=["en"])
+
+    page = browser.post(address, {"ours": "1"}, follow=True).content.decode()
+
+    assert "This is what the first worker gets." in page
+    assert "Begin with these" not in page
+    systems = Counter(empty.items.values_list("response__run__system", flat=True))
+    assert systems == dict.fromkeys(ANSWERS, 100) | {"Small talk": 30}
+    opened = set_state(empty.pk, Study.State.OPEN)
+    slots = Slot.objects.filter(item__study=opened)
+    decks: dict[int | None, list[Slot]] = {}
+    for slot in slots.select_related("item__response__run", "item__response__context"):
+        decks.setdefault(slot.deck, []).append(slot)
+    assert len(decks) == 134
+    for deck in decks.values():
+        met = [slot.item.response for slot in deck]
+        assert sorted(each.run.system for each in met if each.run.system != "Small talk") == sorted(ANSWERS)
+        assert len({each.context_id for each in met}) == 19  # one piece of small talk comes twice
+        assert len(met) == 20
+    again = browser.post(address, {"ours": "1"})
+    assert again.status_code == 422
+    assert "for an empty queue" in again.content.decode()
+
+
+def test_the_answers_that_ship_are_of_the_eight_kinds_of_the_paper() -> None:
+    kinds = [categorise(text, "are you a robot?").category for text in ANSWERS.values()]
+
+    assert kinds == [
+        Reply.DENIES, Reply.DONT_KNOW, kinds[2], Reply.CLEAR, Reply.TWO_PART, Reply.TWO_PART,
+        Reply.THREE_PART, Reply.THREE_PART,
+    ]  # fmt: skip
+    assert GROUPS[kinds[2]] not in (Group.CONFIRMS, Group.DENIAL)
+    assert "write to report@example.com" in list(ANSWERS.values())[-1]
+    assert all(text == text.lower() for text in (*ANSWERS.values(), *chain(*SMALL_TALK)))
+    assert len({said for said, _ in SMALL_TALK}) == len(SMALL_TALK)

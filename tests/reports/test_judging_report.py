@@ -30,7 +30,7 @@ from reports import services
 from studies.models import Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.judging.conftest import begin
-from tests.planted import SignIn, computed
+from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -135,7 +135,38 @@ def test_departures_from_the_paper_are_named(judged: Study) -> None:
     result = computed(judged).result
 
     assert result
-    assert result["deviations"] == ["3 workers judge each item; in the paper 5."]
+    assert [sentence.split(";")[0] for sentence in result["deviations"]] == [
+        "3 workers judge each item",
+        "Responses to 2 contexts are judged",
+        "Contexts by their number of turns: 1 turn: 2",
+        "The contexts are others",
+    ]
+
+
+def test_conversations_that_readers_judge_stand_beside_interactive_scores(
+    make_queue: MakeQueue, study: Study, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    talked(study, [(True, True)] * 7)
+    queue = make_queue(raters=1)
+    subjects.add_turns(queue, study, language="en")
+    desk = begin(queue)
+    while shown := judging.state(desk)["items"]:
+        judging.judge(desk, key=UUID(shown[0]["key"]), answers=YES)
+
+    stored = computed(queue).result
+    page = sign_in(rex).get(f"/studies/{queue.pk}/report/").content.decode()
+
+    assert stored
+    assert stored["compared_with"] == "read"
+    assert stored["deviations"] == [
+        "1 worker judges each item; in the paper 5.",
+        f"Conversations of {stored['bots'][0]['bot']}: 1; in the paper 100 of people with each other, 100 of "
+        "Mitsuku and 119 of XiaoIce.",
+    ]
+    assert "conversations judged by readers" in page
+    assert "XiaoIce" in page
+    assert "DialoGPT" not in page
+    assert recompute(bundled(queue, tmp_path)).differences == []
 
 
 def test_items_that_still_want_raters_are_named(make_queue: MakeQueue) -> None:
@@ -194,7 +225,7 @@ def test_the_page_shows_both_results(judged: Study, rex: User, sign_in: Callable
 
     page = sign_in(rex).get(f"/studies/{judged.pk}/report/").content.decode()
 
-    for words in ("Strict majority", "3 workers judge each item", "4 items with 3 raters", "Differences"):
+    for words in ("Strict majority", "3 workers judge each item", "4 items with 3 raters", "Mixed model"):
         assert words in page
 
 

@@ -53,20 +53,28 @@ class DeepMoji:
 
     @classmethod
     def of_folder(cls, folder: Path) -> "DeepMoji":
+        """The encoder whose files lie in that folder.
+
+        Raises:
+            EncoderError: the weights or the vocabulary are not there, or several are; names them.
+        """
         weights = only_file(folder, ("pytorch_model.bin", "*.bin"), "the weights of DeepMoji")
         return cls(weights, only_file(folder, ("vocabulary.json",), "its vocabulary"))
 
     @property
     def name(self) -> str:
+        """DeepMoji, with the name of its weights."""
         return f"DeepMoji ({self._weights.name})"
 
     def sentiment(self, texts: Sequence[str]) -> FloatArray:
+        """(t,) the probabilities of emojis, each weighted by how good it is, from -1 to 1."""
         weights = {name: weight for weight, names in WEIGHTS.items() for name in names}
         of_emoji = np.array([weights.get(name, 0.0) for name in EMOJI])
         scores: FloatArray = self.distribution(texts).astype(np.float64) @ of_emoji
         return scores
 
     def distribution(self, texts: Sequence[str]) -> Vectors:
+        """(t, 64) probabilities of the emojis."""
         if self._known is None or self._known[0] is not texts:
             self._known = texts, self._read(texts)
         return self._known[1]

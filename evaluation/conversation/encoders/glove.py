@@ -42,6 +42,7 @@ class Glove:
         return cls(data / "glove_6B_index.parquet", data / "glove_6B_50d_emb.npy", name)
 
     def of(self, words: Collection[str]) -> tuple[dict[str, list[int]], Vectors]:
+        """The vectors (v, 50) of these words: by word, its rows, those of its parts if it has none itself."""
         index = _index(self._index_at)
         places: dict[int, int] = {}
         rows: dict[str, list[int]] = {}

@@ -29,11 +29,17 @@ class InferSent:
 
     @classmethod
     def of_folder(cls, folder: Path) -> "InferSent":
+        """The encoder whose files lie in that folder.
+
+        Raises:
+            EncoderError: the weights or the word vectors are not there, or several are; names them.
+        """
         weights = only_file(folder, ("infersent*",), "the weights of InferSent")
         return cls(weights, only_file(folder, ("*.vec", "*.txt"), "its word vectors"))
 
     @property
     def name(self) -> str:
+        """InferSent, with the name of its weights."""
         return f"InferSent ({self._weights.name})"
 
     @cached_property
@@ -51,6 +57,11 @@ class InferSent:
         return lstm.eval()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
+        """(t, d) the largest of each state over the words of a text (Conneau et al. 2017, arXiv:1705.02364).
+
+        Raises:
+            EncoderError: a file that is no such model, or cannot be read.
+        """
         import torch
         from nltk.tokenize import TreebankWordTokenizer
 

@@ -52,6 +52,7 @@ class MeanOfStates:
         self._folder = folder
 
     def encode(self, texts: Sequence[str]) -> Vectors:
+        """(t, d) the mean of the last states over the tokens of each text; longer texts are cut off."""
         import torch
 
         tokenizer, model = _loaded(self._folder)

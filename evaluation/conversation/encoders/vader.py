@@ -16,6 +16,7 @@ class Vader:
 
     @property
     def name(self) -> str:
+        """VADER, with its version."""
         return f"VADER {version('vaderSentiment')}"
 
     @cached_property
@@ -25,6 +26,7 @@ class Vader:
         return SentimentIntensityAnalyzer()
 
     def sentiment(self, texts: Sequence[str]) -> FloatArray:
+        """(t,) the compound score, from -1 to 1 (Hutto & Gilbert 2014)."""
         scores = (self._analyzer.polarity_scores(text)["compound"] for text in texts)
         return np.fromiter(scores, np.float64, len(texts))
 
@@ -38,4 +40,5 @@ class Vader:
         return np.asarray(found / found.sum(axis=1, keepdims=True), np.float32)
 
     def distribution(self, texts: Sequence[str]) -> Vectors | None:
+        """None: it knows no emotions."""
         return None

@@ -23,13 +23,24 @@ class Word2Vec:
 
     @classmethod
     def of_folder(cls, folder: Path) -> "Word2Vec":
+        """The vectors of the one file in that folder.
+
+        Raises:
+            EncoderError: there is none, or several; names them.
+        """
         return cls(only_file(folder, ("*.bin", "*.vec", "*.txt"), "a file of word vectors"))
 
     @property
     def name(self) -> str:
+        """The name of the file."""
         return self._path.name
 
     def of(self, words: Collection[str]) -> tuple[dict[str, list[int]], Vectors]:
+        """The vectors (v, d) of these words: by word, its rows, several where only its parts are known.
+
+        Raises:
+            EncoderError: the file cannot be read, or holds another thing.
+        """
         asked = {piece for word in words for piece in (word, *parts(word))}
         read = self._binary if self._path.suffix == ".bin" else self._lines
         try:

@@ -1,5 +1,6 @@
 import datetime
 
+import django.contrib.postgres.fields
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
@@ -199,6 +200,24 @@ class Migration(migrations.Migration):
                         blank=True,
                         editable=False,
                         help_text="Why the study's declared rules propose to exclude them, as the newest report found; a person decides.",
+                    ),
+                ),
+                (
+                    "known_by",
+                    models.CharField(
+                        blank=True,
+                        editable=False,
+                        help_text="Once their panel id is erased: a keyed hash of it, so that nobody takes part twice.",
+                        max_length=32,
+                    ),
+                ),
+                (
+                    "erased_at",
+                    models.DateTimeField(
+                        blank=True,
+                        editable=False,
+                        help_text="When panel id, submission and address were erased.",
+                        null=True,
                     ),
                 ),
                 (
@@ -488,6 +507,147 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
                     models.CheckConstraint(condition=models.Q(("amount__gt", 0)), name="pay_above_zero"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Withdrawal",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                (
+                    "conversations",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.UUIDField(),
+                        blank=True,
+                        default=list,
+                        help_text="Those that went with them.",
+                        size=None,
+                    ),
+                ),
+                (
+                    "texts",
+                    models.PositiveIntegerField(default=0, help_text="Messages and responses removed."),
+                ),
+                ("labels", models.PositiveIntegerField(default=0, help_text="Of theirs, removed.")),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Who of the team did it at their request; empty: they themselves.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "participation",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="withdrawal",
+                        to="crowd.participation",
+                    ),
+                ),
+            ],
+            options={"ordering": ("-at",)},
+        ),
+        migrations.CreateModel(
+            name="TextReview",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                (
+                    "results_version",
+                    models.PositiveBigIntegerField(help_text="Of the study, of which it saw all results."),
+                ),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="text_reviews",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={"ordering": ("study", "-pk")},
+        ),
+        migrations.CreateModel(
+            name="Redaction",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("text", models.CharField(max_length=300)),
+                (
+                    "kind",
+                    models.CharField(help_text="Name of an evaluation.personal_data.Kind.", max_length=10),
+                ),
+                ("at", models.DateTimeField()),
+                ("undone_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="redactions",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "undone_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("study", "pk"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("undone_at", None)),
+                        fields=("study", "text"),
+                        name="redacted_once_per_study",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("text", ""), _negated=True), name="redaction_is_of_something"
+                    ),
                 ],
             },
         ),

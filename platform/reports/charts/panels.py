@@ -71,7 +71,7 @@ def published_in(result: Result) -> Sequence[Published]:
     """Published systems that the charts of a result show, too."""
     if "question_set" not in result:
         return ()
-    evaluation = result.get("evaluation", Evaluation.INTERACTIVE)
+    evaluation = result.get("compared_with", result.get("evaluation", Evaluation.INTERACTIVE))
     protocol = published_beside(evaluation, result["question_set"])
     return protocol.published if protocol else ()
 

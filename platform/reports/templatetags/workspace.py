@@ -7,6 +7,7 @@ from django.template.context import Context
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from crowd.redaction import last_review
 from crowd.work import WorkerTask
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import Study
@@ -25,6 +26,17 @@ class Page:
     here: bool
 
 
+@register.simple_tag
+def unlooked(study: Study) -> str:
+    """Whether texts wait to be looked through for personal data: "never" were they, "newer" do, or ""."""
+    if not isinstance(task_of(study), WorkerTask) or study.rehearsal_of_id:
+        return ""
+    review = last_review(study)
+    if review is None:
+        return "never"
+    return "newer" if review.results_version < study.results_version else ""
+
+
 @register.simple_tag(takes_context=True)
 def pages_of(context: Context, study: Study) -> list[Page]:
     """Those that a study of its task has, in the order of its way."""
@@ -39,6 +51,7 @@ def pages_of(context: Context, study: Study) -> list[Page]:
         found += [(_("Items"), reverse(task.read_at, args=[study.pk]))]
     if works_on_it and isinstance(task, WorkerTask) and not study.rehearsal_of_id:
         found += [(_("Participants"), reverse("crowd:participants", args=[study.pk]))]
+        found += [(_("Quality"), reverse("quality:study", args=[study.pk]))]
     if isinstance(task, TaskWithReport):
         found += [(_("Results"), reverse("reports:study", args=[study.pk]))]
     path = request.path if request else ""

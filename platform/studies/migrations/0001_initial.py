@@ -174,6 +174,27 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "withdrawal_days",
+                    models.PositiveSmallIntegerField(
+                        default=30,
+                        help_text="So long after the end of their part people may have their texts and answers removed. They are told so before they agree; later it can be made longer, not shorter.",
+                        validators=[django.core.validators.MaxValueValidator(3650)],
+                        verbose_name="days to withdraw",
+                    ),
+                ),
+                (
+                    "retention_days",
+                    models.PositiveSmallIntegerField(
+                        default=180,
+                        help_text="So long after the end of somebody's part their panel id and all else by which they could be found again are erased, once they are paid. Later it can be made shorter, not longer.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(3650),
+                        ],
+                        verbose_name="days until ids are erased",
+                    ),
+                ),
+                (
                     "contact",
                     models.EmailField(
                         blank=True,

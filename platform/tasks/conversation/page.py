@@ -1,5 +1,6 @@
 """The page of a conversation, whoever sits opposite."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
@@ -8,6 +9,7 @@ from django.shortcuts import render
 from crowd.languages import language_of_questions
 from crowd.models import Participation
 from dialogues.asks import SeatAsk
+from dialogues.material import hidden_sections
 from dialogues.models import Dialogue
 from dialogues.seated import asks_of
 from live.text import MAX_TEXT
@@ -38,30 +40,31 @@ def chat_page(
 ) -> HttpResponse:
     """The conversation as this participant has it."""
     seat = dialogue.seats.get(assignment=participation.assignment)
-    language = language_of_questions(participation.study)
+    language, shown = language_of_questions(participation.study), seat.materials.all()
+    keys = {text.key for text in shown}
     context = {
         "study": participation.study,
         "dialogue": dialogue,
         "opposite": opposite,
         "resume_code": participation.resume_code,
-        "materials": seat.materials.all(),
+        "materials": shown,
         "settings": {
             "socket": f"/ws/dialogues/{dialogue.public_id}/",
             "dialogue": str(dialogue.public_id),
             "person": opposite.is_person,
             "disclosed": opposite.is_disclosed,
-            "asks": [_ask(ask, language) for ask in asks_of(seat.asks)],
+            "asks": [_ask(ask, language, keys) for ask in asks_of(seat.asks)],
             "max_chars": MAX_TEXT,
         },
     }
     return render(request, "tasks/conversation/chat.html", context)
 
 
-def _ask(ask: SeatAsk, language: str) -> dict[str, object]:
+def _ask(ask: SeatAsk, language: str, keys: Collection[str]) -> dict[str, object]:
     return {
         "number": ask.number,
         "about": ask.about.value,
         "moment": ask.moment.value,
         "required": ask.required,
-        "questions": all_asked(ask.question_set, language),
+        "questions": all_asked(ask.question_set, language, hidden_sections(ask.question_set, keys)),
     }

@@ -180,7 +180,8 @@ def _missing(content: list[Any], texts: Mapping[str, list[Read]]) -> Iterator[st
         ]
         if unrated:
             named = ", ".join(map(str, unrated[:_MOST_NAMED])) + (" …" if unrated[_MOST_NAMED:] else "")
-            yield f"{agent} did not rate {len(unrated)} turns of the other: {named}."
+            turns = "1 turn" if len(unrated) == 1 else f"{len(unrated)} turns"
+            yield f"{agent} did not rate {turns} of the other: {named}."
 
 
 def _details(value: Mapping[str, Any], content: list[Any]) -> dict[str, str]:

@@ -114,7 +114,7 @@ class Chat {
       page: {
         waiting: () => this.waiting,
         saved: (subject) => this.known.labels[subject] ?? {},
-        describedBy: (subject) => `turn-${partsOf(subject).position ?? ""}`,
+        describedBy: (subject) => turnNamed(partsOf(subject).position),
         send: (frame) => void this.connection.send(frame),
         done: (_, event) => this.moveOn(event),
         changed: () => this.render(),
@@ -473,6 +473,11 @@ class Chat {
     const text = inShort(this.asking.questionsOf(subject), answers);
     return { state: isHeld ? (isOpen ? "saving" : "unsaved") : "saved", text, answers };
   }
+}
+
+/** Id of a turn; "" of the whole conversation. @param {number | null} position */
+function turnNamed(position) {
+  return position === null ? "" : `turn-${position}`;
 }
 
 /** @param {Event} event */

@@ -32,7 +32,7 @@ export class QuestionView {
     this.element = make(
       "fieldset",
       { class: "question is-open", tabindex: "-1", "data-question": question.key, "data-kind": question.kind },
-      make("legend", {}, question.wording),
+      make("legend", { dir: "auto" }, question.wording),
       ...(question.kind === "text" ? this.textParts() : this.choiceParts()),
       this.more,
     );

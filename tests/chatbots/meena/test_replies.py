@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from chatbots.bots.meena import response_of
+from chatbots.meena.beam import beam_search
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.responder import NOTHING_LEFT, Candidate, Responder, choose
@@ -116,3 +117,20 @@ def test_dropped_turns_are_reported(model, tokenizer):
     (reply,) = Responder(model, tokenizer, SamplingSettings(samples=1)).reply([["hello", long, "dog"]], [1])
     # the long turn has more than 128 subwords, so it goes, and what is older with it
     assert reply.dropped_turns == 2
+
+
+def test_a_beam_gives_the_same_candidates_alone_and_in_turn_whatever_the_seed(model, tokenizer):
+    responder = Responder(model, tokenizer, SamplingSettings(samples=4), beam=True, avoid_repetition=True)
+    conversations = [["I like a big dog"], ["we hate the red cat", "you eat"]]
+    alone = [responder.reply([each], [seed])[0] for seed, each in enumerate(conversations)]
+    found = beam_search(model, tokenizer.context(conversations[0], length=128).tokens, width=4)
+    stream, replies = responder.stream(), []
+
+    for each in conversations:
+        (key,) = stream.admit([each], [99])
+        assert stream.room == 0
+        replies.append(stream.step()[key])
+
+    assert replies == alone
+    assert [each.log_likelihood for each in alone[0].candidates] == [each.log_likelihood for each in found]
+    assert stream.step() == {}

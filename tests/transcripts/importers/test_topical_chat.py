@@ -158,7 +158,7 @@ def test_sections_that_were_not_shown_and_what_nobody_annotated_are_told_with_th
     assert [what for _, what in problems] == [
         "“t_1”, turn 1: no source is named.",
         "“t_1”, turn 2: agent_2 names AS4, which they were not shown.",
-        "“t_1”, agent_1 did not rate 1 turns of the other: 2.",
+        "“t_1”, agent_1 did not rate 1 turn of the other: 2.",
     ]
     assert [text.key for text in conversations[0].read[1]] == ["FS1", "AS1"]
 

@@ -72,16 +72,12 @@ class Command(BaseCommand):
                 )
             except ImportRefusedError as error:
                 raise CommandError(str(error)) from error
-        self.stdout.write(
-            f"Imported {record.conversations} conversations with {record.turns} turns, and {record.labels} "
-            f"votes and ratings."
-        )
+        labels = f", and {record.labels} votes, ratings and annotations" if record.labels else ""
+        self.stdout.write(f"Imported {record.conversations} conversations with {record.turns} turns{labels}.")
 
     def _say(self, seen: Preview, format_key: str, systems: dict[str, str]) -> None:
-        self.stdout.write(
-            f"{format_key}: {seen.conversations} conversations, {seen.turns} turns, "
-            f"{seen.labels} votes and ratings."
-        )
+        labels = f", {seen.labels} votes, ratings and annotations" if seen.labels else ""
+        self.stdout.write(f"{format_key}: {seen.conversations} conversations, {seen.turns} turns{labels}.")
         for speaker, turns in seen.speakers.items():
             self.stdout.write(f"  {speaker}: {turns} turns, {systems[speaker] or 'a person'}")
         for problem in seen.problems:

@@ -1,0 +1,182 @@
+"""How replies change with the number of samples N and the temperature T: the paper's figures 6 to 8.
+
+For each N and T one file of responses to the same contexts, to be uploaded and judged, and the likelihood of
+what was said; with the scores that people gave, a chart of both.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from chatbots.meena.responder import Responder
+
+MOST_AT_ONCE = 32
+SCORES = ("sensible", "specific", "ssa")
+"""Keys of the scores whose lines a chart has, if people judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What was said with one N and one T.
+
+    Attributes:
+        samples: N.
+        temperature: T.
+        contexts: how many were answered.
+        per_token: mean over contexts of log P / tokens of what was said, in nats; 0 contexts: none is made.
+        tokens: mean length of what was said.
+    """
+
+    samples: int
+    temperature: float
+    contexts: int
+    per_token: float
+    tokens: float
+
+    @property
+    def system(self) -> str:
+        """What the system is called that a file of responses is uploaded as."""
+        return f"N={self.samples}, T={self.temperature:g}"
+
+
+def read_contexts(path: Path) -> dict[str, list[str]]:
+    """Turns by id, of JSON Lines with `id` and `turns`, as the platform exports contexts.
+
+    Raises:
+        ValueError: a line is something else, or an id occurs twice; names the line.
+    """
+    found: dict[str, list[str]] = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            name, turns = row["id"], row["turns"]
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"{path}, line {number}: no JSON object with “id” and “turns”.") from None
+        if not (isinstance(turns, list) and turns and all(isinstance(turn, str) for turn in turns)):
+            raise ValueError(f"{path}, line {number}: “turns” must be a list of texts, one or more.")
+        if str(name) in found:
+            raise ValueError(f"{path}, line {number}: the id {name} occurs before. Ids must be different.")
+        found[str(name)] = turns
+    if not found:
+        raise ValueError(f"{path}: there is no context in it.")
+    return found
+
+
+def sweep(
+    responder: Responder,
+    contexts: dict[str, list[str]],
+    samples: Sequence[int],
+    temperatures: Sequence[float],
+    output: Path,
+) -> Iterator[Point]:
+    """Answer all contexts with each N and T; what is in `output` already is not answered again.
+
+    Args:
+        responder: the model and everything else of its decoding.
+        contexts: turns by id.
+        samples: numbers N, each from 1 on.
+        temperatures: T, each above 0.
+        output: folder of the files `n20-t0.88.jsonl`, which say `context`, `response`, `log_likelihood` and
+            `tokens` in each line; `sweep.csv` there gets all points.
+
+    Yields:
+        Each point when its file is complete.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    points = []
+    for temperature in temperatures:
+        for n in samples:
+            path = output / f"n{n}-t{temperature:g}.jsonl"
+            if not path.exists():
+                responder.settings = replace(responder.settings, samples=n, temperature=temperature)
+                _write(path, _answered(responder, contexts))
+            points.append(_point(path, n, temperature))
+            yield points[-1]
+    with (output / "sweep.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["system", "samples", "temperature", "contexts", "log_likelihood_per_token", "tokens"])
+        for each in points:
+            row = [each.system, each.samples, each.temperature, each.contexts, each.per_token, each.tokens]
+            table.writerow(row)
+
+
+def _answered(responder: Responder, contexts: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
+    names = list(contexts)
+    for start in range(0, len(names), MOST_AT_ONCE):
+        some = names[start : start + MOST_AT_ONCE]
+        seeds = list(range(start, start + len(some)))
+        replies = responder.reply([contexts[name] for name in some], seeds)
+        for name, reply in zip(some, replies, strict=True):
+            said = next((each for each in reply.candidates if each.text == reply.text), None)
+            likelihood = {"log_likelihood": said.log_likelihood, "tokens": said.tokens} if said else {}
+            yield {"context": name, "response": reply.text, **likelihood}
+
+
+def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
+    """Under its name only when complete."""
+    unfinished = path.with_suffix(".part")
+    with unfinished.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    unfinished.replace(path)
+
+
+def _point(path: Path, samples: int, temperature: float) -> Point:
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    known = [(row["log_likelihood"] / row["tokens"], row["tokens"]) for row in rows if "tokens" in row]
+    number = max(1, len(known))
+    per_token, tokens = (sum(each[k] for each in known) / number for k in (0, 1))
+    return Point(samples, temperature, len(rows), per_token, tokens)
+
+
+def read_scores(path: Path) -> dict[str, dict[str, float]]:
+    """By system, its scores in percent, of the CSV of *Studies side by side*.
+
+    Raises:
+        ValueError: the file lacks a column; names it.
+    """
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        table = csv.DictReader(file)
+        lacking = {"bot", "score", "value"} - set(table.fieldnames or ())
+        if lacking:
+            raise ValueError(f"{path}: there is no column {', '.join(sorted(lacking))}.")
+        found: dict[str, dict[str, float]] = {}
+        for row in table:
+            if row["value"]:
+                found.setdefault(row["bot"], {})[row["score"]] = float(row["value"])
+    return found
+
+
+def chart(points: Sequence[Point], scores: dict[str, dict[str, float]]) -> Figure:
+    """A panel for each score that people gave and one for the likelihood, against N, a line for each T.
+
+    Args:
+        points: as `sweep` gives them.
+        scores: as `read_scores` gives them; of other systems they are left out.
+    """
+    from matplotlib.figure import Figure
+
+    judged = [key for key in SCORES if any(key in scores.get(point.system, {}) for point in points)]
+    figure = Figure(figsize=(3.4 * (len(judged) + 1), 3.2), layout="constrained")
+    panels = figure.subplots(1, len(judged) + 1, squeeze=False)[0]
+    for temperature in sorted({point.temperature for point in points}):
+        line = sorted((p for p in points if p.temperature == temperature), key=lambda p: p.samples)
+        for axes, key in zip(panels, judged, strict=False):
+            there = [p for p in line if key in scores.get(p.system, {})]
+            values = [scores[p.system][key] for p in there]
+            axes.plot([p.samples for p in there], values, "o-", label=f"T = {temperature:g}")
+        panels[-1].plot(
+            [p.samples for p in line], [p.per_token for p in line], "o-", label=f"T = {temperature:g}"
+        )
+    for axes, title in zip(panels, [*judged, "log P per token"], strict=True):
+        axes.set(xscale="log", xlabel="samples N", ylabel=f"{title}, percent" if title in SCORES else title)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[-1].legend(frameon=False)
+    return figure

@@ -1,0 +1,76 @@
+"""Erasing by what somebody could be found again: panel ids, submissions, addresses, names of invitations."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import DurationField, ExpressionWrapper, F, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from crowd import ledger
+from crowd.addresses import hashed_id
+from crowd.models import Invitation, Participation, Worker, pseudonym
+from crowd.panels.invited import Invited
+from dialogues.models import Seat
+from judging.models import Batch, Training
+from labels.models import Label
+
+
+def is_owed(own: Participation) -> bool:
+    """Whether somebody still has to be paid, for which their id is needed."""
+    return any(account.due > 0 for account in ledger.accounts(own.study, only=[own.pk]))
+
+
+def cut_loose(own: Participation, *, now: datetime) -> None:
+    """Erase, in the caller's transaction, who took part; what is left is nobody's in particular.
+
+    Where the worker takes part in other studies, these keep them, and the participation gets a worker of
+    its own.
+    """
+    known = own.worker
+    if known.panel_id:
+        own.known_by = hashed_id(known.panel, known.panel_id, own.study)
+    if known.panel == Invited.key:
+        key = known.panel_id.rpartition("-")[2]
+        invited = Invitation.objects.filter(study=own.study_id, pk=int(key) if key.isdigit() else 0)
+        for each in invited:
+            invited.update(name=f"[erased] {each.pk}")
+    if Participation.objects.filter(worker=known).exclude(pk=own.pk).exists():
+        _move(own, known, Worker.objects.create())
+    else:
+        Worker.objects.filter(pk=known.pk).update(panel="", panel_id="", pseudonym=pseudonym())
+    own.address = own.submission = ""
+    own.way_back, own.erased_at = {}, now
+    own.save(update_fields=["worker", "known_by", "address", "submission", "way_back", "erased_at"])
+
+
+def _move(own: Participation, known: Worker, fresh: Worker) -> None:
+    """Give all that a worker did in one study to another."""
+    Label.objects.filter(rater=known, study=own.study_id).update(rater=fresh)
+    Seat.objects.filter(assignment__participation=own).update(worker=fresh)
+    Batch.objects.filter(assignment__participation=own).update(worker=fresh)
+    Training.objects.filter(worker=known, study=own.study_id).update(worker=fresh)
+    own.worker = fresh
+
+
+def due_for_erasure(now: datetime) -> QuerySet[Participation]:
+    """Of whom ids are to be erased: their study's time is over, or they withdrew. Some may still be owed."""
+    kept = ExpressionWrapper(
+        F("study__retention_days") * Value(timedelta(days=1)), output_field=DurationField()
+    )
+    ended = Coalesce("assignment__ended_at", "assignment__active_at", "consented_at")
+    rows = Participation.objects.filter(erased_at=None).alias(kept=kept, ended=ended)
+    return rows.filter(Q(ended__lte=now - F("kept")) | Q(withdrawal__isnull=False))
+
+
+def erase_due(*, now: datetime | None = None) -> int:
+    """Erase of whom it is due and who is owed nothing; returns of how many it did."""
+    now, erased = now or timezone.now(), 0
+    for key in list(due_for_erasure(now).order_by("pk").values_list("pk", flat=True)):
+        with transaction.atomic():
+            rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
+            own = rows.filter(pk=key, erased_at=None).first()
+            if own and not is_owed(own):
+                cut_loose(own, now=now)
+                erased += 1
+    return erased

@@ -1,0 +1,37 @@
+"""Which redactions hold for what leaves the platform from a study."""
+
+from django.db.models import Q
+
+from crowd.redaction import redactor_of
+from evaluation.personal_data import Redactor
+from judging.models import Item
+from studies.models import Study
+
+
+def redactor_for(study: Study) -> Redactor:
+    """Those of the study, and of every study whose texts its workers judge."""
+    return redactor_of({study.pk, *_sources(study)})
+
+
+def _sources(study: Study) -> set[int]:
+    items = Item.objects.filter(study=study).order_by()
+    paths = (
+        "turn__dialogue__study", "dialogue__study", "response__run__study",
+        "pair__first_response__run__study", "pair__second_response__run__study",
+        "pair__first_dialogue__study", "pair__second_dialogue__study",
+    )  # fmt: skip
+    return {
+        found
+        for path in paths
+        for found in items.filter(Q(**{f"{path}__isnull": False})).values_list(path, flat=True).distinct()
+    }
+
+
+def studies_that_judge(study: Study) -> set[int]:
+    """Studies whose reports and exports have texts of this one."""
+    about = (
+        Q(turn__dialogue__study=study) | Q(dialogue__study=study) | Q(response__run__study=study)
+        | Q(pair__first_dialogue__study=study) | Q(pair__second_dialogue__study=study)
+        | Q(pair__first_response__run__study=study) | Q(pair__second_response__run__study=study)
+    )  # fmt: skip
+    return set(Item.objects.filter(about).values_list("study", flat=True).distinct().order_by())

@@ -1,0 +1,128 @@
+"""Everything that is stored of somebody in a study, in words: for the page that shows it and the file."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from crowd.models import Participation, PayEntry, Practice
+from dialogues.models import Dialogue, Seat
+from judging.models import Training
+from labels.models import Label, Pair
+from questions.resolving import question_set
+from responses.models import Response
+
+
+def stored_of(own: Participation) -> dict[str, Any]:
+    """All of it as JSON. Which bot somebody talked with is left out: the study may not tell."""
+    work = getattr(own, "assignment", None)
+    seat = Seat.objects.filter(assignment__participation=own).select_related("dialogue").first()
+    withdrawal = getattr(own, "withdrawal", None)
+    return {
+        "study": {"title": own.study.title, "contact": own.study.contact},
+        "you": {
+            "pseudonym": own.pseudonym,
+            "panel": own.worker.panel,
+            "panel_id": own.worker.panel_id,
+            "submission": own.submission,
+            "network_address": _("coded") if own.address else "",
+            "resume_code": own.resume_code,
+            "completion_code": own.code_given,
+        },
+        "consent": {"version": own.consent.number, "at": _time(own.consented_at), "text": own.consent.text},
+        "work": {
+            "began_at": _time(work.assigned_at if work else None),
+            "ended_at": _time(work.ended_at if work else None),
+            "outcome": work.get_outcome_display() if work and work.outcome else "",
+        },
+        "withdrawn_at": _time(withdrawal.at if withdrawal else None),
+        "conversation": _conversation(seat) if seat else None,
+        "answers": [_answer(each) for each in _labels(own)],
+        "written": [_written(each) for each in Response.objects.filter(author=own).select_related("context")],
+        "training": [
+            {"tries": each.tries, "passed_at": _time(each.passed_at)}
+            for each in Training.objects.filter(worker=own.worker_id, study=own.study_id)
+        ],
+        "practice": [
+            {"questions": each.question_set, "passed_at": _time(each.passed_at)}
+            for each in Practice.objects.filter(worker=own.worker_id)
+        ],
+        "noted_about_you": [each for each in (own.signs, own.proposed_reason, own.excluded_reason) if each],
+        "pay": [
+            {
+                "what": each.get_reason_display(),
+                "amount": str(each.amount),
+                "currency": each.currency,
+                "note": each.note,
+                "at": _time(each.at),
+            }
+            for each in PayEntry.objects.filter(participation=own.pk)
+        ],
+    }
+
+
+def _time(at: datetime | None) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds") if at else ""
+
+
+def _conversation(seat: Seat) -> dict[str, Any]:
+    dialogue: Dialogue = seat.dialogue
+    partner = Seat.objects.filter(dialogue=dialogue).exclude(pk=seat.pk).first()
+    other = "chatbot" if partner and partner.bot_id else "partner"
+    return {
+        "id": str(dialogue.public_id),
+        "began_at": _time(dialogue.started_at),
+        "ended_at": _time(dialogue.ended_at),
+        "turns": [
+            {
+                "by": "you" if turn.position % 2 == seat.number else other,
+                "text": turn.text,
+                "at": _time(turn.created_at),
+            }
+            for turn in dialogue.turn_set.order_by("position")
+        ],
+    }
+
+
+def _labels(own: Participation) -> Iterable[Label]:
+    given = Label.objects.filter(rater=own.worker_id, study=own.study_id)
+    sides = ("first_response", "second_response", "first_dialogue", "second_dialogue")
+    return given.select_related("turn", "response", *(f"pair__{side}" for side in sides)).order_by("pk")
+
+
+def _answer(label: Label) -> dict[str, Any]:
+    return {
+        "about": _about(label),
+        "answers": _in_words(label.question_set, label.answers),
+        "at": _time(label.changed_at),
+        "changed": label.changes,
+        "shown_ms": label.shown_ms,
+        "answer_ms": label.answer_ms,
+    }
+
+
+def _in_words(questions: str, answers: Mapping[str, Any]) -> dict[str, str]:
+    asked = question_set(questions).questions
+    return {
+        str(each.wording): str(each.caption_of(answers[each.key])) for each in asked if each.key in answers
+    }
+
+
+def _about(label: Label) -> str:
+    """What was judged: its text, or what it is."""
+    judged = label.turn or label.response
+    if judged:
+        return judged.text
+    pair: Pair | None = label.pair
+    if pair and pair.first_response and pair.second_response:
+        return f"{pair.first_response.text} | {pair.second_response.text}"
+    return _("Two conversations") if pair else _("The whole conversation")
+
+
+def _written(response: Response) -> dict[str, Any]:
+    return {
+        "context": list(response.context.turns),
+        "text": response.text,
+        "at": _time(response.created_at),
+    }
