@@ -2,7 +2,8 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
-from accounts.models import ApiToken, User
+from accounts.models import ApiToken, Event, User
+from accounts.view_only import ViewOnly
 
 admin.site.register(User, UserAdmin)
 
@@ -16,3 +17,8 @@ class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+@admin.register(Event)
+class EventAdmin(ViewOnly, admin.ModelAdmin[Event]):
+    list_display = ("at", "name", "action", "path")

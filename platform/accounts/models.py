@@ -1,12 +1,18 @@
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
+from accounts.deeds import in_words
+
 
 class User(AbstractUser):
     """Someone who signs in: a researcher, or an admin (`is_superuser`), who sees everything.
 
     Crowd workers have no account; see `crowd.models.Worker`.
     """
+
+    has_first_password = models.BooleanField(
+        default=False, help_text="An admin made their password, which they replace before anything else."
+    )
 
 
 class ApiToken(models.Model):
@@ -23,3 +29,28 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class Event(models.Model):
+    """What somebody who signs in did. Rows are only ever added: a trigger refuses everything else.
+
+    It names the person without a foreign key: who they were stays said when they are gone.
+    """
+
+    at = models.DateTimeField()
+    person = models.BigIntegerField(help_text="Key of the user.")
+    name = models.CharField(max_length=150, help_text="As they signed in then.")
+    action = models.CharField(max_length=80, help_text="Name of the page or call.")
+    path = models.CharField(max_length=500)
+
+    class Meta:
+        ordering = ("-pk",)
+        indexes = (models.Index(fields=("name", "-id"), name="event_of_person"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.in_words}"
+
+    @property
+    def in_words(self) -> str:
+        """What was done."""
+        return in_words(self.action)

@@ -1,6 +1,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
+from accounts import people_views
 from accounts.views import ChangePassword, SignIn, take_back_token, tokens
 
 app_name = "accounts"
@@ -8,6 +9,9 @@ urlpatterns = [
     path("sign-in/", SignIn.as_view(), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
     path("password/", ChangePassword.as_view(), name="password"),
+    path("people/", people_views.people, name="people"),
+    path("people/<int:pk>/", people_views.change_person, name="change_person"),
+    path("people/trail/", people_views.audit_trail, name="trail"),
     path("tokens/", tokens, name="tokens"),
     path("tokens/<int:pk>/take-back/", take_back_token, name="take_back_token"),
 ]

@@ -50,6 +50,10 @@ class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView
     success_url = reverse_lazy("accounts:password")
     success_message = "Your password is changed. Other browsers in which you were signed in are signed out."
 
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        form.user.has_first_password = False  # saved with the password
+        return super().form_valid(form)
+
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if guessed_too_often(request, "password", rate="10/m", key="user"):
             return too_many(request)

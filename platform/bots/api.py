@@ -12,6 +12,7 @@ from pydantic import ConfigDict, StringConstraints
 
 from accounts.limits import TooManyAtOnceError, too_often
 from accounts.models import User
+from accounts.people import UnknownPersonError, people_named
 from bots import queries, services, trial
 from bots.models import Bot
 from chatbots.registry import REGISTRY
@@ -156,8 +157,8 @@ def bot(request: HttpRequest, name: str) -> dict[str, Any]:
 
 def _people(names: list[str]) -> list[User]:
     try:
-        return services.people_named(names)
-    except services.UnknownPersonError as error:
+        return people_named(names)
+    except UnknownPersonError as error:
         raise HttpError(422, str(error)) from None
 
 

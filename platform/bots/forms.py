@@ -9,9 +9,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
+from accounts.people import UnknownPersonError, people_named
 from bots.models import Bot
 from bots.queries import shown_settings
-from bots.services import UnknownPersonError, newest_revision, people_named
+from bots.services import newest_revision
 from chatbots.errors import ConfigurationError
 from chatbots.registry import REGISTRY
 

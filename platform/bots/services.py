@@ -71,24 +71,6 @@ def share(bot: Bot, *, named: Iterable[User], open_to_all: bool) -> None:
     bot.shared_with.set(named)
 
 
-def people_named(names: Iterable[str]) -> list[User]:
-    """Who signs in by these names.
-
-    Raises:
-        UnknownPersonError: nobody does by one of them; says by which.
-    """
-    wanted = [name.strip() for name in names if name.strip()]
-    found = {user.username: user for user in User.objects.filter(username__in=wanted, is_active=True)}
-    for name in wanted:
-        if name not in found:
-            raise UnknownPersonError(f"Nobody signs in here as “{name}”. Check how they write their name.")
-    return [found[name] for name in dict.fromkeys(wanted)]
-
-
-class UnknownPersonError(ValueError):
-    """A bot was to be shared with somebody who is not here; nothing was changed."""
-
-
 @transaction.atomic
 def change_bot(
     bot_id: int,

@@ -21,7 +21,7 @@ from comparisons.published import SCORED, TITLES
 from comparisons.scores import TooMuchError
 from comparisons.views import bounded
 from studies.models import Study
-from studies.queries import real_studies_of
+from studies.queries import readable_real_studies_of
 
 
 @require_GET
@@ -73,7 +73,9 @@ def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpRespo
 
 def _studies(request: HttpRequest, bot: Bot) -> list[Study]:
     """The newest studies with this bot that the person may see."""
-    visible = history.studies_with(bot, real_studies_of(request.user)).exclude(state=Study.State.DRAFT)
+    visible = history.studies_with(bot, readable_real_studies_of(request.user)).exclude(
+        state=Study.State.DRAFT
+    )
     return sorted(visible.order_by("-created_at", "-pk")[:MOST_STUDIES], key=lambda study: study.pk)
 
 

@@ -10,7 +10,7 @@ from accounts.models import User
 from bots.models import LONGEST_NOTE
 from reports.reported import ReportedTask
 from studies.models import Study
-from studies.queries import real_studies_of
+from studies.queries import readable_real_studies_of
 from studies.tasks import keys_of
 
 # One page compares no more; beyond it nobody reads a table, and nothing bounds the work.
@@ -42,7 +42,7 @@ class StudiesForm(forms.Form):
         super().__init__(data)
         field = self.fields["study"]
         assert isinstance(field, StudiesField)
-        opened = real_studies_of(user).exclude(state=Study.State.DRAFT)
+        opened = readable_real_studies_of(user).exclude(state=Study.State.DRAFT)
         found = opened.filter(task__in=keys_of(ReportedTask))
         field.queryset = (
             found.filter(asks__number=0, asks__question_set__in=question_sets) if question_sets else found

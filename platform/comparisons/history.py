@@ -18,6 +18,7 @@ from dialogues.models import Dialogue
 from judging.models import Item
 from reports.reported import ReportedTask, reported
 from studies.models import Study, StudyBot
+from studies.queries import readable_studies_of
 
 MOST_VERSIONS = 200
 
@@ -46,7 +47,7 @@ class Row:
 
 def bots_of(user: User | AnonymousUser) -> QuerySet[Bot]:
     """The bots whose history this person may see: those of their studies and runs; admins see all."""
-    talked = visible_to(user, Bot.objects.all(), owner="study_bots__study__owner")
+    talked = Bot.objects.filter(study_bots__study__in=readable_studies_of(user))
     return (talked | visible_to(user, Bot.objects.all(), owner="runs__owner")).distinct()
 
 

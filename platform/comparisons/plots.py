@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.charts.palettes import PAGE, Palette
-from reports.charts.theme import as_pdf, for_page, short
+from reports.charts.room import short
+from reports.charts.theme import as_pdf, for_page
 
 Data: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Mapping[str, Any]

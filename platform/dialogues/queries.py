@@ -8,7 +8,6 @@ from uuid import UUID
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from accounts.access import visible_to
 from accounts.models import User
 from chatbots.base import Context, Speaker
 from chatbots.base import Turn as ContextTurn
@@ -19,6 +18,7 @@ from dialogues.seated import SavedTurn, Seated, asks_of
 from live.refusals import RefusedError
 from studies.asks import Party
 from studies.models import Study
+from studies.queries import studies_of
 
 # Of turns: those that people have labelled here. Simulated workers do so, too, in rehearsals of judging
 # studies, and labels of others come with a file.
@@ -122,7 +122,7 @@ def faults_at(seat: Seated, position: int) -> int:
 
 def imports_of(user: User | AnonymousUser) -> QuerySet[TranscriptImport]:
     """The imports that this person may see."""
-    return visible_to(user, TranscriptImport.objects.select_related("study", "by"), owner="study__owner")
+    return TranscriptImport.objects.select_related("study", "by").filter(study__in=studies_of(user))
 
 
 def labelled_import(record: TranscriptImport) -> bool:
@@ -133,7 +133,7 @@ def labelled_import(record: TranscriptImport) -> bool:
 def relayed_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
     """The relayed conversations that this person may see."""
     relayed = Dialogue.objects.filter(origin=Dialogue.Origin.RELAYED).select_related("study")
-    return visible_to(user, relayed, owner="study__owner")
+    return relayed.filter(study__in=studies_of(user))
 
 
 def of_people(studies: QuerySet[Study]) -> QuerySet[Dialogue]:

@@ -16,14 +16,14 @@ from live import apart
 from live.streaming import attachment
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import Study
-from studies.queries import studies_of
+from studies.queries import readable_studies_of, studies_of
 from studies.tasks import keys_of, keys_with_conversations
 
 log = logging.getLogger(__name__)
 
 
 def _reported_studies(request: HttpRequest) -> QuerySet[Study]:
-    return studies_of(request.user).filter(task__in=keys_of(ReportedTask))
+    return readable_studies_of(request.user).filter(task__in=keys_of(ReportedTask))
 
 
 @require_GET
@@ -90,7 +90,10 @@ def _export(
 @require_GET
 @login_required
 def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """The study as one archive, sent while a process of its own makes it."""
+    """The study as one archive, sent while a process of its own makes it.
+
+    Not for readers: it has the settings of the study's bots, which may be their owner's alone.
+    """
     studies = studies_of(request.user).filter(task__in=keys_of(TaskWithReport))
     study = get_object_or_404(studies, pk=pk)
     if too_often(request, "bundle", rate="6/m", key="user"):

@@ -14,7 +14,7 @@ from judging.bot_queries import VOTES, judged_of, with_votes
 from judging.models import Item
 from labels.votes import votes_on
 from questions.resolving import question_set
-from studies.queries import real_studies_of
+from studies.queries import readable_real_studies_of
 
 PER_PAGE = 50
 
@@ -24,7 +24,7 @@ PER_PAGE = 50
 def judged(request: HttpRequest, name: str) -> HttpResponse:
     """The bot's responses and turns in the judging studies that this person may see."""
     bot = get_object_or_404(Bot, name=name)
-    studies = real_studies_of(request.user)
+    studies = readable_real_studies_of(request.user)
     items = judged_of(bot, studies)
     if not items.exists():  # whose votes are there to read may know that there is such a bot
         bot = get_object_or_404(visible_bots(request.user), name=name)

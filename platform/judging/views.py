@@ -1,5 +1,6 @@
 """The researcher's pages of a judging study: its queue, its items with their votes."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from django import forms
@@ -7,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -24,12 +26,14 @@ from judging.gold_forms import RightForm
 from judging.models import Item
 from judging.queries import Filter
 from judging.queued import QueuedTask
+from judging.reading import Read, read_beside
 from judging.services import plan_of
 from judging.subjects import Added
+from knowledge.sections import Section, pasted
 from labels.models import Label
 from questions.resolving import question_set
 from studies.models import Study
-from studies.queries import studies_of
+from studies.queries import may_change, readable_studies_of, studies_of
 from studies.tasks import task_of
 
 PER_PAGE = 50
@@ -136,7 +140,7 @@ def _filled_at(study: Study) -> str:
 @login_required
 def items(request: HttpRequest, pk: int) -> HttpResponse:
     """The items with their votes on a question, the most disputed first."""
-    study = judging_study(request, pk)
+    study = judging_study(request, pk, readable_studies_of)
     questions = question_set(study.question_set)
     chosen = _filter(request, questions.questions)
     question = questions.question(chosen.question)
@@ -180,7 +184,8 @@ def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
 @login_required
 def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """One item as its raters saw it, with all that they answered."""
-    study = judging_study(request, pk)
+    study = judging_study(request, pk, readable_studies_of)
+    works_on_it = may_change(request.user, study)
     found = get_object_or_404(
         study.items.select_related(
             "turn__dialogue",
@@ -212,11 +217,19 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "system": item_queries.system_of(found),
         "sides": sides,
         "remarks": item_queries.remarks_of(found),
+        "texts": _texts_beside(study, found),
         "questions": questions,
         "labels": answers,
-        "right_form": _right_form(study, found),
+        "may_change": works_on_it,
+        "right_form": _right_form(study, found) if works_on_it else None,
     }
     return render(request, "judging/item.html", context)
+
+
+def _texts_beside(study: Study, item: Item) -> list[Read | Section]:
+    """All that whoever judged the item had to read."""
+    own = read_beside(item) if plan_of(study).shows_reading else []
+    return [*own, *(pasted(study.material) if study.material else [])]
 
 
 def _right_form(study: Study, item: Item) -> RightForm | None:
@@ -248,8 +261,8 @@ def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     return redirect("judging:item", pk=pk, key=found.key)
 
 
-def judging_study(request: HttpRequest, pk: int) -> Study:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+def judging_study(request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = studies_of) -> Study:
+    study = get_object_or_404(of(request.user), pk=pk)
     if not isinstance(task_of(study), QueuedTask):
         raise Http404("This study has no queue: its workers do something else than judging.")
     return study

@@ -8,7 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import BooleanField, Exists, FloatField, IntegerField, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import (
+    BooleanField,
+    Exists,
+    F,
+    FloatField,
+    IntegerField,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+)
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
@@ -39,6 +49,8 @@ class Wanted:
         lowest, highest: bounds of its score.
         faults: only where a reply failed.
         disputed: only where most readers gave another answer than whoever talked.
+        replies: fewest replies that it has.
+        panel_ids: whether the worker may be named by what a panel calls them.
     """
 
     text: str = ""
@@ -49,6 +61,8 @@ class Wanted:
     highest: float | None = None
     faults: bool = False
     disputed: bool = False
+    replies: int | None = None
+    panel_ids: bool = True
 
     @property
     def is_slow(self) -> bool:
@@ -207,7 +221,7 @@ def _quick(study: Study, wanted: Wanted) -> QuerySet[Dialogue]:
     if wanted.bot:
         rows = rows.filter(Exists(Seat.objects.filter(dialogue=OuterRef("pk"), bot=wanted.bot)))
     if wanted.worker:
-        seats = Seat.objects.filter(worker__in=_named(study, wanted.worker))
+        seats = Seat.objects.filter(worker__in=_named(study, wanted))
         rows = rows.filter(pk__in=seats.values("dialogue"))
     if wanted.state == "open":
         rows = rows.filter(ending="")
@@ -216,18 +230,22 @@ def _quick(study: Study, wanted: Wanted) -> QuerySet[Dialogue]:
         rows = rows.filter(pk__in=seats.filter(assignment__participation__study=study).values("dialogue"))
     elif wanted.state:
         rows = rows.filter(ending=wanted.state)
+    if wanted.replies:
+        # Of two people, each counted turn is a reply, as reports count.
+        of_people = Q(bot_turns=0, turns__gte=F("opening_turns") + wanted.replies)
+        rows = rows.filter(Q(bot_turns__gte=wanted.replies) | of_people)
     if wanted.faults:
         rows = rows.filter(Exists(Fault.objects.filter(dialogue=OuterRef("pk"))))
     return rows
 
 
-def _named(study: Study, name: str) -> list[int]:
+def _named(study: Study, wanted: Wanted) -> list[int]:
     """The workers with this pseudonym in the study, else those whom a panel calls so."""
-    by_pseudonym = study.participations.filter(pseudonym=name.upper())
-    return list(
-        by_pseudonym.values_list("worker", flat=True)
-        or Worker.objects.filter(panel_id=name).values_list("pk", flat=True)
-    )
+    by_pseudonym = study.participations.filter(pseudonym=wanted.worker.upper())
+    found = list(by_pseudonym.values_list("worker", flat=True))
+    if found or not wanted.panel_ids:
+        return found
+    return list(Worker.objects.filter(panel_id=wanted.worker).values_list("pk", flat=True))
 
 
 def _after(rows: QuerySet[Dialogue], study: Study, after: UUID | None) -> QuerySet[Dialogue]:

@@ -48,11 +48,15 @@ class WantedForm(forms.Form):
     )
     lowest = forms.FloatField(label=_("Score from"), required=False)
     highest = forms.FloatField(label=_("Score to"), required=False)
+    replies = forms.IntegerField(label=_("Replies, at least"), min_value=1, max_value=10_000, required=False)
     faults = forms.BooleanField(label=_("A reply failed"), required=False)
     disputed = forms.BooleanField(label=_("Most readers differ from whoever talked"), required=False)
 
-    def __init__(self, study: Study, score: Score | None, data: Any) -> None:
+    def __init__(self, study: Study, score: Score | None, data: Any, *, panel_ids: bool) -> None:
         super().__init__(data)
+        self._panel_ids = panel_ids
+        if not panel_ids:
+            self.fields["worker"].label = _("Worker")
         bots = self.fields["bot"]
         assert isinstance(bots, forms.ModelChoiceField)
         bots.queryset = Bot.objects.filter(study_bots__study=study).order_by("title", "name")
@@ -79,4 +83,4 @@ class WantedForm(forms.Form):
     @property
     def wanted(self) -> Wanted:
         """Of a valid form."""
-        return Wanted(**self.cleaned_data)
+        return Wanted(**self.cleaned_data, panel_ids=self._panel_ids)

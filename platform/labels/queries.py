@@ -4,13 +4,13 @@ from uuid import UUID
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Prefetch, Q, QuerySet
 
-from accounts.access import visible_to
 from accounts.models import User
 from crowd.models import Withdrawal
 from dialogues.models import Dialogue, Turn
 from dialogues.seated import Seated
 from labels.models import Label
 from studies.asks import About
+from studies.queries import readable_studies_of, studies_of
 
 # Of labels: those that people gave. Simulated workers judge the same turns in rehearsals of judging studies.
 OF_PEOPLE = Q(study__rehearsal_of=None)
@@ -40,13 +40,18 @@ def _about(seat: Seated, position: int | None) -> About:
 
 
 def dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
+    """The conversations of the studies that this person works on."""
+    return Dialogue.objects.filter(study__in=studies_of(user))
+
+
+def readable_dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
     """The conversations that this person may read."""
-    return visible_to(user, Dialogue.objects.all(), owner="study__owner")
+    return Dialogue.objects.filter(study__in=readable_studies_of(user))
 
 
 def withdrawn_with(user: User | AnonymousUser, public_id: UUID) -> Withdrawal | None:
     """The withdrawal with which a conversation went that this person could read."""
-    mine = visible_to(user, Withdrawal.objects.all(), owner="participation__study__owner")
+    mine = Withdrawal.objects.filter(participation__study__in=readable_studies_of(user))
     return mine.filter(conversations__contains=[public_id]).select_related("participation__study").first()
 
 

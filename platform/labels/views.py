@@ -18,20 +18,26 @@ from labels import explorer
 from labels.explorer import Asked, Found, Wanted
 from labels.forms import WantedForm
 from labels.models import Label
-from labels.queries import dialogues_of, labels_of_whole, turns_with_labels, withdrawn_with
+from labels.queries import (
+    dialogues_of,
+    labels_of_whole,
+    readable_dialogues_of,
+    turns_with_labels,
+    withdrawn_with,
+)
 from labels.votes import Vote, tally
 from live.markdown import as_html
 from questions.resolving import question_set
 from studies.asks import Party
-from studies.queries import studies_of
+from studies.queries import may_change, readable_studies_of
 
 
 @require_GET
 @login_required
 def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     score = Asked(study).score
-    form = WantedForm(study, score, request.GET)
+    form = WantedForm(study, score, request.GET, panel_ids=may_change(request.user, study))
     is_valid = form.is_valid()
     found = explorer.found(study, form.wanted, after=_begun(request)) if is_valid else Found()
     shown = {
@@ -70,10 +76,11 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     if withdrawn := withdrawn_with(request.user, public_id):
         shown = {"study": withdrawn.participation.study, "withdrawal": withdrawn}
         return render(request, "labels/withdrawn.html", shown, status=410)
-    visible = dialogues_of(request.user).select_related("study", "imported_in", "relayed_by")
+    visible = readable_dialogues_of(request.user).select_related("study", "imported_in", "relayed_by")
     dialogue = get_object_or_404(visible.prefetch_related(explorer.WHO_TALKED), public_id=public_id)
     study = dialogue.study
-    form = WantedForm(study, Asked(study).score, request.GET)
+    works_on_it = may_change(request.user, study)
+    form = WantedForm(study, Asked(study).score, request.GET, panel_ids=works_on_it)
     newer, older = explorer.neighbours(study, form.wanted if form.is_valid() else Wanted(), dialogue)
     seats = {each.number: each for each in dialogue.seats.all()}
     faults: dict[int, list[str]] = {}
@@ -84,6 +91,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
         "study": study,
         "dialogue": dialogue,
         "participation": dialogue.participation,
+        "may_change": works_on_it,
         "newer": newer,
         "older": older,
         "narrowed_by": _narrowed_by(request.GET),

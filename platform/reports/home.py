@@ -17,10 +17,10 @@ from bots import drift, presence
 from bots.models import Bot
 from crowd.models import Assignment, Participation
 from dialogues.models import Fault
+from monitoring.monitor import AT_IT
 from reports.models import Report
-from reports.monitor import AT_IT
 from studies.models import Study, StudyBot
-from studies.queries import real_studies_of
+from studies.queries import readable_real_studies_of, real_studies_of
 from studies.tasks import task_of
 
 DAY = timedelta(days=1)
@@ -80,7 +80,9 @@ def results(user: User | AnonymousUser) -> list[Report]:
     """The newest results, of as many studies, that say something."""
     newest = Report.objects.filter(study=OuterRef("pk"), state=Report.State.READY).order_by("-pk")
     studies = (
-        real_studies_of(user).filter(archived_at=None).annotate(newest=Subquery(newest.values("pk")[:1]))
+        readable_real_studies_of(user)
+        .filter(archived_at=None)
+        .annotate(newest=Subquery(newest.values("pk")[:1]))
     )
     keys = studies.filter(newest__isnull=False).order_by("-newest").values_list("newest", flat=True)
     found = Report.objects.filter(pk__in=keys[: 3 * MOST_RESULTS]).select_related("study")
@@ -115,7 +117,7 @@ def _silent(studies: dict[int, Study]) -> list[Need]:
         says = _("Bots do not answer: %(bots)s.") % {"bots": ", ".join(silent)}
         if len(silent) == len(told):
             says = _("No bot answers, so nobody new is admitted: %(bots)s.") % {"bots": ", ".join(silent)}
-        address = reverse("reports:monitor", args=[pk])
+        address = reverse("monitoring:monitor", args=[pk])
         found.append(Need(studies[pk].title, says, address, _("See the monitor"), bad=True))
     return found
 

@@ -31,13 +31,23 @@ from reports import pdf, queries, services
 from reports import tasks as jobs
 from reports.charts.names import kind_and_ask
 from reports.charts.palettes import PALETTES, standalone
+from reports.interactive.behind import behind
+from reports.interactive.plots import plot
 from reports.journey import journey
 from reports.method import method
 from reports.models import Chart, Report
 from reports.reported import ReportedTask, TaskWithReport
 from reports.templatetags.figures import figure
-from studies.models import Study
-from studies.queries import real_studies_of, studies_of
+from studies.models import LONGEST_TAG, Study
+from studies.queries import (
+    may_change,
+    owned_studies_of,
+    readable_real_studies_of,
+    readable_studies_of,
+    real_studies_of,
+    studies_of,
+    tags_of,
+)
 from studies.tasks import keys_of, task_of
 
 log = logging.getLogger(__name__)
@@ -61,9 +71,17 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_required
 def studies(request: HttpRequest) -> HttpResponse:
     sought, archived = request.GET.get("find", "").strip()[:120], request.GET.get("show") == "archived"
-    found = real_studies_of(request.user).filter(archived_at__isnull=not archived).select_related("owner")
+    tag = request.GET.get("tag", "")[:LONGEST_TAG]
+    found = (
+        readable_real_studies_of(request.user)
+        .filter(archived_at__isnull=not archived)
+        .select_related("owner")
+    )
     if sought:
         found = found.filter(Q(title__icontains=sought) | Q(code=sought) | Q(owner__username=sought))
+    tags = tags_of(found)
+    if tag:
+        found = found.filter(tags__contains=[tag])
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
     numbers = first_page.counts_of(list(page))
     rows = [
@@ -75,17 +93,21 @@ def studies(request: HttpRequest) -> HttpResponse:
         }
         for study in page
     ]
-    shown = {"studies": rows, "page": page, "sought": sought, "archived": archived}
+    shown = {"studies": rows, "page": page, "sought": sought, "archived": archived, "tags": tags, "tag": tag}
     return render(request, "reports/studies.html", shown)
 
 
 @require_GET
 @login_required
 def overview(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     task = task_of(study)
+    if not may_change(request.user, study):
+        shown = {"study": study, "judged": task if isinstance(task, ReportedTask) else None}
+        return render(request, "reports/shared.html", shown)
     context = {
         "study": study,
+        "may_share": owned_studies_of(request.user).filter(pk=pk).exists(),
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "consent": study.consent_versions.last(),
         "steps": journey(study) if isinstance(task, ReportedTask) and not study.rehearsal_of_id else [],
@@ -97,13 +119,13 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def report(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     task = task_of(study)
     if not isinstance(task, TaskWithReport):
         return redirect(study)
     newest, shown = queries.newest_report(study), queries.newest_result(study)
     judged = isinstance(task, ReportedTask)
-    charts = charts_of(shown)
+    charts = charts_of(study, shown)
     beside = (shown.result or {}).get("beside", ()) if shown else ()
     context = {
         "study": study,
@@ -118,6 +140,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "from_elsewhere": from_elsewhere(study),
         "published": published_of(study, task, shown) if isinstance(task, ReportedTask) else None,
         "outcome": getattr(study, "outcome", None),
+        "may_change": may_change(request.user, study),
         "audits": audits_of_bots(study, request.user),
         "blindness": blindness(study),
         "method": method(study, shown.result) if judged and shown and shown.result else None,
@@ -125,11 +148,18 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, task.report, context)
 
 
-def charts_of(report: Report | None) -> dict[int, dict[str, Chart]]:
-    """The stored drawings by the number of their ask, and there by kind as templates name it."""
+def charts_of(study: Study, report: Report | None) -> dict[int, dict[str, Chart]]:
+    """The stored drawings by the number of their ask, and there by kind as templates name it.
+
+    Each has its numbers as `plot`, if the page draws its kind.
+    """
     found: dict[int, dict[str, Chart]] = defaultdict(dict)
-    for chart in report.charts.all() if report else ():
+    if report is None or not report.result:
+        return found
+    results, where = [report.result, *report.result.get("beside", ())], behind(study)
+    for chart in report.charts.all():
         kind, ask = kind_and_ask(chart.name)
+        chart.plot = plot(kind, results[ask], where)  # type: ignore[attr-defined]
         found[ask][kind.replace("-", "_")] = chart
     return found
 
@@ -173,7 +203,7 @@ def _alike(column: Sequence[float | None]) -> list[str]:
 @login_required
 def stamp(request: HttpRequest, pk: int) -> JsonResponse:
     """A word that changes whenever the report's page does; the page asks for it every few seconds."""
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     return JsonResponse({"stamp": queries.stamp(study)})
 
 
@@ -181,7 +211,7 @@ def stamp(request: HttpRequest, pk: int) -> JsonResponse:
 @login_required
 def chart(request: HttpRequest, pk: int, name: str, kind: str) -> HttpResponse:
     """A chart of the newest report as a file, in the colours of ?scheme=light or dark."""
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     scheme = request.GET.get("scheme", "light")
     if scheme not in PALETTES:
         raise Http404(f"No scheme is called {scheme}; there are {', '.join(PALETTES)}.")

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from typing_extensions import override
 
 from accounts.view_only import NeverWritten
-from studies.models import Ask, ConsentVersion, Study, StudyBot
+from studies.models import Ask, ConsentVersion, Share, Study, StudyBot
 from studies.services import PROTOCOL_FIELDS, results_changed
 from studies.tasks import tasks
 
@@ -80,3 +80,8 @@ class AskAdmin(NeverWritten, admin.ModelAdmin[Ask]):
     """What is asked is chosen on the study's own page, which knows the rules."""
 
     list_display = ("study", "number", "question_set", "about", "moment", "required")
+
+
+@admin.register(Share)
+class ShareAdmin(admin.ModelAdmin[Share]):
+    list_display = ("study", "person", "may_change", "created_at")

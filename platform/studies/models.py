@@ -28,6 +28,9 @@ def entry_code() -> str:
     return "".join(secrets.choice(CODE_ALPHABET.lower()) for _ in range(10))
 
 
+LONGEST_TAG, MOST_TAGS = 30, 10
+
+
 def language_name(code: str, *, in_itself: bool = False) -> str:
     """A language in the words of the reader, or in its own; the code, if nobody has a name for it."""
     known = {"zh": "zh-hans"}.get(code, code.lower())  # Django knows Chinese by its script only
@@ -109,7 +112,7 @@ class Study(models.Model):
         max_length=LONGEST_PASTED,
         blank=True,
         validators=[refuse_unreadable],
-        help_text="Texts that workers have beside the conversation. A line that begins with # names one; "
+        help_text="Texts that workers have beside what they do. A line that begins with # names one; "
         "what follows is its text.",
     )
     bots_read = models.BooleanField(
@@ -178,6 +181,13 @@ class Study(models.Model):
         editable=False,
         related_name="rehearsal",
         help_text="The study that simulated workers try out here. Never counted with studies of people.",
+    )
+    tags = ArrayField(
+        models.CharField(max_length=LONGEST_TAG),
+        default=list,
+        blank=True,
+        size=MOST_TAGS,
+        help_text="Words by which lists are narrowed, such as: pilot, 2026.",
     )
     archived_at = models.DateTimeField(
         null=True,
@@ -351,3 +361,21 @@ class ConsentVersion(models.Model):
 
     def __str__(self) -> str:
         return f"Consent {self.number} of {self.study}"
+
+
+class Share(models.Model):
+    """Somebody besides its owner who sees a study: to read what came of it, or to work on it."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="shares")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shared_studies"
+    )
+    may_change = models.BooleanField(default=False, help_text="Else they read its results and conversations.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("person__username",)
+        constraints = (models.UniqueConstraint(fields=("study", "person"), name="study_shared_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.study} with {self.person}"

@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -9,12 +9,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
+from accounts.people import UnknownPersonError, people_named
 from bots.models import OUTSIDE, Bot
 from bots.queries import visible_bots
 from evaluation.questions import Subject
 from questions.resolving import question_set, refuse_unknown_set
 from studies.asks import MOST_ASKS, About, Asked, By, Moment
-from studies.models import Ask, ConsentVersion, Study, StudyBot
+from studies.models import LONGEST_TAG, MOST_TAGS, Ask, ConsentVersion, Share, Study, StudyBot
 from studies.tasks import StudyTask, task_of
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
@@ -40,11 +41,8 @@ SUBJECTS = {
 """What the questions of an ask must be able to be about: one of these."""
 
 # The others move on while a form is open, and saving it must not set them back.
-_EDITED_FIELDS = [
-    field.name
-    for field in Study._meta.concrete_fields
-    if field.name not in {"id", "code", "owner", "state", "created_at", "archived_at", "results_version"}
-]
+_MOVES_ON = {"id", "code", "owner", "state", "created_at", "archived_at", "tags", "results_version"}
+_EDITED_FIELDS = [field.name for field in Study._meta.concrete_fields if field.name not in _MOVES_ON]
 
 
 class Plan(Protocol):
@@ -261,6 +259,53 @@ def archive(study_id: int, *, now: datetime | None = None) -> Study:
 def take_back(study_id: int) -> None:
     """Show an archived study in lists again."""
     Study.objects.filter(pk=study_id).update(archived_at=None)
+
+
+def set_tags(study: Study, tags: Iterable[str]) -> None:
+    """Give a study these tags and no others: each once, in the order given, as small letters.
+
+    Raises:
+        ValidationError: too many, or one that is too long; says which.
+    """
+    wanted = list(dict.fromkeys(" ".join(tag.lower().split()) for tag in tags))
+    study.tags = [tag for tag in wanted if tag]
+    if len(study.tags) > MOST_TAGS:
+        raise ValidationError(
+            gettext("These are %(n)d tags; a study has up to %(most)d. Leave some out.")
+            % {"n": len(study.tags), "most": MOST_TAGS}
+        )
+    for tag in study.tags:
+        if len(tag) > LONGEST_TAG:
+            raise ValidationError(
+                gettext("The tag “%(tag)s” has %(n)d letters; a tag has up to %(most)d. Shorten it.")
+                % {"tag": tag, "n": len(tag), "most": LONGEST_TAG}
+            )
+    study.save(update_fields=["tags"])
+
+
+def share(study: Study, name: str, *, may_change: bool) -> Share:
+    """Let somebody see a study, by the name that they sign in with; whoever sees it already: as told now.
+
+    Raises:
+        ValidationError: nobody has this name, or it is the owner's.
+    """
+    try:
+        (person,) = people_named([name]) or (None,)
+    except UnknownPersonError as error:
+        raise ValidationError(str(error)) from error
+    if person is None:
+        raise ValidationError(gettext("Write the name of a person who signs in here."))
+    if person.pk == study.owner_id:
+        raise ValidationError(gettext("“%(name)s” is the owner of this study.") % {"name": person})
+    shared, _new = Share.objects.update_or_create(
+        study=study, person=person, defaults={"may_change": may_change}
+    )
+    return shared
+
+
+def stop_sharing(study: Study, person: int) -> None:
+    """From now on this person sees the study no more; whoever did not, still does not."""
+    study.shares.filter(person=person).delete()
 
 
 def _refuse_empty(study: Study) -> None:

@@ -42,6 +42,7 @@ function swap(shown, fresh) {
     const region = where && fresh.querySelector(where);
     if (region) region.scrollLeft = left;
   }
+  fresh.dispatchEvent(new Event("fresh", { bubbles: true })); // for scripts that draw in it
   if (focus) /** @type {HTMLElement | null} */ (fresh.querySelector(focus))?.focus({ preventScroll: true });
 }
 

@@ -9,7 +9,7 @@
   const isWhisker = (element) => /^M [^ML]*L [^ML]*$/.test((element.getAttribute("d") ?? "").trim());
   const seen = [...document.querySelectorAll(".chart svg")].filter((svg) => svg.checkVisibility());
   return seen.map((svg) => {
-    const marks = [...svg.querySelectorAll("use"), ...[...svg.querySelectorAll("path")].filter(isWhisker)];
+    const marks = [...svg.querySelectorAll("use, .mark__shape"), ...[...svg.querySelectorAll("path")].filter(isWhisker)];
     return {
       name: svg.getAttribute("aria-label").slice(0, 30),
       svg: box(svg),

@@ -89,9 +89,9 @@ async def test_a_phone_gets_a_drawing_of_its_own_with_letters_to_read(
     visitor = await opened(visit, compared, 320)
 
     sizes = await visitor.page.evaluate(
-        "[...document.querySelectorAll('.chart__narrow svg text')].map(t => t.getBoundingClientRect().height)"
+        "[...document.querySelectorAll('.chart svg text')].filter(t => t.checkVisibility())"
+        ".map(t => t.getBoundingClientRect().height)"
     )
-    # Those that stand on their sides are as high as they are long.
     assert min(sizes) >= 11
 
 
@@ -102,3 +102,66 @@ async def test_paper_gets_every_section_and_chart(visit: Visit, rex: User, compa
 
     await expect(visitor.page.locator(".chart svg:visible")).to_have_count(3)
     await expect(visitor.page.get_by_role("navigation", name="Main")).to_be_hidden()
+
+
+async def test_a_chart_is_pointed_at_walked_by_key_narrowed_and_opened(
+    visit: Visit, rex: User, compared: Study
+) -> None:
+    visitor = await opened(visit, compared, 1280)
+    page = visitor.page
+    chart = page.get_by_role("group", name="Chart of scores.")
+    marks = chart.locator(".mark")
+    assert await visitor.flaws() == []
+
+    # By mouse: the numbers are those of the table.
+    row = page.get_by_role("region", name="Scores of each bot").get_by_role("row", name="ELIZA")
+    value = await row.locator("strong").first.text_content()
+    mark = chart.get_by_role("link", name=f"ELIZA. Sensibleness {value} %")
+    await mark.hover()
+    await expect(chart.locator(".tip text").first).to_have_text("ELIZA")
+
+    # By key: one stop of Tab, then arrows; Escape hides what is told.
+    await page.get_by_role("group", name="Show").first.get_by_role("button").last.focus()
+    await page.keyboard.press("Tab")
+    await expect(marks.first).to_be_focused()
+    await page.keyboard.press("ArrowRight")
+    await expect(marks.nth(1)).to_be_focused()
+    await page.keyboard.press("ArrowDown")
+    await expect(marks.nth(4)).to_be_focused()
+    await expect(chart.locator(".tip text")).not_to_have_count(0)
+    await page.keyboard.press("Escape")
+    await expect(chart.locator(".tip text")).to_have_count(0)
+
+    # Hidden and shown again: its three marks.
+    count = await marks.count()
+    shown = page.get_by_role("button", name="GenericBot").first
+    await shown.click()
+    await expect(shown).to_have_attribute("aria-pressed", "false")
+    await expect(marks).to_have_count(count - 3)
+    await shown.click()
+    await expect(marks).to_have_count(count)
+
+    # Opened: the conversations behind it, 4 of 16 with each bot.
+    await mark.click()
+    await expect(page.get_by_role("heading", name="Conversations")).to_be_visible()
+    await expect(page.get_by_label("Bot")).to_have_value("dan")
+    await expect(page.get_by_text("4 conversations, the newest first.")).to_be_visible()
+
+
+async def test_a_finger_reads_first_and_opens_then(visit: Visit, rex: User, compared: Study) -> None:
+    visitor = await opened(visit, compared, 390, has_touch=True)
+    chart = visitor.page.get_by_role("group", name="Line chart of SSA by reply of the conversation.")
+    mark = chart.get_by_role("link", name="ELIZA, reply 2. SSA").first
+
+    await mark.tap()
+    await expect(chart.locator(".tip text").last).to_have_text("Tap again to read.")
+    await mark.tap()
+
+    await expect(visitor.page.get_by_label("Replies, at least")).to_have_value("2")
+
+
+async def test_without_scripts_the_pictures_stay(visit: Visit, rex: User, compared: Study) -> None:
+    visitor = await opened(visit, compared, 1280, java_script_enabled=False)
+
+    await expect(visitor.page.get_by_role("img", name="Chart of scores.")).to_be_visible()
+    await expect(visitor.page.get_by_role("group", name="Show")).to_have_count(0)

@@ -220,7 +220,7 @@ async def test_the_researchers_pages_have_no_flaws(
         assert await visitor.page.evaluate(too_wide) == 0, path
     await visitor.go(f"/studies/{three_systems.pk}/report/")
     await expect(visitor.page.get_by_role("region", name="Strengths")).to_contain_text("Small Meena")
-    await expect(visitor.page.get_by_role("img", name="Bar chart of wins")).to_be_visible()
+    await expect(visitor.page.get_by_role("group", name="Bar chart of wins")).to_be_visible()
 
 
 @pytest.fixture

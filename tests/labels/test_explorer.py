@@ -96,6 +96,15 @@ def test_labels_of_a_rehearsal_are_no_readers(pair_of_bots: Study, make_queue: M
     assert listed(pair_of_bots, disputed=True) == []
 
 
+def test_only_those_with_so_many_replies(pair_of_bots: Study) -> None:
+    one, three = (talked(pair_of_bots, [(True, True)] * n) for n in (1, 3))
+    start_dialogue(pair_of_bots)
+
+    assert listed(pair_of_bots, replies=1) == [three, one]
+    assert listed(pair_of_bots, replies=2) == listed(pair_of_bots, replies=3) == [three]
+    assert listed(pair_of_bots, replies=4) == []
+
+
 def test_the_other_filters(pair_of_bots: Study, ada: User) -> None:
     other, plain = (
         talked(pair_of_bots, [(True, True)], text="Tea, 100% sure"),

@@ -49,16 +49,19 @@ from tests.knowledge.bases import make_base
 from tests.questions.conftest import TONE
 from transcripts import importing, relaying
 
-PUBLIC, SIGNED_IN, OWNER, TOKEN = "public", "signed in", "owner", "token"
+PUBLIC, SIGNED_IN, OWNER, TOKEN, ADMIN = "public", "signed in", "owner", "token", "admin"
 
 # Who may come to a page: by namespace, or where its pages differ by name. "owner" is whose study, set, run or
-# bot it is, or an admin; everybody else hears that there is no such thing.
+# bot it is, or an admin; everybody else hears that there is no such thing. So they do where only admins may.
 RULES = {
     "healthz": PUBLIC,
     "readyz": PUBLIC,
     "accounts:sign_in": PUBLIC,
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,
+    "accounts:people": ADMIN,
+    "accounts:change_person": ADMIN,
+    "accounts:trail": ADMIN,
     "api_elsewhere": PUBLIC,  # says that there is nothing
     "api-1:openapi-json": PUBLIC,
     "api-1:api-root": PUBLIC,
@@ -119,17 +122,18 @@ RULES = {
     "acceptance": OWNER,
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
-    "quality": OWNER,
-    "quality:qualify": PUBLIC,
-    "quality:qualifications": SIGNED_IN,
-    "quality:new": SIGNED_IN,
     "privacy": OWNER,
     "privacy:mine": PUBLIC,  # by a signed link
     "privacy:file": PUBLIC,
     "privacy:withdraw": PUBLIC,
+    "quality": OWNER,
+    "quality:qualify": PUBLIC,
+    "quality:qualifications": SIGNED_IN,
+    "quality:new": SIGNED_IN,
     "reports:studies": SIGNED_IN,
     "reports:home": SIGNED_IN,
     "reports": OWNER,
+    "monitoring": OWNER,
     "exports": OWNER,
     "comparisons": SIGNED_IN,
     "comparisons:bot": OWNER,
@@ -139,8 +143,10 @@ RULES = {
     "self_play": OWNER,
 }
 
-# What they name does not exist yet in the study of this test: a report, a version, a rater.
+# What they name does not exist yet in the study of this test: a report, a version, a rater, a conversation
+# that is finished.
 ABSENT = {
+    "acceptance:decide",
     "self_play:stamp",
     "self_play:json_lines",
     "self_play:measures_csv",
@@ -223,6 +229,7 @@ def things(
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
+        "accounts:change_person": {"pk": rex.pk},
         "bots:new": {"adapter": "scripted"},
         "questions": {"key": asked.key, "name": asked.own_set.name},
         "api-1": {"key": asked.key, "name": bot.name, "pk": audit.pk},
@@ -316,6 +323,8 @@ def _breaches(page: Page, seen: dict[str, dict[str, tuple[int, str]]]) -> Iterat
                 yield who, f"{method} {answer}"
             if rule != PUBLIC and who in ("nobody", "worker") and not _is_turned_away(answer):
                 yield who, f"{method} {answer}, without signing in"
+            if rule == ADMIN and who in ("rex", "mallory") and answer[0] not in (404, 405):
+                yield who, f"{method} {answer}, though it is for admins"
             if rule == OWNER and who == "mallory" and answer[0] not in (403, 404, 405):
                 yield who, f"{method} {answer}, though it is another's"
     for who in ("rex", "ada") if rule == OWNER and page.name not in ABSENT else ():

@@ -5,6 +5,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+from live.sql import LoadSQL
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -135,4 +137,33 @@ class Migration(migrations.Migration):
                 "ordering": ("-created_at",),
             },
         ),
+        migrations.AddField(
+            model_name="user",
+            name="has_first_password",
+            field=models.BooleanField(
+                default=False,
+                help_text="An admin made their password, which they replace before anything else.",
+            ),
+        ),
+        migrations.CreateModel(
+            name="Event",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                ("person", models.BigIntegerField(help_text="Key of the user.")),
+                ("name", models.CharField(help_text="As they signed in then.", max_length=150)),
+                ("action", models.CharField(help_text="Name of the page or call.", max_length=80)),
+                ("path", models.CharField(max_length=500)),
+            ],
+            options={
+                "ordering": ("-pk",),
+                "indexes": [models.Index(fields=["name", "-id"], name="event_of_person")],
+            },
+        ),
+        LoadSQL("accounts", "event_never_changes"),
     ]

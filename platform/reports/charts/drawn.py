@@ -7,16 +7,16 @@ from typing import TypeAlias
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from evaluation.protocols import Published, published_beside
-from evaluation.protocols.facts import Evaluation
+from evaluation.protocols import Published
 from reports.charts.forest import scores, scores_in_words
 from reports.charts.names import name_of
 from reports.charts.palettes import PAGE, Palette
-from reports.charts.panels import Result
+from reports.charts.panels import Result, published_in
 from reports.charts.plane import plane, plane_in_words
 from reports.charts.preferences import preferences, preferences_in_words
 from reports.charts.replies import by_reply, by_reply_in_words
-from reports.charts.theme import NARROW, WIDE, Room, as_pdf, for_page
+from reports.charts.room import NARROW, WIDE, Room
+from reports.charts.theme import as_pdf, for_page
 from reports.charts.turns import by_turn, by_turn_in_words
 
 
@@ -87,6 +87,4 @@ def _svg(found: Found, room: Room, ids: str) -> str:
 
 def _drawn(found: Found, room: Room, palette: Palette) -> Figure:
     _, chart, result = found
-    evaluation = result.get("compared_with", result.get("evaluation", Evaluation.INTERACTIVE))
-    protocol = published_beside(evaluation, result["question_set"]) if "question_set" in result else None
-    return chart.draw(result, protocol.published if protocol else (), room, palette)
+    return chart.draw(result, published_in(result), room, palette)

@@ -1,6 +1,5 @@
 """Scores: a forest plot, a row for each bot and, below, for each published system."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,9 +19,11 @@ from reports.charts.panels import (
     legend_lines,
     main_panel,
     panels_of,
+    published_cells,
+    ranked,
     sentences,
 )
-from reports.charts.theme import WIDE, Room, columns_of, short
+from reports.charts.room import WIDE, Room, columns_of, short
 
 # Inches: the text above a row, each of its marks, and the room below them.
 _LABEL, _MARK, _GAP = 0.24, 0.135, 0.09
@@ -61,8 +62,7 @@ def scores(result: Result, published: Sequence[Published], room: Room, palette: 
 
 def _own_rows(result: Result, panel: Panel, main: Panel, room: Room) -> Iterator[Row]:
     place = headline(result)
-    order = sorted(result["bots"], key=lambda bot: -(bot["cells"][place]["value"] or -math.inf))
-    for bot in order:
+    for bot in ranked(result):
         says = _in_numbers(result, bot["cells"][place], room) if panel == main else ""
         yield Row(bot["bot"], says, [bot["cells"][index] for index, _ in panel.scores], is_own=True)
 
@@ -77,10 +77,8 @@ def _in_numbers(result: Result, cell: Cell, room: Room) -> str:
 
 
 def _published_rows(result: Result, panel: Panel, published: Sequence[Published]) -> Iterator[Row]:
-    keys = [result["columns"][index]["key"] for index, _ in panel.scores]
-    known = [system for system in published if any(key in system.scores for key in keys)]
-    for system in sorted(known, key=lambda system: -system.scores.get(result["headline"], -math.inf)):
-        yield Row(system.system, "", [{"value": system.scores.get(key)} for key in keys], is_own=False)
+    for system, cells in published_cells(result, panel, published):
+        yield Row(system, "", cells, is_own=False)
 
 
 def _panel_height(panel: Panel, rows: Sequence[Row], room: Room) -> float:

@@ -1,11 +1,14 @@
 """What the charts of scores share: which scores stand in one panel, its axis, and how a value is said."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from reports.charts.theme import Room, columns_of, short
+from evaluation.protocols import Published, published_beside
+from evaluation.protocols.facts import Evaluation
+from reports.charts.room import Room, columns_of, short
 
 Result: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Mapping[str, Any]
@@ -51,6 +54,36 @@ def main_panel(result: Result) -> Panel:
     """The panel with the score that stands for the set."""
     panels, place = panels_of(result), headline(result)
     return next((panel for panel in panels if place in dict(panel.scores)), panels[0])
+
+
+def ranked(result: Result) -> Sequence[Mapping[str, Any]]:
+    """The bots, the best by the score that stands for the set first."""
+    place = headline(result)
+
+    def lowness(bot: Mapping[str, Any]) -> float:
+        value: float | None = bot["cells"][place]["value"]
+        return math.inf if value is None else -value
+
+    return sorted(result["bots"], key=lowness)
+
+
+def published_in(result: Result) -> Sequence[Published]:
+    """Published systems that the charts of a result show, too."""
+    if "question_set" not in result:
+        return ()
+    evaluation = result.get("compared_with", result.get("evaluation", Evaluation.INTERACTIVE))
+    protocol = published_beside(evaluation, result["question_set"])
+    return protocol.published if protocol else ()
+
+
+def published_cells(
+    result: Result, panel: Panel, published: Sequence[Published]
+) -> Iterator[tuple[str, list[Cell]]]:
+    """Published systems with a cell for each score of the panel, the best first."""
+    keys = [result["columns"][index]["key"] for index, _ in panel.scores]
+    known = [system for system in published if any(key in system.scores for key in keys)]
+    for system in sorted(known, key=lambda system: -system.scores.get(result["headline"], -math.inf)):
+        yield system.system, [{"value": system.scores.get(key)} for key in keys]
 
 
 def legend_lines(panel: Panel, room: Room) -> int:

@@ -10,7 +10,7 @@ from evaluation.protocols import Published
 from reports.charts.labels_apart import Box, apart
 from reports.charts.palettes import Palette
 from reports.charts.panels import LINE, POINTS, Cell, Panel, Result, sentences
-from reports.charts.theme import WIDE, Room, short
+from reports.charts.room import WIDE, Room, short
 
 
 def plane(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from evaluation.protocols import Published
 from reports.charts.palettes import Palette
 from reports.charts.panels import MOST_PANELS, Result
-from reports.charts.theme import WIDE, Room, short
+from reports.charts.room import WIDE, Room, short
 
 
 def preferences(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:

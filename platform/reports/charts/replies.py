@@ -19,7 +19,7 @@ from reports.charts.panels import (
     main_panel,
     said,
 )
-from reports.charts.theme import Room, short
+from reports.charts.room import Room, short
 
 
 def by_reply(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:

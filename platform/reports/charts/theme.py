@@ -3,8 +3,6 @@
 import io
 import logging
 import re
-import unicodedata
-from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
@@ -13,47 +11,9 @@ from reports.charts.palettes import OF_PAGE, SVG, Palette
 
 # Pixels of the page for a point of the figure: its small print is then as large as the page's.
 SCALE = 1.35
-LONGEST_NAME = 34
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 # It tells every step of subsetting a font.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How much a figure has.
-
-    Attributes:
-        width: inches.
-        letters: that stand beside each other over its whole width, in the size of names.
-        longest: letters of a name.
-        panels: beside each other.
-    """
-
-    width: float
-    letters: int
-    longest: int
-    panels: int
-
-
-WIDE = Room(7.6, 84, LONGEST_NAME, 3)
-# A window of 320 pixels, less the margins of the page and of the chart's frame.
-NARROW = Room(2.74, 31, 28, 1)
-
-
-def columns_of(text: str) -> int:
-    """How wide a text is, in letters: those of East Asia are as wide as two."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
-def short(name: str, longest: int = LONGEST_NAME) -> str:
-    """A name as it stands in a figure; the table beside it has all of it."""
-    if columns_of(name) <= longest:
-        return name
-    kept = len(name)
-    while columns_of(name[:kept]) >= longest:
-        kept -= 1
-    return f"{name[:kept].rstrip()}…"
 
 
 def for_page(figure: Figure, name: str, description: str) -> str:

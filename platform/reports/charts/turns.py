@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from evaluation.protocols import Published
 from reports.charts.palettes import Palette
-from reports.charts.theme import Room, short
+from reports.charts.room import Room, short
 
 Result = Mapping[str, Any]
 _ACROSS = 2

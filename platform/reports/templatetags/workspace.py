@@ -11,6 +11,7 @@ from crowd.redaction import last_review
 from crowd.work import WorkerTask
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import Study
+from studies.queries import may_change
 from studies.tasks import task_of
 
 register = template.Library()
@@ -40,14 +41,15 @@ def unlooked(study: Study) -> str:
 def pages_of(context: Context, study: Study) -> list[Page]:
     """Those that a study of its task has, in the order of its way."""
     task, request = task_of(study), context.get("request")
+    works_on_it = request is None or may_change(request.user, study)
     found = [(_("Study"), study.get_absolute_url())]
-    if isinstance(task, WorkerTask):
-        found += [(_("Monitor"), reverse("reports:monitor", args=[study.pk]))]
+    if works_on_it and isinstance(task, WorkerTask):
+        found += [(_("Monitor"), reverse("monitoring:monitor", args=[study.pk]))]
     if task.has_conversations:
         found += [(_("Conversations"), reverse("labels:dialogues", args=[study.pk]))]
     elif isinstance(task, ReportedTask):
         found += [(_("Items"), reverse(task.read_at, args=[study.pk]))]
-    if isinstance(task, WorkerTask) and not study.rehearsal_of_id:
+    if works_on_it and isinstance(task, WorkerTask) and not study.rehearsal_of_id:
         found += [(_("Participants"), reverse("crowd:participants", args=[study.pk]))]
         found += [(_("Quality"), reverse("quality:study", args=[study.pk]))]
     if isinstance(task, TaskWithReport):

@@ -484,7 +484,7 @@ class Migration(migrations.Migration):
             name="material",
             field=models.TextField(
                 blank=True,
-                help_text="Texts that workers have beside the conversation. A line that begins with # names one; what follows is its text.",
+                help_text="Texts that workers have beside what they do. A line that begins with # names one; what follows is its text.",
                 max_length=100000,
                 validators=[knowledge.sections.refuse_unreadable],
             ),
@@ -508,5 +508,56 @@ class Migration(migrations.Migration):
                 related_name="studies",
                 to="knowledge.baseversion",
             ),
+        ),
+        migrations.AddField(
+            model_name="study",
+            name="tags",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.CharField(max_length=30),
+                blank=True,
+                default=list,
+                help_text="Words by which lists are narrowed, such as: pilot, 2026.",
+                size=10,
+            ),
+        ),
+        migrations.CreateModel(
+            name="Share",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "may_change",
+                    models.BooleanField(
+                        default=False, help_text="Else they read its results and conversations."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "person",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="shared_studies",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="shares",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("person__username",),
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "person"), name="study_shared_once")
+                ],
+            },
         ),
     ]

@@ -1,0 +1,39 @@
+"""What the audit trail calls what was done, by the name of the page or the call that did it."""
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+WORDS: dict[str, Promise] = {
+    "accounts:sign_in": _("signed in"),
+    "accounts:sign_out": _("signed out"),
+    "accounts:password": _("changed their password"),
+    "accounts:tokens": _("made a token"),
+    "accounts:take_back_token": _("took a token back"),
+    "accounts:people": _("added a person"),
+    "accounts:change_person": _("changed a person's role, access or password"),
+    "studies:new": _("made a study"),
+    "studies:edit": _("edited a study"),
+    "studies:clone": _("copied a study"),
+    "studies:archive": _("archived a study or took that back"),
+    "studies:set_state": _("opened or closed a study"),
+    "studies:sharing": _("shared a study"),
+    "studies:stop_sharing": _("stopped sharing a study"),
+    "studies:tags": _("changed the tags of a study"),
+    "labels:exclude": _("excluded a worker or took that back"),
+    "judging:exclude_rater": _("excluded a rater or took that back"),
+    "reports:refresh": _("had a report computed"),
+    "crowd:pay": _("noted payments"),
+    "crowd:invite": _("invited workers"),
+    "crowd:panels": _("set up panels"),
+    "rehearsals:start": _("rehearsed a study"),
+    "rehearsals:delete": _("deleted a rehearsal"),
+    "bots:new": _("registered a bot"),
+    "bots:edit": _("changed a bot"),
+    "bots:set_active": _("switched a bot on or off"),
+    "questions:new": _("made a question set"),
+}
+
+
+def in_words(action: str) -> str:
+    """What was done; of what is seldom done, the name that the program has for it."""
+    return str(WORDS.get(action) or action.replace("_", " ").replace(":", ": "))

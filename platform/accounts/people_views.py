@@ -1,0 +1,93 @@
+"""For admins: the people who sign in, and the trail of what they did."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts import people as services
+from accounts import trail
+from accounts.models import User
+
+PER_PAGE = 50
+View = Callable[..., HttpResponse]
+
+
+def for_admins(view: View) -> View:
+    """To others there is no such page."""
+
+    @login_required
+    @wraps(view)
+    def only(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not cast(User, request.user).is_superuser:
+            raise Http404("Only admins look after people.")
+        return view(request, *args, **kwargs)
+
+    return only
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@for_admins
+def people(request: HttpRequest) -> HttpResponse:
+    """Everybody; whoever is added is shown with their first password in the answer, and never again."""
+    name, is_admin = request.POST.get("name", "").strip()[:200], request.POST.get("role") == "admin"
+    made: tuple[User, str] | None = None
+    refused = ""
+    if request.method == "POST":
+        try:
+            made = services.add_person(name, is_admin=is_admin)
+        except ValidationError as error:
+            refused = " ".join(error.messages)
+    everybody = User.objects.annotate(of_studies=Count("studies")).order_by("-is_active", "username")
+    shown = {
+        "page": Paginator(everybody, PER_PAGE).get_page(request.GET.get("page")),
+        "made": made,
+        "refused": refused,
+        "name": name if refused else "",
+        "as_admin": is_admin and bool(refused),
+    }
+    return render(request, "accounts/people.html", shown, status=422 if refused else 200)
+
+
+@never_cache
+@require_POST
+@for_admins
+def change_person(request: HttpRequest, pk: int) -> HttpResponse:
+    """Let them sign in or not, be an admin or not, or give them a password for one time."""
+    person, by = get_object_or_404(User, pk=pk), cast(User, request.user)
+    what = request.POST.get("what", "")
+    try:
+        if what in ("let_in", "keep_out"):
+            services.set_active(person, active=what == "let_in", by=by)
+        elif what in ("make_admin", "make_researcher"):
+            services.set_admin(person, admin=what == "make_admin", by=by)
+        elif what == "password":
+            everybody = User.objects.annotate(of_studies=Count("studies")).order_by("-is_active", "username")
+            made = (person, services.new_password(person, by=by))
+            page = Paginator(everybody, PER_PAGE).get_page(1)
+            return render(request, "accounts/people.html", {"page": page, "made": made})
+        else:
+            messages.error(request, _("Nothing was changed: “%(what)s” is not known.") % {"what": what[:20]})
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("accounts:people")
+
+
+@require_GET
+@for_admins
+def audit_trail(request: HttpRequest) -> HttpResponse:
+    """Who did what."""
+    name, about = (request.GET.get(key, "").strip()[:200] for key in ("name", "about"))
+    page = Paginator(trail.found(name=name, about=about), PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "accounts/trail.html", {"page": page, "name": name, "about": about})

@@ -1,0 +1,9 @@
+-- What is in the audit trail stays as it was written, whoever asks: no row of it is changed or deleted.
+CREATE OR REPLACE FUNCTION accounts_event_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'The audit trail is only ever added to.' USING ERRCODE = 'restrict_violation';
+END;
+$$;
+
+CREATE OR REPLACE TRIGGER event_never_changes BEFORE UPDATE OR DELETE ON accounts_event
+    FOR EACH ROW EXECUTE FUNCTION accounts_event_never_changes();

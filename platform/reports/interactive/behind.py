@@ -1,0 +1,58 @@
+"""Where what lies behind a mark of a chart can be read: conversations or items, narrowed to it."""
+
+from collections.abc import Mapping
+from typing import Protocol
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from reports.queries import bot_names
+from reports.reported import ReportedTask
+from studies.models import Study
+from studies.tasks import task_of
+
+
+class Behind(Protocol):
+    """The address of what is behind a mark; empty if nothing can be read."""
+
+    def __call__(self, system: str, *, reply: int = 0, question: str = "") -> str:
+        """Of a system as the report calls it, from a reply of its conversations on, or by one question."""
+
+
+def behind(study: Study) -> Behind:
+    """Of this study."""
+    task = task_of(study)
+    if task.has_conversations:
+        return _Conversations(study)
+    if isinstance(task, ReportedTask):
+        return _Items(reverse(task.read_at, args=[study.pk]))
+    return _nothing
+
+
+class _Conversations:
+    def __init__(self, study: Study) -> None:
+        self._address = reverse("labels:dialogues", args=[study.pk])
+        slugs = dict(study.study_bots.values_list("bot_id", "bot__name"))
+        self._slugs = {name: slugs[pk] for pk, name in bot_names(study).items()}
+
+    def __call__(self, system: str, *, reply: int = 0, question: str = "") -> str:
+        # What is no bot of the study, such as people or the best of all, narrows nothing.
+        wanted = {"bot": self._slugs.get(system, ""), "replies": str(reply) if reply > 1 else ""}
+        return _with(self._address, wanted)
+
+
+class _Items:
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def __call__(self, system: str, *, reply: int = 0, question: str = "") -> str:
+        return _with(self._address, {"question": question, "system": system})
+
+
+def _nothing(system: str, *, reply: int = 0, question: str = "") -> str:
+    return ""
+
+
+def _with(address: str, wanted: Mapping[str, str]) -> str:
+    given = {name: value for name, value in wanted.items() if value}
+    return f"{address}?{urlencode(given)}" if given else address

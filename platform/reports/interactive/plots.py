@@ -1,0 +1,263 @@
+"""The charts of a report as numbers, which the page draws anew so that they can be pointed at.
+
+All of them stand in the stored result: nothing is computed here. What a mark is in words, and where what lies
+behind it can be read, goes along, so that the page's script only places it. Drawn by static/js/charts.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evaluation.protocols.facts import HUMAN
+from reports.charts.panels import (
+    MOST_PANELS,
+    Cell,
+    Panel,
+    Result,
+    headline,
+    main_panel,
+    panels_of,
+    published_cells,
+    published_in,
+    ranked,
+)
+from reports.interactive.behind import Behind
+from reports.templatetags.figures import figure
+
+Plot: TypeAlias = dict[str, Any]
+# As many as there are colours.
+_MOST_LINES = 3
+
+
+def plot(kind: str, result: Result, behind: Behind) -> Plot | None:
+    """A kind of chart of a result; None if the page does not draw that kind."""
+    make = _KINDS.get(kind)
+    return _words() | make(result, behind) if make else None
+
+
+def _words() -> Plot:
+    """What the page's script says."""
+    return {
+        "show": _("Show"),
+        "published": _("Published"),
+        "hint": _("Point at a mark for its numbers; open it to read what is behind it."),
+        "tap": _("Tap again to read."),
+    }
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+def _scores(result: Result, behind: Behind) -> Plot:
+    return {
+        "kind": "forest",
+        "systems": [bot["bot"] for bot in ranked(result)],
+        "panels": [_forest(result, panel, behind) for panel in panels_of(result)],
+    }
+
+
+def _forest(result: Result, panel: Panel, behind: Behind) -> Plot:
+    own = [_row_of(result, panel, bot, behind) for bot in ranked(result)]
+    others = [
+        {
+            "system": system,
+            "says": "",
+            "published": True,
+            "marks": list(_published_marks(panel, system, cells)),
+        }
+        for system, cells in published_cells(result, panel, published_in(result))
+    ]
+    return {
+        "axis": panel.axis,
+        "low": panel.low,
+        "high": panel.high,
+        "series": [title for _place, title in panel.scores],
+        "main": result["columns"][headline(result)]["title"],
+        "guide": _guide(result, panel),
+        "rows": own + others,
+    }
+
+
+def _row_of(result: Result, panel: Panel, bot: Mapping[str, Any], behind: Behind) -> Plot:
+    marks = []
+    for nth, (place, title) in enumerate(panel.scores):
+        words = [bot["bot"], _said(title, bot["cells"][place], panel.unit), _labels(bot["labels"])]
+        if mark := _mark(bot["cells"][place], words, behind(bot["bot"])):
+            marks.append({"series": nth, **mark})
+    is_main, cell = panel == main_panel(result), bot["cells"][headline(result)]
+    says = _said("", cell, "").strip() if is_main and cell["value"] is not None else ""
+    return {"system": bot["bot"], "says": says, "published": False, "marks": marks}
+
+
+def _published_marks(panel: Panel, system: str, cells: Sequence[Cell]) -> Iterator[Plot]:
+    for nth, ((_place, title), cell) in enumerate(zip(panel.scores, cells, strict=True)):
+        words = [system, _said(title, cell, panel.unit), _("Published elsewhere")]
+        if mark := _mark(cell, words, ""):
+            yield {"series": nth, **mark}
+
+
+def _guide(result: Result, panel: Panel) -> Plot | None:
+    """What people reach at the score that stands for the set, where they were judged, too."""
+    place = headline(result)
+    human = next((bot["cells"][place] for bot in result["bots"] if bot["bot"] == HUMAN), None)
+    if human is None or human["value"] is None or place not in dict(panel.scores):
+        return None
+    series = [index for index, _title in panel.scores].index(place)
+    return {"series": series, "value": human["value"], "low": human.get("low"), "high": human.get("high")}
+
+
+# --- the course of conversations ------------------------------------------------------------------
+
+
+def _by_reply(result: Result, behind: Behind) -> Plot:
+    panel = main_panel(result)
+    panels = []
+    for bot in result["by_reply"]:
+        lines = []
+        for nth, (place, title) in enumerate(panel.scores):
+            points = _replies(bot, place, title, panel.unit, behind)
+            band = nth == len(panel.scores) - 1  # those of all of them would cover each other
+            lines.append({"name": title, "system": bot["bot"], "band": band, "points": points})
+        panels.append({"title": bot["bot"], "low": panel.low, "high": panel.high, "lines": lines})
+    systems = [bot["bot"] for bot in result["by_reply"]]
+    across = _("reply of the conversation")
+    return {"kind": "lines", "systems": systems, "across": across, "axis": panel.axis, "panels": panels}
+
+
+def _replies(bot: Mapping[str, Any], place: int, title: str, unit: str, behind: Behind) -> list[Plot]:
+    points = []
+    for row in bot["replies"]:
+        reply = row["reply"]
+        words = [
+            _("%(system)s, reply %(reply)d") % {"system": bot["bot"], "reply": reply},
+            _said(title, row["cells"][place], unit),
+            _labels(row["labels"]),
+        ]
+        if mark := _mark(row["cells"][place], words, behind(bot["bot"], reply=reply)):
+            points.append({"x": reply, **mark})
+    return points
+
+
+def _by_turn(result: Result, behind: Behind) -> Plot:
+    """A panel for each figure; the last counts the conversations that still go on."""
+    shown = result["by_turn"]
+    panels = [
+        {"title": each["title"], "low": None, "high": None, "lines": [*_turns(each, behind)]}
+        for each in shown
+    ]
+    # Nobody has to vote, so that votes leave turns out: the fullest figure counts best.
+    fullest = max(shown, key=lambda each: sum(len(line["points"]) for line in each["bots"]))
+    going_on = [*_going_on(fullest, behind)]
+    panels.append({"title": _("Conversations still going on"), "low": 0, "high": None, "lines": going_on})
+    systems = [line["bot"] for line in fullest["bots"][:_MOST_LINES]]
+    across = _("turn of the conversation")
+    return {"kind": "lines", "systems": systems, "across": across, "axis": "", "panels": panels}
+
+
+def _turns(shown: Mapping[str, Any], behind: Behind) -> Iterator[Plot]:
+    for line in shown["bots"][:_MOST_LINES]:
+        points = []
+        for point in line["points"]:
+            values = point["values"]
+            words = [
+                _of_turn(line["bot"], point["turn"]),
+                f"{shown['title']} {_between(point, 2)}",
+                ngettext("%(n)d value", "%(n)d values", values) % {"n": values},
+            ]
+            if mark := _mark(point, words, behind(line["bot"], reply=point["turn"])):
+                points.append({"x": point["turn"], **mark})
+        yield {"name": line["bot"], "system": line["bot"], "band": True, "points": points}
+
+
+def _going_on(shown: Mapping[str, Any], behind: Behind) -> Iterator[Plot]:
+    for line in shown["bots"][:_MOST_LINES]:
+        points = []
+        for point in line["points"]:
+            n = point["going_on"]
+            words = [_of_turn(line["bot"], point["turn"]), _conversations(n)]
+            address = behind(line["bot"], reply=point["turn"])
+            points.append({"x": point["turn"], "value": n, "words": words, "href": address})
+        yield {"name": line["bot"], "system": line["bot"], "band": False, "points": points}
+
+
+def _of_turn(system: str, turn: int) -> str:
+    return _("%(system)s, turn %(turn)d") % {"system": system, "turn": turn}
+
+
+# --- votes on pairs -------------------------------------------------------------------------------
+
+
+def _preferences(result: Result, behind: Behind) -> Plot:
+    panels, systems = [], dict[str, None]()
+    for asked in result["preferences"][:MOST_PANELS]:
+        rows = []
+        for pair in asked["meetings"]:
+            systems |= {pair["first"]: None, pair["second"]: None}
+            address = behind(pair["bot"], question=asked["key"])
+            parts = [*_parts(pair, address)]
+            rows.append({"first": pair["first"], "second": pair["second"], "parts": parts})
+        panels.append({"title": asked["question"], "rows": rows})
+    titles = [_("named left is better"), _("tied"), _("named right is better")]
+    axis = _("percent of judgments")
+    return {"kind": "shares", "systems": [*systems], "series": titles, "axis": axis, "panels": panels}
+
+
+def _parts(pair: Mapping[str, Any], address: str) -> Iterator[Plot]:
+    """What fills the row of a pair: those for the first, ties, those for the second."""
+    start = 0.0
+    told = (
+        ("wins", _("%(first)s is better") % pair),
+        ("ties", _("tied")),
+        ("losses", _("%(second)s is better") % pair),
+    )
+    for nth, (key, says) in enumerate(told):
+        share = 100 * pair[key] / pair["labels"]
+        counted = {"n": pair[key], "of": pair["labels"]}
+        of = ngettext("%(n)d of %(of)d judgment", "%(n)d of %(of)d judgments", pair["labels"]) % counted
+        words = [_("%(first)s against %(second)s") % pair, f"{says}: {figure(share)} %", of]
+        yield {"series": nth, "from": start, "to": start + share, "words": words, "href": address}
+        start += share
+
+
+_KINDS: Mapping[str, Callable[[Result, Behind], Plot]] = {
+    "scores": _scores,
+    "by-reply": _by_reply,
+    "by-turn": _by_turn,
+    "preferences": _preferences,
+}
+
+
+# --- what they share ------------------------------------------------------------------------------
+
+
+def _mark(cell: Cell, words: list[str], address: str) -> Plot | None:
+    """Where a value lies, with its interval if it has one; None without a value."""
+    if cell["value"] is None:
+        return None
+    ends = {end: cell[end] for end in ("low", "high") if cell.get(end) is not None}
+    return {"value": cell["value"], **ends, "words": [word for word in words if word], "href": address}
+
+
+def _said(title: str, cell: Cell, unit: str) -> str:
+    if cell["value"] is None:
+        return title
+    return f"{title} {_between(cell, 1, ' %' if unit == 'percent' else '')}"
+
+
+def _between(cell: Cell, digits: int, unit: str = "") -> str:
+    """A value with its interval: 75.0 % (61.1 to 85.0)."""
+    value = f"{figure(cell['value'], digits)}{unit}"
+    if cell.get("low") is None:
+        return value
+    ends = {"low": figure(cell["low"], digits), "high": figure(cell["high"], digits)}
+    return value + _(" (%(low)s to %(high)s)") % ends
+
+
+def _labels(n: int) -> str:
+    return ngettext("%(n)d label", "%(n)d labels", n) % {"n": n}
+
+
+def _conversations(n: int) -> str:
+    return ngettext("%(n)d conversation", "%(n)d conversations", n) % {"n": n}

@@ -1,0 +1,118 @@
+/** Scores: a row for each system, in it a dot with its whisker for each score. */
+
+import { scaleLinear } from "../../vendor/d3.js";
+import { LINE, TEXT, below, colour, dot, legend, widthOf, wrap, write } from "./stage.js";
+
+/**
+ * @typedef {import("./stage.js").Selection} Selection
+ * @typedef {import("./stage.js").Mark & {series: number}} Mark
+ * @typedef {{system: string, says: string, published: boolean, marks: Mark[]}} Row
+ * @typedef {{series: number, value: number, low: number | null, high: number | null}} Guide
+ * @typedef {{axis: string, low: number, high: number, series: string[], main: string, guide: Guide | null, rows: Row[]}} Panel
+ */
+
+const EDGE = 9; // a mark at an end of the axis is whole
+const ROOMY = 480;
+const STEP = 24; // pixels for each mark of a row: a finger finds it
+
+/**
+ * @param {Selection} svg
+ * @param {{panels: Panel[], published: string}} plot
+ * @param {number} width
+ * @param {Set<string>} hidden
+ */
+export function forest(svg, plot, width, hidden) {
+  return plot.panels.reduce((top, panel) => top + drawn(svg, panel, top, width, hidden, plot.published), 0);
+}
+
+/**
+ * @param {Selection} svg
+ * @param {Panel} panel
+ * @param {number} top
+ * @param {number} width
+ * @param {Set<string>} hidden
+ * @param {string} heading
+ */
+function drawn(svg, panel, top, width, hidden, heading) {
+  const into = svg.append("g").attr("transform", `translate(0 ${top})`);
+  const x = scaleLinear().domain([panel.low, panel.high]).range([EDGE, width - EDGE]);
+  const ticks = panel.high === 100 && panel.low === 0 ? [0, 25, 50, 75, 100] : x.ticks(5);
+  const start = legend(into, panel.series, 0, width) + 4;
+  const under = into.append("g");
+  const rows = panel.rows.filter((row) => row.published || !hidden.has(row.system));
+  let y = start;
+  let headed = false;
+  rows.forEach((row, nth) => {
+    if (row.published && !headed) {
+      y += LINE + 4;
+      write(into, 0, y, heading).attr("font-style", "italic");
+      [y, headed] = [y + 6, true];
+    }
+    const from = named(into, row, width < ROOMY ? "" : panel.main, y, width);
+    const lines = row.published ? 1 : panel.series.length;
+    const to = from + lines * STEP;
+    for (const tick of ticks) rule(under, x(tick), from, to);
+    for (const mark of row.marks) {
+      marked(into, mark, x, from + ((row.published ? 0 : mark.series) + 0.5) * STEP, nth, row.published);
+    }
+    y = to + 4;
+  });
+  if (panel.guide) guided(under, panel.guide, x, start, y);
+  below(into, x, y, ticks);
+  write(into, width / 2, y + 24 + TEXT, panel.axis, { anchor: "middle", ink: "var(--ink-soft)" });
+  return y + 24 + TEXT + 20;
+}
+
+/**
+ * Name and numbers above the marks of a row; where the marks begin.
+ *
+ * @param {Selection} into
+ * @param {Row} row
+ * @param {string} score what the numbers are of
+ * @param {number} y
+ * @param {number} width
+ */
+function named(into, row, score, y, width) {
+  const line = y + TEXT + 4;
+  const weight = row.published ? "400" : "700";
+  const says = row.says ? write(into, width, line, `${score} ${row.says}`.trim(), { anchor: "end" }) : null;
+  const beside = says ? widthOf(says) + 16 : 0;
+  const name = write(into, 0, line, row.system, { weight });
+  if (!says || widthOf(name) + beside <= width) return line + 4;
+  name.remove();
+  const lines = wrap(into, 0, line, row.system, width, { weight });
+  says.attr("y", line + lines * LINE).attr("x", 0).attr("text-anchor", "start");
+  return line + lines * LINE + 4;
+}
+
+/** @param {Selection} into @param {number} x @param {number} from @param {number} to */
+function rule(into, x, from, to) {
+  into.append("line").attr("x1", x).attr("x2", x).attr("y1", from).attr("y2", to).attr("stroke", "var(--chart-grid)").attr("opacity", 0.35);
+}
+
+/**
+ * @param {Selection} into
+ * @param {Mark} mark
+ * @param {import("./stage.js").Scale} x
+ * @param {number} y
+ * @param {number} group
+ * @param {boolean} hollow
+ */
+function marked(into, mark, x, y, group, hollow) {
+  const nth = mark.series;
+  if (mark.low !== undefined && mark.high !== undefined) {
+    const whisker = into.append("path").attr("d", `M ${x(mark.low)} ${y} L ${x(mark.high)} ${y}`);
+    whisker.attr("stroke", colour(nth)).attr("stroke-width", 2).attr("fill", "none");
+  }
+  dot(into, mark, { x: x(mark.value), y, nth, group, hollow });
+}
+
+/** What people reach, through all rows. @param {Selection} into @param {Guide} guide @param {import("./stage.js").Scale} x @param {number} from @param {number} to */
+function guided(into, guide, x, from, to) {
+  if (guide.low !== null && guide.high !== null) {
+    const band = into.append("rect").attr("x", x(guide.low)).attr("width", x(guide.high) - x(guide.low));
+    band.attr("y", from).attr("height", to - from).attr("fill", colour(guide.series)).attr("opacity", 0.1);
+  }
+  const line = into.append("line").attr("x1", x(guide.value)).attr("x2", x(guide.value)).attr("y1", from).attr("y2", to);
+  line.attr("stroke", colour(guide.series)).attr("stroke-dasharray", "4 3");
+}

@@ -1,0 +1,110 @@
+/** The course of conversations: a panel for each bot or figure, in it a line of points for each score or system. */
+
+import { area, axisLeft, line as path, scaleLinear } from "../../vendor/d3.js";
+import { LINE, TEXT, below, colour, dot, inNumbers, legend, plain, wrap, write } from "./stage.js";
+
+/**
+ * @typedef {import("./stage.js").Selection} Selection
+ * @typedef {import("./stage.js").Scale} Scale
+ * @typedef {import("./stage.js").Mark & {x: number}} Point
+ * @typedef {{name: string, system: string, band: boolean, points: Point[]}} Line
+ * @typedef {{title: string, low: number | null, high: number | null, lines: Line[]}} Panel
+ * @typedef {{panels: Panel[], across: string, axis: string}} Plot
+ */
+
+const BODY = 170; // pixels of a panel between its title and its axis
+const NARROWEST = 280;
+const MOST_BESIDE = 3;
+const SOFT = { size: TEXT - 1, ink: "var(--ink-soft)" };
+
+/**
+ * @param {Selection} svg
+ * @param {Plot} plot
+ * @param {number} width
+ * @param {Set<string>} hidden
+ */
+export function lines(svg, plot, width, hidden) {
+  const names = [...new Set(plot.panels.flatMap((panel) => panel.lines.map((each) => each.name)))];
+  const panels = plot.panels
+    .map((panel) => ({ ...panel, lines: panel.lines.filter((each) => !hidden.has(each.system)) }))
+    .filter((panel) => panel.lines.length);
+  let start = legend(svg, names, 0, width);
+  if (plot.axis) start += wrap(svg, 0, start + TEXT, plot.axis, width, SOFT) * LINE;
+  const columns = Math.max(1, Math.min(MOST_BESIDE, panels.length, Math.floor(width / NARROWEST)));
+  const each = (width - 24 * (columns - 1)) / columns;
+  let [top, lowest] = [start, start];
+  panels.forEach((panel, nth) => {
+    const column = nth % columns;
+    if (column === 0) top = lowest;
+    const into = svg.append("g").attr("transform", `translate(${column * (each + 24)} ${top})`);
+    lowest = Math.max(lowest, top + drawn(into, panel, plot, each, names, nth));
+  });
+  return lowest;
+}
+
+/**
+ * @param {Selection} into
+ * @param {Panel} panel
+ * @param {Plot} plot
+ * @param {number} width
+ * @param {string[]} names
+ * @param {number} place
+ */
+function drawn(into, panel, plot, width, names, place) {
+  const start = wrap(into, 0, TEXT + 6, panel.title, width, { weight: "700" }) * LINE + 14;
+  const y = upright(panel).range([start + BODY, start]);
+  const wide = widest(y.ticks(5)) * 7.5 + 12;
+  const x = scaleLinear().domain(ends(panel)).range([wide + 10, width - 10]);
+  const steps = plain(into.append("g").attr("transform", `translate(${wide} 0)`).call(axisLeft(y).tickValues(y.ticks(5)).tickFormat(inNumbers).tickSize(4).tickPadding(4)));
+  steps.select("path").remove();
+  for (const tick of y.ticks(5)) {
+    const rule = into.append("line").attr("x1", wide).attr("x2", width).attr("y1", y(tick)).attr("y2", y(tick));
+    rule.attr("stroke", "var(--chart-grid)").attr("opacity", 0.3);
+  }
+  for (const each of panel.lines) {
+    const nth = names.indexOf(each.name);
+    if (each.band) band(into, each, x, y, nth);
+    const stroke = path().x((/** @type {Point} */ p) => x(p.x)).y((/** @type {Point} */ p) => y(p.value))(each.points);
+    into.append("path").attr("d", stroke).attr("fill", "none").attr("stroke", colour(nth)).attr("stroke-width", 2);
+    for (const point of each.points) dot(into, point, { x: x(point.x), y: y(point.value), nth, group: `${place}-${nth}`, size: 34 });
+  }
+  below(into, x, start + BODY, whole(x, width));
+  write(into, wide, start + BODY + 24 + TEXT, plot.across, { ...SOFT, width: width - wide });
+  return start + BODY + 24 + TEXT + 22;
+}
+
+/** @param {Selection} into @param {Line} each @param {Scale} x @param {Scale} y @param {number} nth */
+function band(into, each, x, y, nth) {
+  const shape = area()
+    .x((/** @type {Point} */ p) => x(p.x))
+    .y0((/** @type {Point} */ p) => y(p.low ?? 0))
+    .y1((/** @type {Point} */ p) => y(p.high ?? 0))
+    .defined((/** @type {Point} */ p) => p.low !== undefined && p.high !== undefined)(each.points);
+  into.append("path").attr("d", shape).attr("fill", colour(nth)).attr("opacity", 0.14);
+}
+
+/** @param {Panel} panel */
+function upright(panel) {
+  const values = panel.lines.flatMap((each) => each.points.flatMap((p) => [p.value, p.low ?? p.value, p.high ?? p.value]));
+  const low = panel.low ?? Math.min(...values);
+  const high = panel.high ?? Math.max(...values);
+  const scale = scaleLinear().domain(low === high ? [low - 1, high + 1] : [low, high]);
+  return panel.low === null || panel.high === null ? scale.nice(5) : scale;
+}
+
+/** @param {Panel} panel */
+function ends(panel) {
+  const all = panel.lines.flatMap((each) => each.points.map((p) => p.x));
+  const [first, last] = [Math.min(...all), Math.max(...all)];
+  return first === last ? [first - 0.5, last + 0.5] : [first, last];
+}
+
+/** Whole turns only. @param {Scale} x @param {number} width */
+function whole(x, width) {
+  return x.ticks(Math.max(2, Math.floor(width / 40))).filter(Number.isInteger);
+}
+
+/** @param {number[]} ticks */
+function widest(ticks) {
+  return Math.max(...ticks.map((tick) => String(tick).length));
+}

@@ -1,0 +1,85 @@
+/**
+ * Draws the charts of a report anew, so that they can be pointed at, from the numbers that stand beside each.
+ *
+ * Without this script the page has the same charts as pictures; these also stay as the files to download.
+ */
+
+import { select } from "../../vendor/d3.js";
+import { make } from "../kit/dom.js";
+import { forest } from "./forest.js";
+import { lines } from "./lines.js";
+import { shares } from "./shares.js";
+import { listen } from "./stage.js";
+
+/** @type {Record<string, (svg: import("./stage.js").Selection, plot: any, width: number, hidden: Set<string>) => number>} */
+const KINDS = { forest, lines, shares };
+
+/** By chart, the systems that are hidden: they stay so when the report is renewed. @type {Map<string, Set<string>>} */
+const HIDDEN = new Map();
+
+/** @param {HTMLElement} figure */
+function upgrade(figure) {
+  const numbers = figure.querySelector('script[type="application/json"]');
+  const pictures = /** @type {HTMLElement[]} */ ([...figure.querySelectorAll(".chart__wide, .chart__narrow")]);
+  if (!numbers || figure.querySelector(".plot")) return;
+  const plot = JSON.parse(numbers.textContent ?? "");
+  const name = figure.dataset.chart ?? "";
+  const hidden = HIDDEN.get(name) ?? new Set();
+  HIDDEN.set(name, hidden);
+  const told = pictures[0]?.querySelector("svg")?.getAttribute("aria-label") ?? "";
+  const stage = make("div", { class: "plot__stage" });
+  let width = 0;
+  const draw = () => {
+    width = stage.clientWidth;
+    if (width) redraw(stage, plot, width, hidden, told.split(". ")[0] + ".");
+  };
+  const box = make("div", { class: "plot" });
+  if (plot.systems.length > 1) box.append(switches(plot, hidden, draw));
+  box.append(stage, make("p", { class: "small soft plot__hint" }, plot.hint));
+  numbers.after(box);
+  for (const picture of pictures) picture.hidden = true;
+  draw();
+  new ResizeObserver(() => stage.clientWidth !== width && draw()).observe(stage);
+}
+
+/**
+ * @param {HTMLElement} stage
+ * @param {any} plot
+ * @param {number} width
+ * @param {Set<string>} hidden
+ * @param {string} title
+ */
+function redraw(stage, plot, width, hidden, title) {
+  stage.replaceChildren();
+  const svg = select(stage).append("svg").attr("role", "group").attr("aria-label", title).attr("width", width);
+  const height = Math.ceil(KINDS[plot.kind](svg, plot, width, hidden));
+  svg.attr("height", height).attr("viewBox", `0 0 ${width} ${height}`);
+  listen(/** @type {SVGSVGElement} */ (svg.node()), plot.tap);
+}
+
+/** Buttons that hide a system and show it again; one always stays. @param {any} plot @param {Set<string>} hidden @param {() => void} draw */
+function switches(plot, hidden, draw) {
+  const group = make("div", { class: "plot__switches", role: "group", "aria-label": plot.show });
+  /** @type {HTMLButtonElement[]} */
+  const buttons = plot.systems.map((/** @type {string} */ system) => {
+    const button = make("button", { type: "button", class: "switch" }, system);
+    button.addEventListener("click", () => {
+      if (hidden.has(system)) hidden.delete(system);
+      else if (hidden.size < plot.systems.length - 1) hidden.add(system);
+      show();
+      draw();
+    });
+    return button;
+  });
+  const show = () => buttons.forEach((button, nth) => button.setAttribute("aria-pressed", String(!hidden.has(plot.systems[nth]))));
+  show();
+  group.append(make("span", { class: "small soft", "aria-hidden": "true" }, plot.show), ...buttons);
+  return group;
+}
+
+function upgradeAll() {
+  for (const figure of document.querySelectorAll("figure.chart")) upgrade(/** @type {HTMLElement} */ (figure));
+}
+
+upgradeAll();
+document.addEventListener("fresh", upgradeAll);
