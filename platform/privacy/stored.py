@@ -53,6 +53,7 @@ def stored_of(own: Participation) -> dict[str, Any]:
         "qualification": [
             {
                 "title": each.qualification.title,
+                "answers": each.given,
                 "right": each.right,
                 "passed": each.passed,
                 "at": _time(each.at),

@@ -17,7 +17,7 @@ from evaluation.text import WITHDRAWN
 from judging.models import Agreement, Item, Slot, Training
 from labels.models import Label, Pair
 from privacy.erasing import cut_loose, is_owed
-from quality.models import Flag
+from quality.models import Attempt, Flag
 from responses.models import Response, WritingPlace
 from studies.services import results_changed
 
@@ -101,6 +101,8 @@ def _removed(own: Participation, by: User | None, now: datetime) -> Withdrawal:
     written.delete()
     WritingPlace.objects.filter(participation=own).delete()
     Training.objects.filter(worker=own.worker_id, study=own.study_id).delete()
+    # That they tried stays, as tries are counted; what they answered goes.
+    Attempt.objects.filter(participation=own).update(given={})
     if seat and goes_whole:
         seat.dialogue.delete()
     elif seat:
