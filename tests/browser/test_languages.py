@@ -81,7 +81,7 @@ async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy
     for _ in range(5):
         await scale.click()
     await page.get_by_role("button", name="تخطٍّ").click()
-    await page.locator("#finish-near").click()
+    await expect(page.locator("#confirm")).to_be_visible()
     await seen(layla, is_new_kind=False)
     await page.locator("#confirm-yes").click()
 
