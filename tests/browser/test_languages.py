@@ -4,6 +4,7 @@ import re
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils.translation import ngettext, override
 from playwright.async_api import expect
 
 from crowd import practice
@@ -19,6 +20,17 @@ PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True}
 NAMES = re.compile(
     r"\b(Turnwise|Esc|Enter|Shift|Tab|USD|Bach|lab@example\.org|[A-HJ-NP-Z2-9]{5}(-[A-HJ-NP-Z2-9]{5})?)\b"
 )
+
+# Six kinds of number have words of their own.
+NUMBERS = [0, 1, 2, 3, 10, 11, 25, 99, 100, 101, 102, 103, 111, 200, 1000]
+GO_ON = [
+    "Go on talking: %(n)s more reply, then finish.",
+    "Go on talking: %(n)s more replies, then finish.",
+]
+IN_SCRIPT = """async ([words, numbers]) => {
+    const { ngettext } = await import("/static/js/kit/gettext.js");
+    return numbers.map(n => ngettext(...words, n));
+}"""
 
 
 async def english(visitor: Visitor) -> list[str]:
@@ -71,6 +83,9 @@ async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy
     await seen(layla, is_new_kind=False)
     await layla.answer("نعم", "لا")
     await expect(layla.chip(1)).to_have_text("هل هو معقول؟ نعم · هل هو محدد؟ لا تغيير")
+    with override("ar"):
+        in_python = [ngettext(*GO_ON, n) % {"n": n} for n in NUMBERS]
+    assert await page.evaluate(IN_SCRIPT, [GO_ON, NUMBERS]) == in_python
     await seen(layla, is_new_kind=False)
     await page.locator("#finish").or_(page.locator("#finish-near")).locator("visible=true").click()
     scale = layla.open_question.get_by_role("button", name="6")
@@ -80,6 +95,7 @@ async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy
     await seen(layla)
     for _ in range(5):
         await scale.click()
+    await layla.keys_count()
     await page.get_by_role("button", name="تخطٍّ").click()
     await expect(page.locator("#confirm")).to_be_visible()
     await seen(layla, is_new_kind=False)
