@@ -12,7 +12,7 @@ from django.utils.translation import override
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.limits import too_many, too_often
-from crowd import practice
+from crowd import gates, practice
 from crowd.languages import language_of_pages
 from crowd.models import Participation
 from crowd.practice import PracticeError
@@ -27,11 +27,11 @@ _LONGEST = 100_000
 
 
 def practice_first(participation: Participation) -> HttpResponse | None:
-    """To the practice, if the worker has not begun and has to practise before; None: they may begin."""
-    has_begun = hasattr(participation, "assignment")
-    return (
-        None if has_begun or not practice.is_due(participation) else redirect(HERE, participation.study.code)
-    )
+    """To what the worker has to do before they begin, such as the practice; None: they may begin."""
+    if hasattr(participation, "assignment"):
+        return None
+    first = gates.first(participation) or (HERE if practice.is_due(participation) else "")
+    return redirect(first, participation.study.code) if first else None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

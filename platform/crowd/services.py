@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bots import presence
-from crowd import ledger, refusals
+from crowd import gates, ledger, refusals
 from crowd.addresses import hashed, hashed_id
 from crowd.models import PAID, Assignment, Participation, Worker
 from crowd.panels import Arrival
@@ -117,11 +117,12 @@ def _come_again(own: Participation, arrival: Arrival) -> None:
 
 
 def refuse_whom_it_is_not_for(worker: Worker, study: Study) -> None:
-    """Refuse who took part in a study that excludes them from this one.
+    """Refuse who took part in a study that excludes them from this one, or whom a gate does not let through.
 
     Raises:
-        EntryRefusedError: they did.
+        EntryRefusedError: why.
     """
+    gates.refuse(worker, study)
     earlier = Participation.objects.filter(worker=worker, study__in=study.closed_to_workers_of.all())
     if earlier.exclude(assignment=None).exists():
         raise refusals.took_part_elsewhere()

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from crowd import practice, refusals, services
+from crowd import gates, practice, refusals, services
 from crowd.languages import language_of_pages, language_of_questions
 from crowd.models import CODED, PAID, Assignment, Participation
 from crowd.panels import Arrival, Outcome, WayBack, arrival_by, arrival_carried, arrival_of, way_back
@@ -208,7 +208,7 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "heading": heading,
-        "says": says or work_of(study).saved,
+        "says": gates.why_ended(participation) or says or work_of(study).saved,
         "is_paid": outcome in PAID,
         "worker": participation.pseudonym,
         "own_link": participation.own_link,

@@ -257,9 +257,10 @@ def judged(study: Study) -> list[OfWorker]:
     """How each worker judged the gold that they were given, who judged the most wrongly first."""
     found: dict[str, list[tuple[UUID, bool, bool]]] = {}
     slots = Slot.objects.filter(study=study, is_gold=True, label__isnull=False).order_by("label")
-    for slot in slots.select_related("item", "label__rater"):
+    names = dict(study.participations.values_list("worker", "pseudonym"))
+    for slot in slots.select_related("item", "label"):
         assert slot.label
-        found.setdefault(slot.label.rater.pseudonym, []).append(
+        found.setdefault(names[slot.label.rater_id], []).append(
             (
                 slot.item.key,
                 slot.item.is_instructed,

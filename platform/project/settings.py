@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "acceptance",
     "judging",
     "audits",
+    "quality",
     "privacy",
     "reports",
     "exports",

@@ -11,6 +11,7 @@ from crowd.models import Withdrawal
 from crowd.services import note_proposals, note_signs
 from judging.queries import judgments_given
 from live.locks import REPORTS, is_worked_on, only_here
+from quality import flagging
 from reports import queries
 from reports.models import Chart, Report
 from reports.reported import TaskWithReport, with_report
@@ -67,6 +68,19 @@ def build_report(report_id: int) -> None:
         except Exception as error:
             log.exception("Report %s failed.", report_id)
             _store(report_id, state=Report.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
+        else:
+            look_at_workers(report_id)
+
+
+def look_at_workers(report_id: int) -> None:
+    """Find the flags of the workers of a report's study; a report is no worse without."""
+    study = Report.objects.select_related("study").get(pk=report_id).study
+    if study.rehearsal_of_id is not None:  # its workers are programs
+        return
+    try:
+        flagging.look(study)
+    except Exception:
+        log.exception("The workers of %s could not be looked at.", study)
 
 
 def _begin(report_id: int) -> bool:

@@ -29,6 +29,8 @@ from judging import services as judging
 from judging.models import Item
 from labels.models import Label
 from project.routing import websocket_urlpatterns
+from quality.deciding import decide
+from quality.models import Qualification
 from questions.services import create_set
 from studies.models import Study
 from tasks.two_people.models import TwoPeoplePlan
@@ -124,6 +126,10 @@ RULES = {
     "privacy:mine": PUBLIC,  # by a signed link
     "privacy:file": PUBLIC,
     "privacy:withdraw": PUBLIC,
+    "quality": OWNER,
+    "quality:qualify": PUBLIC,
+    "quality:qualifications": SIGNED_IN,
+    "quality:new": SIGNED_IN,
     "reports:studies": SIGNED_IN,
     "reports:home": SIGNED_IN,
     "reports": OWNER,
@@ -214,6 +220,9 @@ def things(
     known = make_base(owner=rex)
     audit = start(bot, by=rex)
     asked = create_set(TONE, owner=rex)
+    kept = decide(taking_part, "keep", reason="", by=rex)
+    known_answers = [{"text": "Yes?", "choices": ["Yes", "No"], "right": [0], "why": ""}]
+    qualification = Qualification.objects.create(owner=rex, title="His", questions=known_answers, pass_mark=1)
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
@@ -236,6 +245,9 @@ def things(
         "transcripts:relay_finish": {"pk": relay.pk},
         "transcripts:relay_discard": {"pk": relay.pk},
         "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
+        "quality:qualification": {"pk": qualification.pk},
+        "quality:delete": {"pk": qualification.pk},
+        "quality:undo": {"decision": kept.pk},
         "pairs:add": {"pk": make_pairs().pk},
         "reports:chart_svg": {"pk": study.pk, "name": "scores"},
         "reports:chart_pdf": {"pk": study.pk, "name": "scores"},

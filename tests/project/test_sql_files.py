@@ -7,7 +7,17 @@ from django.db import connection, transaction
 
 from live.sql import files_of
 
-APPS = ("accounts", "contexts", "knowledge", "questions", "crowd", "dialogues", "labels", "judging")
+APPS = (
+    "accounts",
+    "contexts",
+    "knowledge",
+    "questions",
+    "crowd",
+    "dialogues",
+    "labels",
+    "judging",
+    "quality",
+)
 FILES = [(app, path) for app in APPS for path in files_of(app)]
 
 

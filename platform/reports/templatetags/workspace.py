@@ -51,6 +51,7 @@ def pages_of(context: Context, study: Study) -> list[Page]:
         found += [(_("Items"), reverse(task.read_at, args=[study.pk]))]
     if works_on_it and isinstance(task, WorkerTask) and not study.rehearsal_of_id:
         found += [(_("Participants"), reverse("crowd:participants", args=[study.pk]))]
+        found += [(_("Quality"), reverse("quality:study", args=[study.pk]))]
     if isinstance(task, TaskWithReport):
         found += [(_("Results"), reverse("reports:study", args=[study.pk]))]
     path = request.path if request else ""

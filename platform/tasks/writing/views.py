@@ -5,6 +5,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
+from crowd.practice_views import practice_first
 from crowd.views import current_participation, page_of, worker_page
 from responses.models import MAX_RESPONSE
 from studies.models import Study
@@ -18,6 +19,8 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     if study.task != Writing.key:
         raise refusals.unknown_study()
     participation = current_participation(request, study)
+    if first := practice_first(participation):
+        return first
     writing.begin(participation.pk)
     return redirect(Writing.go_on, code=study.code)
 

@@ -1,0 +1,237 @@
+"""From what each worker did to flags, each with the figures that it rests on. A flag is no verdict."""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from evaluation.interval import Undefined
+from evaluation.quality.gold import share
+from evaluation.quality.machine import marked
+from evaluation.quality.peers import agreements, alphas
+from evaluation.quality.sameness import chance_of_run, entropy, longest_run
+from evaluation.quality.speed import paces, unread
+
+FEWEST_ANSWERS = 5
+FEWEST_SHARED = 10
+FEWEST_RUN = 8
+FEWEST_OF_OTHERS = 20
+
+
+class Kind(StrEnum):
+    """What a flag is about."""
+
+    UNREAD = "unread"
+    FAST = "fast"
+    RUN = "run"
+    REPEATS = "repeats"
+    PEERS = "peers"
+    GOLD = "gold"
+    ATTENTION = "attention"
+    MACHINE = "machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """From where on a figure makes a flag. A share of 0, or a chance of 0, never does."""
+
+    unread_share: float = 0.3
+    pace: float = 0.35
+    run_chance: float = 0.001
+    repeats_least: float = 0.5
+    peers_gap: float = 0.1
+    gold_least: float = 0.7
+    attention_misses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """One judgment as the signs read it.
+
+    Attributes:
+        rater: who.
+        item: what was judged.
+        system: whose words.
+        answers: by question, without free text.
+        ms: how long it took; NaN where it was not measured.
+        words: in what is judged.
+        occasion: 1, or 2 where the same worker judged the item before.
+        key: its name, for evidence.
+    """
+
+    rater: str
+    item: str
+    system: str
+    answers: Mapping[str, object]
+    ms: float
+    words: int
+    occasion: int
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Gold, or a check of attention, as one worker judged it."""
+
+    is_right: bool
+    is_check: bool
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """All that one worker did, in its order."""
+
+    judgments: Sequence[Judgment] = ()
+    known: Sequence[Known] = ()
+    said: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Something about a worker's work that a person should look at.
+
+    Attributes:
+        kind: what.
+        figures: what it rests on, by name.
+        evidence: keys of the judgments to look at, if any.
+    """
+
+    kind: Kind
+    figures: Mapping[str, float]
+    evidence: Sequence[int] = field(default=())
+
+
+def flags(work: Mapping[str, Work], thresholds: Thresholds) -> dict[str, list[Flag]]:
+    """By worker, the flags; who has none is left out.
+
+    Args:
+        work: by worker, what they did; the others are what each is compared with.
+        thresholds: of the study.
+    """
+    rows = [row for each in work.values() for row in each.judgments if row.occasion == 1]
+    found: dict[str, list[Flag]] = defaultdict(list)
+    for worker, flag in (*_paces(rows, thresholds), *_peers(rows, thresholds), *_runs(work, thresholds)):
+        found[worker].append(flag)
+    for worker, own in work.items():
+        found[worker] += [*_alone(own, thresholds)]
+    return {worker: sorted(of, key=lambda flag: flag.kind) for worker, of in sorted(found.items()) if of}
+
+
+def _paces(rows: Sequence[Judgment], limits: Thresholds) -> Iterator[tuple[str, Flag]]:
+    if not rows:
+        return
+    items = np.array([row.item for row in rows], dtype=object)
+    times = np.array([row.ms for row in rows], dtype=np.float64)
+    for worker, (pace, number) in paces([row.rater for row in rows], items, times).items():
+        if number >= FEWEST_ANSWERS and pace < limits.pace:
+            yield worker, Flag(Kind.FAST, {"pace": pace, "items": number})
+
+
+def _peers(rows: Sequence[Judgment], limits: Thresholds) -> Iterator[tuple[str, Flag]]:
+    if not limits.peers_gap:
+        return
+    for worker, each in agreements([(row.rater, row.item, row.answers) for row in rows]).items():
+        if each.items >= FEWEST_SHARED and each.upper < -limits.peers_gap:
+            figures = {"own": each.own, "others": each.others, "items": each.items, "upper": each.upper}
+            yield worker, Flag(Kind.PEERS, figures | _alphas(rows, worker))
+
+
+def _alphas(rows: Sequence[Judgment], worker: str) -> dict[str, float]:
+    """Alpha of whole answers with and without a worker; nothing where one of them cannot be told."""
+    whole, without = alphas(
+        [row.rater for row in rows],
+        [row.item for row in rows],
+        [_pattern(row) for row in rows],
+        without=worker,
+    )
+    if isinstance(whole, Undefined) or isinstance(without, Undefined):
+        return {}
+    return {"alpha": whole, "alpha_without": without}
+
+
+def _runs(work: Mapping[str, Work], limits: Thresholds) -> Iterator[tuple[str, Flag]]:
+    """Runs that would be rare among others who judge the same systems."""
+    patterns = {
+        worker: [(row.system, _pattern(row)) for row in own.judgments] for worker, own in work.items()
+    }
+    of_all = Counter(each for given in patterns.values() for each in given)
+    of_systems = Counter(system for given in patterns.values() for system, _ in given)
+    for worker, given in patterns.items():
+        run = longest_run([pattern for _, pattern in given])
+        if run is None or run.length < FEWEST_RUN:
+            continue
+        own, own_systems = Counter(given), Counter(system for system, _ in given)
+        left = {system: of_systems[system] - n for system, n in own_systems.items()}
+        if min(left.values()) < FEWEST_OF_OTHERS:
+            continue
+        highest = max(
+            (of_all[system, run.answer] - own[system, run.answer]) / left[system] for system in own_systems
+        )
+        chance = chance_of_run(len(given), run.length, highest)
+        if chance < limits.run_chance:
+            keys = [row.key for row in work[worker].judgments[run.start : run.start + run.length]]
+            bits = entropy([pattern for _, pattern in given])
+            figures = {"length": run.length, "answers": len(given), "chance": chance, "bits": bits}
+            yield worker, Flag(Kind.RUN, figures, keys)
+
+
+def _pattern(row: Judgment) -> Hashable:
+    return tuple(sorted((key, str(answer)) for key, answer in row.answers.items()))
+
+
+def _alone(own: Work, limits: Thresholds) -> Iterator[Flag]:
+    """What needs no others."""
+    yield from _unread(own, limits)
+    yield from _repeats(own, limits)
+    yield from _known(own, limits)
+    machine = marked(own.said)
+    if machine.is_sign:
+        yield Flag(Kind.MACHINE, {"marked": machine.marked, "messages": machine.messages})
+
+
+def _unread(own: Work, limits: Thresholds) -> Iterator[Flag]:
+    timed = [row for row in own.judgments if not np.isnan(row.ms) and row.words]
+    if len(timed) < FEWEST_ANSWERS or not limits.unread_share:
+        return
+    fast = unread(*np.array([(row.ms, row.words) for row in timed]).T)
+    if len(fast) >= limits.unread_share * len(timed):
+        keys = [timed[place].key for place in fast.tolist()]
+        yield Flag(Kind.UNREAD, {"unread": len(fast), "answers": len(timed)}, keys)
+
+
+def _repeats(own: Work, limits: Thresholds) -> Iterator[Flag]:
+    first = {row.item: row for row in own.judgments if row.occasion == 1}
+    pairs = [
+        (first[row.item], row, question)
+        for row in own.judgments
+        if row.occasion > 1 and row.item in first
+        for question in row.answers.keys() | first[row.item].answers.keys()
+    ]
+    same = [_near(one.answers.get(question), two.answers.get(question)) for one, two, question in pairs]
+    found = share(sum(same), len(same))
+    if not isinstance(found, Undefined) and found[2] < limits.repeats_least:
+        keys = [two.key for (_one, two, _question), alike in zip(pairs, same, strict=True) if not alike]
+        yield Flag(Kind.REPEATS, {"same": sum(same), "of": len(same)}, list(dict.fromkeys(keys)))
+
+
+def _near(one: object, other: object) -> bool:
+    """Whether two answers are the same, or of a scale one step apart at most."""
+    if type(one) is int and type(other) is int:
+        return abs(one - other) <= 1
+    return one == other
+
+
+def _known(own: Work, limits: Thresholds) -> Iterator[Flag]:
+    gold = [each for each in own.known if not each.is_check]
+    checks = [each for each in own.known if each.is_check]
+    right = sum(each.is_right for each in gold)
+    found = share(right, len(gold))
+    if not isinstance(found, Undefined) and found[2] < limits.gold_least:
+        wrong = [each.key for each in gold if not each.is_right]
+        yield Flag(Kind.GOLD, {"right": right, "of": len(gold), "low": found[1], "high": found[2]}, wrong)
+    missed = [each.key for each in checks if not each.is_right]
+    if len(missed) > limits.attention_misses:
+        yield Flag(Kind.ATTENTION, {"missed": len(missed), "of": len(checks)}, missed)

@@ -1,0 +1,79 @@
+"""Before somebody works: whether they are blocked, and whether their qualification lets them."""
+
+from django.utils.translation import gettext as _
+from typing_extensions import override
+
+from crowd import gates
+from crowd.models import Assignment, Participation, Worker
+from crowd.refusals import EntryRefusedError
+from quality import qualifying
+from quality.models import Block
+from studies.models import Study
+
+_SCREENED_OUT = Assignment.Outcome.SCREENED_OUT
+
+
+def not_qualified() -> EntryRefusedError:
+    return EntryRefusedError(
+        "not_qualified",
+        status=403,
+        title=_("This study is not for you"),
+        say=_("You have tried its qualification before, and did not pass. It cannot be tried again."),
+        cure=_("Return the task to your panel if you came from one. Nothing was stored about this visit."),
+        outcome=_SCREENED_OUT,
+    )
+
+
+def blocked() -> EntryRefusedError:
+    return EntryRefusedError(
+        "blocked",
+        status=403,
+        title=_("This study is not open to you"),
+        say=_("Its research team has decided that you cannot take part in their studies any more."),
+        cure=_("If you think that this is a mistake, write to them. What you have earned stays yours."),
+        outcome=_SCREENED_OUT,
+    )
+
+
+class BlockGate(gates.Gate):
+    """Whom somebody has blocked from their studies."""
+
+    @override
+    def refuse(self, worker: Worker, study: Study) -> None:
+        if Block.objects.filter(worker=worker, owner=study.owner).exists():
+            raise blocked()
+
+
+class QualificationGate(gates.Gate):
+    """Who has not passed tries first; who has failed cannot come in."""
+
+    @override
+    def refuse(self, worker: Worker, study: Study) -> None:
+        wanted = qualifying.wanted_by(study)
+        if wanted and qualifying.standing(worker, wanted).failed:
+            raise not_qualified()
+
+    @override
+    def first(self, participation: Participation) -> str:
+        wanted = qualifying.wanted_by(participation.study)
+        if wanted is None or qualifying.standing(participation.worker, wanted).passed:
+            return ""
+        return "quality:qualify"
+
+    @override
+    def why_ended(self, participation: Participation) -> str:
+        ended: Assignment | None = getattr(participation, "assignment", None)
+        wanted = qualifying.wanted_by(participation.study)
+        if wanted is None or ended is None or ended.outcome != _SCREENED_OUT:
+            return ""
+        own = qualifying.standing(participation.worker, wanted)
+        if not own.failed:
+            return ""
+        return _(
+            "Its qualification wants %(mark)d of %(n)d answers right, and yours were fewer in each try. That "
+            "is the only reason."
+        ) % {"mark": wanted.pass_mark, "n": wanted.of}
+
+
+gates.register(BlockGate())
+gates.register(QualificationGate())

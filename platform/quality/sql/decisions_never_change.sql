@@ -1,0 +1,8 @@
+CREATE OR REPLACE FUNCTION quality_decisions_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'decisions_never_change: add a decision that undoes %, instead of changing it', OLD.id
+          USING ERRCODE = 'check_violation';
+END $$;
+CREATE OR REPLACE TRIGGER decisions_never_change
+BEFORE UPDATE OR DELETE ON quality_decision
+   FOR EACH ROW EXECUTE FUNCTION quality_decisions_never_change();

@@ -1,0 +1,190 @@
+"""The page *Quality* of a study: what its workers pass before, their flags, what is decided about them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from crowd.models import Participation
+from crowd.work import WorkerTask
+from evaluation.quality.flags import Kind
+from judging.queued import QueuedTask
+from labels.models import Label
+from quality import deciding, flagging, qualifying
+from quality.forms import CheckForm, LimitsForm, RequirementForm
+from quality.models import Check, Decision, Flag
+from quality.wording import TITLES, in_words, message_for
+from questions.resolving import question_set
+from studies.models import Study
+from studies.queries import studies_of
+from studies.tasks import task_of
+
+PER_PAGE = 20
+LINKS = 5
+
+
+def study_with_workers(request: HttpRequest, pk: int) -> Study:
+    study = get_object_or_404(studies_of(request.user), pk=pk, rehearsal_of=None)
+    if not isinstance(task_of(study), WorkerTask):
+        raise Http404("No workers take part in such a study.")
+    return study
+
+
+@require_GET
+@login_required
+def quality(request: HttpRequest, pk: int) -> HttpResponse:
+    return _page(request, study_with_workers(request, pk))
+
+
+def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) -> HttpResponse:
+    assert request.user.is_authenticated
+    wanted = qualifying.wanted_by(study)
+    flagged = study.participations.filter(flags__isnull=False).distinct().select_related("worker")
+    page = Paginator(flagged.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
+        "page": page,
+        "workers": _shown(study, list(page.object_list)),
+        "decisions": study.decisions.select_related("undone_by")[:PER_PAGE],
+        "actions": [each for each in Decision.Action.choices if each[0] != Decision.Action.UNDO],
+        "limits": limits or LimitsForm(instance=flagging.limits_of(study)),
+        "requirement": RequirementForm(user=request.user, study=study),
+        "check": CheckForm(study=study),
+        "checks": [_check(each) for each in study.attention_checks.all()],
+        "wanted": wanted,
+        "outcome": qualifying.outcome_of(wanted) if wanted else None,
+        "warning": qualifying.warning(wanted) if wanted else "",
+        "has_queue": isinstance(task_of(study), QueuedTask),
+        "gold": study.items.filter(right_answers__isnull=False).count(),
+    }
+    return render(request, "quality/study.html", context, status=422 if limits else 200)
+
+
+def _shown(study: Study, participations: Sequence[Participation]) -> list[dict[str, Any]]:
+    """Each of these workers with their flags in words, links to what they rest on, and what was decided."""
+    flags = list(Flag.objects.filter(participation__in=participations))
+    links = _links(study, [key for flag in flags for key in flag.evidence[:LINKS]])
+    decided = deciding.decided(study, [each.pk for each in participations])
+    return [
+        {
+            "participation": each,
+            "flags": [_flag(flag, links) for flag in flags if flag.participation_id == each.pk],
+            "stands": [
+                made for made in decided.get(each.pk, ()) if made.action != "undo" and not _is_undone(made)
+            ],
+            "message": message_for(
+                " ".join(
+                    in_words(flag.kind, flag.figures) for flag in flags if flag.participation_id == each.pk
+                )
+            )[:500],
+        }
+        for each in participations
+    ]
+
+
+def _is_undone(made: Decision) -> bool:
+    return hasattr(made, "undone_by")
+
+
+def _flag(flag: Flag, links: Mapping[int, str]) -> dict[str, Any]:
+    return {
+        "title": TITLES[Kind(flag.kind)],
+        "says": in_words(flag.kind, flag.figures),
+        "links": [links[key] for key in flag.evidence[:LINKS] if key in links],
+    }
+
+
+def _links(study: Study, labels: Sequence[int]) -> dict[int, str]:
+    """By label, the address of what it judges, as staff see it."""
+    found = {}
+    rows = Label.objects.filter(pk__in=labels).select_related("slot__item", "turn__dialogue", "dialogue")
+    for label in rows:
+        if slot := getattr(label, "slot", None):
+            found[label.pk] = reverse("judging:item", args=[study.pk, slot.item.key])
+        elif label.turn:
+            here = reverse("labels:transcript", args=[label.turn.dialogue.public_id])
+            found[label.pk] = f"{here}#turn-{label.turn.position}"
+        elif label.dialogue:
+            found[label.pk] = reverse("labels:transcript", args=[label.dialogue.public_id])
+    return found
+
+
+@require_POST
+@login_required
+def limits(request: HttpRequest, pk: int) -> HttpResponse:
+    """Store from where on a figure makes a flag, and look at all workers anew."""
+    study = study_with_workers(request, pk)
+    form = LimitsForm(request.POST, instance=flagging.limits_of(study))
+    if not form.is_valid():
+        return _page(request, study, form)
+    flagged = flagging.save_limits(form.save(commit=False))
+    says = ngettext("Saved. %(n)d worker has flags now.", "Saved. %(n)d workers have flags now.", flagged) % {
+        "n": flagged
+    }
+    messages.success(request, says if flagged else _("Saved. No worker has a flag now."))
+    return redirect("quality:study", pk=pk)
+
+
+def _check(each: Check) -> dict[str, Any]:
+    question = question_set(each.question_set).question(each.question)
+    return {"pk": each.pk, "wording": question.wording, "answer": question.caption_of(each.right)}
+
+
+@require_POST
+@login_required
+def checks(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a question for a check of attention, or no more."""
+    study = study_with_workers(request, pk)
+    form = CheckForm(request.POST, study=study)
+    if "remove" in request.POST:
+        sent = request.POST["remove"]
+        study.attention_checks.filter(pk=int(sent) if sent.isdecimal() and len(sent) < 10 else 0).delete()
+    elif form.is_valid():
+        form.save()
+    else:
+        messages.error(request, _("That is no question of this study with its answer. Nothing was changed."))
+        return redirect("quality:study", pk=pk)
+    flagging.look(study)
+    messages.success(request, _("Saved, and all workers were looked at anew."))
+    return redirect("quality:study", pk=pk)
+
+
+@require_GET
+@login_required
+def history(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
+    """One worker over the studies of whoever looks: what they did, their flags, what was decided."""
+    study = study_with_workers(request, pk)
+    here = get_object_or_404(study.participations, pk=participation)
+    own = studies_of(request.user).filter(rehearsal_of=None)
+    parts = Participation.objects.filter(worker=here.worker_id, study__in=own)
+    decided = Decision.objects.filter(participation__in=parts.values("pk"))
+    shown = parts.select_related("study", "assignment").prefetch_related("flags").order_by("-consented_at")
+    context = {
+        "study": study,
+        "here": here,
+        "parts": [_part(each) for each in shown],
+        "decisions": decided.select_related("study", "undone_by"),
+    }
+    return render(request, "quality/history.html", context)
+
+
+def _part(each: Participation) -> dict[str, Any]:
+    place = getattr(each, "assignment", None)
+    took = (place.ended_at - place.assigned_at).total_seconds() / 60 if place and place.ended_at else None
+    return {
+        "study": each.study,
+        "name": each.pseudonym,
+        "at": each.consented_at,
+        "outcome": place.get_outcome_display() if place and place.outcome else "",
+        "minutes": took,
+        "labels": Label.objects.filter(study=each.study, rater=each.worker_id).count(),
+        "flags": [in_words(flag.kind, flag.figures) for flag in each.flags.all()],
+    }

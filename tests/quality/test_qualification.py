@@ -1,0 +1,218 @@
+"""Qualifications: before real work, with a pass mark and a number of tries."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test import Client
+
+from accounts.models import User
+from crowd.models import Assignment, Participation, Worker
+from crowd.panels import Arrival
+from crowd.refusals import EntryRefusedError
+from crowd.sessions import signed
+from judging.models import Batch
+from quality import qualifying
+from quality.models import Attempt, Qualification
+from quality.writing import read, written
+from studies.models import Study
+from tests.conftest import MakeQueue, MakeStudy, enter
+
+TEXT = """Which reply makes sense?
+* Fine, thanks.
+- Banana of the.
+> The other is no sentence.
+
+Which are colours?
+* red
+- seven
+* blue
+"""
+RIGHT = {"q0": "0", "q1": ["0", "2"]}
+HALF = {"q0": "0", "q1": ["0"]}
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def wanted(rex: User) -> Qualification:
+    """Both answers right, in two tries."""
+    return qualifying.save(
+        Qualification(owner=rex, title="Reading", questions=read(TEXT), pass_mark=2, tries=2)
+    )
+
+
+def browser_of(participation: Participation) -> Client:
+    client = Client()
+    client.cookies["turnwise_worker"] = signed(participation)
+    return client
+
+
+def begun(study: Study, qualification: Qualification) -> tuple[Participation, Client, str]:
+    qualifying.require(study, qualification)
+    participation = enter(study)
+    return participation, browser_of(participation), f"/s/{study.code}/qualification/"
+
+
+def test_who_passes_begins_and_is_known_in_another_study(
+    make_study: MakeStudy, make_queue: MakeQueue, wanted: Qualification
+) -> None:
+    study, other = make_study(), make_queue(2)
+    participation, browser, page = begun(study, wanted)
+
+    first = browser.post(f"/s/{study.code}/start/")
+    assert (first.status_code, first["Location"]) == (302, page)
+    once = browser.post(page, HALF)
+    assert once.status_code == 422
+    assert "1 of 2 were right" in once.content.decode()
+    assert "You have 1 try left." in once.content.decode()
+    passed = browser.post(page, RIGHT)
+    assert "You have passed" in passed.content.decode()
+    assert browser.post(f"/s/{study.code}/start/")["Location"] == f"/s/{study.code}/chat/"
+
+    qualifying.require(other, wanted)
+    version = other.consent_versions.get()
+    own = Participation.objects.create(worker=participation.worker, study=other, consent=version)
+    browser.cookies["turnwise_worker"] = signed(own)
+    browser.post(f"/s/{other.code}/judge/start/")
+    assert Batch.objects.filter(study=other).count() == 1
+
+
+def test_who_fails_is_screened_out_with_the_true_reason(
+    make_queue: MakeQueue, make_study: MakeStudy, wanted: Qualification
+) -> None:
+    study, other = make_queue(2), make_study()
+    participation, browser, page = begun(study, wanted)
+    other_tab = browser.get(page)
+    assert other_tab.status_code == 200
+    for _ in range(2):
+        answer = browser.post(page, HALF)
+
+    assert answer["Location"] == f"/s/{study.code}/thanks/"
+    assert "wants 2 of 2 answers right" in browser.get(answer["Location"]).content.decode()
+    assert Assignment.objects.get(participation=participation).outcome == "screened_out"
+    assert browser.post(page, RIGHT)["Location"] == f"/s/{study.code}/thanks/"
+    assert Attempt.objects.count() == 2
+    qualifying.require(other, wanted)
+    with pytest.raises(EntryRefusedError, match="did not pass") as refused:
+        enter_as(participation.worker, other)
+    assert refused.value.outcome == Assignment.Outcome.SCREENED_OUT
+
+
+def enter_as(worker: Worker, study: Study) -> Participation:
+    worker.panel, worker.panel_id = "prolific", "P1"
+    worker.save()
+    return enter(study, Arrival("prolific", "P1"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_tabs_have_the_tries_of_one(make_study: MakeStudy, wanted: Qualification) -> None:
+    study = make_study()
+    qualifying.require(study, wanted)
+    participation = enter(study)
+
+    def tried(_: int) -> bool:
+        try:
+            own = Participation.objects.select_related("study").get(pk=participation.pk)
+            return qualifying.attempt(own, {}) is not None
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(6) as tabs:
+        assert sum(tabs.map(tried, range(6))) == 2
+
+    assert Assignment.objects.get(participation=participation).outcome == "screened_out"
+
+
+def test_an_unanswered_question_is_no_try_and_feedback_may_be_left_out(
+    make_study: MakeStudy, wanted: Qualification
+) -> None:
+    wanted.feedback = False
+    qualifying.save(wanted)
+    _, browser, page = begun(make_study(), wanted)
+
+    incomplete = browser.post(page, {"q0": "7"}).content.decode()
+    assert "not counted as a try" in incomplete
+    assert "You have 2 tries left." in incomplete
+    tried = browser.post(page, HALF).content.decode()
+    assert "The other is no sentence" not in tried
+    assert "Which ones is not told" in tried
+
+
+def test_nobody_could_pass_more_than_there_is(wanted: Qualification) -> None:
+    wanted.pass_mark = 3
+    with pytest.raises(ValidationError, match="Nobody could pass: 3 right answers are wanted"):
+        qualifying.save(wanted)
+
+
+def test_it_stays_as_it_is_once_somebody_has_tried(wanted: Qualification) -> None:
+    Attempt.objects.create(
+        worker=Worker.objects.create(), qualification=wanted, number=1, right=2, passed=True, given={}
+    )
+    with pytest.raises(ValidationError, match="it stays as it is"):
+        qualifying.save(wanted)
+
+
+def test_it_is_warned_of_when_the_first_ten_all_fail(
+    wanted: Qualification, make_study: MakeStudy, sign_in: Callable[[User], Client], rex: User
+) -> None:
+    study, client = make_study(), sign_in(rex)
+    qualifying.require(study, wanted)
+    page = f"/studies/{study.pk}/quality/"
+
+    def fail(people: int) -> None:
+        for _ in range(people):
+            worker = Worker.objects.create()
+            for number in (1, 2):
+                Attempt.objects.create(
+                    worker=worker, qualification=wanted, number=number, right=1, passed=False, given={}
+                )
+
+    fail(9)
+    assert "nobody has passed" not in client.get(page).content.decode()
+    fail(1)
+    assert "10 people have used all tries, and nobody has passed" in client.get(page).content.decode()
+    assert "nobody has passed" in client.get("/qualifications/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "Write a question"),
+        ("Yes?\n- no\n- never", "Line 1: No choice is right."),
+        ("Yes?\n* no\n* never", "Every choice is right"),
+        ("Yes?\n* no", "has 1 choices"),
+        ("* a\n- b", "no question above"),
+        ("Well?\n* a\n- a", "Line 3: “a” stands there twice."),
+        ("Well?\n* a\n- \n", "Line 3: There is nothing after"),
+        ("Well?\n* a\n- b\nAnd?\n", "Line 4: A choice begins"),
+        ("x" * 1001, "more than 1000 characters"),
+    ],
+)
+def test_questions_that_cannot_be_are_refused_in_words(text: str, says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        read(text)
+
+
+def test_what_was_written_reads_the_same_again() -> None:
+    assert written(read(TEXT)) == TEXT.strip()
+    assert read(written(read(TEXT))) == read(TEXT)
+
+
+def test_a_qualification_is_made_and_wanted_by_the_pages(
+    sign_in: Callable[[User], Client], rex: User, mallory: User, make_study: MakeStudy
+) -> None:
+    client, study = sign_in(rex), make_study()
+    sent = {"title": "Reading", "text": TEXT, "pass_mark": "3", "tries": "2", "feedback": "on"}
+
+    refused = client.post("/qualifications/new/", sent)
+    assert refused.status_code == 422
+    assert "Nobody could pass" in refused.content.decode()
+    client.post("/qualifications/new/", sent | {"pass_mark": "1"})
+    made = Qualification.objects.get()
+    client.post(f"/studies/{study.pk}/qualification/", {"qualification": made.pk})
+
+    assert qualifying.wanted_by(study) == made
+    assert sign_in(mallory).get(f"/qualifications/{made.pk}/").status_code == 404
