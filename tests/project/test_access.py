@@ -143,8 +143,10 @@ RULES = {
     "self_play": OWNER,
 }
 
-# What they name does not exist yet in the study of this test: a report, a version, a rater.
+# What they name does not exist yet in the study of this test: a report, a version, a rater, a conversation
+# that is finished.
 ABSENT = {
+    "acceptance:decide",
     "self_play:stamp",
     "self_play:json_lines",
     "self_play:measures_csv",

@@ -125,7 +125,8 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         cursor.execute(_CONTEXTS, [study.pk])
         redactor = redactor_for(study)
         contexts = {
-            number: ContextFacts(*facts, redactor(last)) for number, *facts, last in cursor.fetchall()
+            number: ContextFacts(name, category, turns, consistency, redactor(last))
+            for number, name, category, turns, consistency, last in cursor.fetchall()
         }
         cursor.execute(_SYSTEMS, [study.pk])
         systems = cursor.fetchall()
