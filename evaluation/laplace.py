@@ -103,7 +103,7 @@ class _Eliminated:
             float(np.log(each).sum()) for each in self.diagonal
         )
 
-    def _take_out(self, s: int, r: int, part: "scipy.sparse.csr_array") -> None:
+    def _take_out(self, s: int, r: int, part: scipy.sparse.csr_array) -> None:
         """Take kind s out of the rows of kind r, in which it is nested."""
         of, levels = self.shape.above[s, r], self.shape.nested[r].levels
         scaled = self.up[s, r] / self.diagonal[s]
@@ -129,7 +129,7 @@ class _Eliminated:
             x[s] /= self.diagonal[s]
         return x
 
-    def towards(self, start: int, given: Sequence[float]) -> "tuple[FloatArray, scipy.sparse.csr_array]":
+    def towards(self, start: int, given: Sequence[float]) -> tuple[FloatArray, scipy.sparse.csr_array]:
         """For each level of nested kind `start`, the vector with given[s] at itself and all above it.
 
         Returns:
@@ -213,7 +213,7 @@ class _Shape:
     def factors(self) -> list[Factor]:
         return [*self.nested, *self.others]
 
-    def across(self, s: int, weight: FloatArray, sigma: FloatArray) -> "scipy.sparse.csr_array":
+    def across(self, s: int, weight: FloatArray, sigma: FloatArray) -> scipy.sparse.csr_array:
         """(levels, m) what nested kind s shares with the others."""
         level, shape = self.nested[s].level, (self.nested[s].levels, self.dense)
         if not self.others:
