@@ -82,7 +82,7 @@ async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy
     await layla.answer("نعم", "لا")
     await expect(layla.chip(1)).to_have_text("هل هو معقول؟ نعم · هل هو محدد؟ لا تغيير")
     with override("ar"):
-        in_python = [ngettext(*GO_ON, n) % {"n": n} for n in NUMBERS]
+        in_python = [ngettext(GO_ON[0], GO_ON[1], n) % {"n": n} for n in NUMBERS]
     assert await page.evaluate(IN_SCRIPT, [GO_ON, NUMBERS]) == in_python
     await seen(layla, is_new_kind=False)
     await page.locator("#finish").or_(page.locator("#finish-near")).locator("visible=true").click()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import Any
 
 from django import template
 from django.contrib.staticfiles import finders
@@ -28,7 +29,8 @@ def module(context: template.Context, path: str) -> SafeString:
 
     Where the page is not in English, the translations of what the scripts say come with it.
     """
-    announced: set[str] = context.render_context.setdefault("modules", set())
+    of_page: Any = context.render_context
+    announced: set[str] = of_page.setdefault("modules", set())
     fresh = [each for each in imported(path) if each not in announced]
     announced.update(fresh)
     links = format_html_join(
