@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from evaluation.personal_data import Redactor
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import Answer, Question
-from evaluation.report.tables import answered_in
+from evaluation.report.columns import answered_in
 from evaluation.spreadsheets import csv_text
 from exports.rows import answered
 from judging.queries import items_of
@@ -142,12 +142,15 @@ def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
     """The row with marks for what is redacted."""
     if not redactor:
         return row
-    texts = {"context": row.context, "response": row.response, "remarks": row.remarks}
-    marked = {name: redactor(text) for name, text in texts.items() if text}
     asked = {each.key: each for each in question_set(row.question_set).questions}
     given: dict[str, Answer] = json.loads(row.answers)
     answers = {key: answered(asked[key], given, redactor) if key in asked else given[key] for key in given}
-    return row._replace(**marked, answers=json.dumps(answers, ensure_ascii=False))
+    return row._replace(
+        context=row.context and redactor(row.context),
+        response=row.response and redactor(row.response),
+        remarks=row.remarks and redactor(row.remarks),
+        answers=json.dumps(answers, ensure_ascii=False),
+    )
 
 
 Asked = Mapping[str, Mapping[str, Question]]

@@ -10,6 +10,8 @@ from crowd.models import Participation, PayEntry, Practice
 from dialogues.models import Dialogue, Seat
 from judging.models import Training
 from labels.models import Label, Pair
+from quality.models import Attempt, Decision
+from quality.wording import in_words
 from questions.resolving import question_set
 from responses.models import Response
 
@@ -48,7 +50,20 @@ def stored_of(own: Participation) -> dict[str, Any]:
             {"questions": each.question_set, "passed_at": _time(each.passed_at)}
             for each in Practice.objects.filter(worker=own.worker_id)
         ],
-        "noted_about_you": [each for each in (own.signs, own.proposed_reason, own.excluded_reason) if each],
+        "qualification": [
+            {
+                "title": each.qualification.title,
+                "answers": each.given,
+                "right": each.right,
+                "passed": each.passed,
+                "at": _time(each.at),
+            }
+            for each in Attempt.objects.filter(participation=own).select_related("qualification")
+        ],
+        "noted_about_you": [
+            *filter(None, (own.signs, own.proposed_reason, own.excluded_reason)),
+            *_noted(own),
+        ],
         "pay": [
             {
                 "what": each.get_reason_display(),
@@ -60,6 +75,13 @@ def stored_of(own: Participation) -> dict[str, Any]:
             for each in PayEntry.objects.filter(participation=own.pk)
         ],
     }
+
+
+def _noted(own: Participation) -> list[str]:
+    """What was seen of how they worked, and what was decided about it."""
+    flags = [in_words(flag.kind, flag.figures) for flag in own.flags.all()]
+    decided = Decision.objects.filter(study=own.study_id, participation=own.pk)
+    return [*flags, *(f"{each.get_action_display()}: {each.reason}".removesuffix(": ") for each in decided)]
 
 
 def _time(at: datetime | None) -> str:

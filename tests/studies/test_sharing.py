@@ -33,7 +33,7 @@ def pages(study: Study) -> dict[str, str]:
         name: reverse(name, args=[study.pk])
         for name in (
             "reports:overview", "reports:study", "reports:stamp", "labels:dialogues", "exports:turns_csv",
-            "exports:turns_jsonl", "reports:monitor", "studies:edit", "studies:opening", "studies:sharing",
+            "exports:turns_jsonl", "monitoring:monitor", "studies:edit", "studies:opening", "studies:sharing",
             "crowd:participants", "crowd:payments", "crowd:panels", "crowd:preview", "rehearsals:rehearsal",
             "exports:bundle",
         )

@@ -19,8 +19,8 @@ from evaluation.report.pairs import JudgedPairs, name_of
 from judging.batteries import battery_of, declared
 from judging.models import JudgingPlan
 from judging.queries import items_of
+from labels.answers import coded_columns, text_columns
 from privacy.redacting import redactor_for
-from reports.answers import coded_columns, text_columns
 from studies.models import Study
 
 # Items of one context are told apart by their place among them.
@@ -125,7 +125,8 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         cursor.execute(_CONTEXTS, [study.pk])
         redactor = redactor_for(study)
         contexts = {
-            number: ContextFacts(*facts, redactor(last)) for number, *facts, last in cursor.fetchall()
+            number: ContextFacts(name, category, turns, consistency, redactor(last))
+            for number, name, category, turns, consistency, last in cursor.fetchall()
         }
         cursor.execute(_SYSTEMS, [study.pk])
         systems = cursor.fetchall()
