@@ -49,8 +49,8 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
         "most_counted": explorer.MOST_COUNTED,
         "narrowed_by": _narrowed_by(request.GET),
         "begun": "after" in request.GET,
-        "withdrawals": Withdrawal.objects.filter(participation__study=study),
         "may_change": works_on_it,
+        "withdrawals": Withdrawal.objects.filter(participation__study=study),
     }
     return render(request, "labels/dialogues.html", shown, status=200 if is_valid else 422)
 

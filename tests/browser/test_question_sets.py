@@ -153,8 +153,6 @@ async def talk(worker: Visitor, *, of_reply: Finding, of_whole: Finding) -> None
     """One exchange, judged at every moment: own message, reply, reply before the end, the whole."""
     await worker.say("One")
     await find_kind(worker)
-    if (await worker.page.evaluate("innerWidth")) == 320:
-        assert await worker.page.evaluate(CRAMPED) == []
     await of_reply(worker)
     await shot(worker.page, "worker-before-the-end")
     await worker.page.get_by_role("button", name="Judge this reply").click()

@@ -144,8 +144,9 @@ RULES = {
 }
 
 # What they name does not exist yet in the study of this test: a report, a version, a rater, a conversation
-# that is finished.
+# that is finished, a text that was redacted.
 ABSENT = {
+    "privacy:undo",
     "acceptance:decide",
     "self_play:stamp",
     "self_play:json_lines",
