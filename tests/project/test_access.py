@@ -144,6 +144,7 @@ RULES = {
 
 # What they name does not exist yet in the study of this test: a report, a version, a rater.
 ABSENT = {
+    "privacy:undo",
     "self_play:stamp",
     "self_play:json_lines",
     "self_play:measures_csv",
