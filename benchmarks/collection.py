@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import uvloop
 from typing_extensions import override
 
@@ -207,9 +208,15 @@ def main() -> None:
         stack.callback(server.stop)
         if cores[1:]:
             os.sched_setaffinity(0, {cores[-1]})
+        process = psutil.Process(server.process.pid)
+        begun = sum(process.cpu_times()[:2])
         people = uvloop.run(collected(server.port, talks, options))
+        between = sum(process.cpu_times()[:2])
+        people["server_cpu_ms_per_message"] = round(1000 * (between - begun) / people["messages"], 2)
         pace = {"every": 2 * options.every, "seconds": options.turns * options.every}
         bots = uvloop.run(measured(server.port, with_bot, **pace))
+        spent = sum(process.cpu_times()[:2]) - between
+        bots["server_cpu_ms_per_message"] = round(1000 * spent / bots["messages"], 2)
         found, wanted = counted(study), expected(options.conversations, options.turns)
         result = {
             **vars(options),

@@ -9,7 +9,7 @@ holds the table of a full run.
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,10 +20,11 @@ from scipy.special import expit
 from evaluation.alpha import alpha
 from evaluation.bootstrap import SENSIBLENESS, SSA, cluster_interval, percentile
 from evaluation.comparison import compare
-from evaluation.differences import difference
+from evaluation.differences import difference, differences
 from evaluation.inference import Sample, mean
 from evaluation.interval import Interval, Method, Undefined
 from evaluation.labels import FloatArray, IntArray
+from evaluation.mixed import odds_ratios
 from evaluation.ratings import Ratings
 from evaluation.relation import pearson
 from evaluation.resampling import resampled_sums
@@ -35,6 +36,7 @@ CONCENTRATION = 4.0  # of the beta distribution of rates: intraclass correlation
 RESAMPLES = 2_000
 LEANING = 0.8  # standard deviation, in logits, of workers, of raters and of conversations
 EASE = 1.5  # of contexts that are judged
+GAP = 0.5  # log odds ratio of two bots by the mixed model
 
 
 @dataclass(frozen=True)
@@ -123,10 +125,12 @@ def paired_study(rng: Generator, contexts: int, missing: int = 0) -> Study:
     return between(Sample(better, code), Sample(worse[kept], code[kept]))
 
 
-def chats(rng: Generator, k: int, each: int, leaning: FloatArray, first: int = 0) -> Sample:
+def chats(
+    rng: Generator, k: int, each: int, leaning: FloatArray, first: int = 0, base: float = 1.2
+) -> Sample:
     """K conversations of 8 turns of workers with so many each; workers and conversations lean."""
     worker = np.arange(k) // each
-    rate = expit(1.2 + leaning[worker] + LEANING * rng.normal(size=k))
+    rate = expit(base + leaning[worker] + LEANING * rng.normal(size=k))
     code = np.repeat(np.arange(k), 8)
     return Sample((rng.random(8 * k) < rate[code]).astype(float), first + code, worker[code])
 
@@ -142,6 +146,19 @@ def equal_bots_study(rng: Generator, each: int, same: bool) -> Study:
     one, other = chats(rng, 60, each, first), chats(rng, 60, each, first if same else second, first=1_000)
     workers = other.rater if same or other.rater is None else other.rater + 1_000
     return between(one, Sample(other.values, other.cluster, workers))
+
+
+def mixed_study(rng: Generator, each: int) -> Study:
+    """The mixed model's log odds ratio of two bots, 60 conversations each, of workers of their own."""
+    first, second = LEANING * rng.normal(size=(2, 60))
+    one, other = chats(rng, 60, each, first, base=1.2 + GAP), chats(rng, 60, each, second, first=1_000)
+    assert other.rater is not None
+    given: dict[Hashable, Sample] = {"a": one, "b": Sample(other.values, other.cluster, other.rater + 1_000)}
+    (found,) = odds_ratios(given, differences(given))
+    if isinstance(found, Undefined):
+        return Study(found, found)
+    low, high = float(np.log(found.interval.low)), float(np.log(found.interval.high))
+    return Study(float(np.log(found.ratio)), Interval(low, high, found.interval.level, "mixed model"))
 
 
 def judged(
@@ -271,6 +288,9 @@ def designs_of_differences() -> Iterator[Design]:
             whose = "the same workers" if same else "workers of their own"
             name = f"two equal bots, 60 conversations each, {whose} with {each} each"
             yield Design(name, 0.0, partial(equal_bots_study, each=each, same=same))
+    for each in (1, 3, 5, 10):
+        name = f"mixed model, log odds ratio, 60 conversations each, workers of their own with {each} each"
+        yield Design(name, GAP, partial(mixed_study, each=each))
     for pool in (5, 10, 25, 60):
         name = f"two equal bots, 200 contexts, 5 of {pool} raters who lean on each differently"
         yield Design(name, 0.0, partial(equal_judged_study, pool=pool))

@@ -1,16 +1,18 @@
 """How long two people wait for their reading sets, from 300 entities and 3,000 articles, and by which plan.
 
-    python benchmarks/reading_sets.py      # prints JSON; the database is filled and rolled back
+    python benchmarks/reading_sets.py      # prints JSON
 
-The floor in the same run is a statement that does nothing.
+Starts its own PostgreSQL in a temporary folder. The floor in the same run is a statement that does nothing.
 """
 
 import json
 import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +90,20 @@ def run() -> dict[str, Any]:
     return {"entities": ENTITIES, "articles": ARTICLES, "floor": floor, "reading_sets": whole, "plan": plan}
 
 
+def main() -> None:
+    from benchmarks.turns import prepare_settings
+    from project.embedded import PostgreSQL, Redis
+
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-bench-")))
+        folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
+        postgresql, redis = PostgreSQL(folder / "postgresql"), Redis(folder / "redis")
+        for service in (postgresql, redis):
+            service.start()
+            stack.callback(service.stop)
+        prepare_settings(folder, postgresql.url, redis.url)
+        print(json.dumps(run() | {"load": os.getloadavg()}, indent=1))
+
+
 if __name__ == "__main__":
-    import django
-
-    django.setup()
-    from django.db import transaction
-
-    with transaction.atomic():
-        print(json.dumps(run(), indent=1))
-        transaction.set_rollback(True)
+    main()

@@ -7,6 +7,8 @@ context, are eliminated one after the other, each with a diagonal; only kinds th
 dense matrix. Gradients are exact.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -36,16 +38,16 @@ class Factor:
     levels: int
 
     @classmethod
-    def of(cls, name: str, codes: IntArray) -> "Factor":
+    def of(cls, name: str, codes: IntArray) -> Factor:
         """A factor with a level for each distinct code (n,)."""
         ids, level = np.unique(codes, return_inverse=True)
         return cls(name, level.astype(np.int64), len(ids))
 
-    def is_nested_in(self, other: "Factor") -> bool:
+    def is_nested_in(self, other: Factor) -> bool:
         """Whether all cells of a level of this one are of one level of the other."""
         return len(np.unique(self.level * other.levels + other.level)) == self.levels
 
-    def equals(self, other: "Factor") -> bool:
+    def equals(self, other: Factor) -> bool:
         """Whether both divide the cells alike."""
         return self.levels == other.levels and self.is_nested_in(other)
 
@@ -82,7 +84,7 @@ class _Eliminated:
         log_det: of H.
     """
 
-    def __init__(self, shape: "_Shape", weight: FloatArray, sigma: FloatArray) -> None:
+    def __init__(self, shape: _Shape, weight: FloatArray, sigma: FloatArray) -> None:
         """Build H = 1 + ΛZ'WZΛ of weights W (n,) and standard deviations (kinds,), and eliminate."""
         self.shape, nested = shape, range(len(shape.nested))
         sums = [np.bincount(each.level, weight, each.levels) for each in shape.nested]
@@ -101,7 +103,7 @@ class _Eliminated:
             float(np.log(each).sum()) for each in self.diagonal
         )
 
-    def _take_out(self, s: int, r: int, part: "scipy.sparse.csr_array") -> None:
+    def _take_out(self, s: int, r: int, part: scipy.sparse.csr_array) -> None:
         """Take kind s out of the rows of kind r, in which it is nested."""
         of, levels = self.shape.above[s, r], self.shape.nested[r].levels
         scaled = self.up[s, r] / self.diagonal[s]
@@ -127,7 +129,7 @@ class _Eliminated:
             x[s] /= self.diagonal[s]
         return x
 
-    def towards(self, start: int, given: Sequence[float]) -> "tuple[FloatArray, scipy.sparse.csr_array]":
+    def towards(self, start: int, given: Sequence[float]) -> tuple[FloatArray, scipy.sparse.csr_array]:
         """For each level of nested kind `start`, the vector with given[s] at itself and all above it.
 
         Returns:
@@ -211,7 +213,7 @@ class _Shape:
     def factors(self) -> list[Factor]:
         return [*self.nested, *self.others]
 
-    def across(self, s: int, weight: FloatArray, sigma: FloatArray) -> "scipy.sparse.csr_array":
+    def across(self, s: int, weight: FloatArray, sigma: FloatArray) -> scipy.sparse.csr_array:
         """(levels, m) what nested kind s shares with the others."""
         level, shape = self.nested[s].level, (self.nested[s].levels, self.dense)
         if not self.others:

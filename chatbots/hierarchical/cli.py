@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chatbots.hierarchical.config import PRESETS, HierarchicalConfig, preset
-from chatbots.training.command import run_command
+from chatbots.training.command import print_preset, run_command
 from chatbots.training.settings import check_range
 
 if TYPE_CHECKING:
@@ -51,11 +51,8 @@ def describe(options: argparse.Namespace) -> None:
     from chatbots.hierarchical.model import count_parameters
 
     chosen = preset(options.preset)
-    parts = count_parameters(chosen.config)
-    total = parts.pop("total")
     told = {field.name: getattr(chosen, field.name) for field in fields(chosen) if field.name != "config"}
-    found = {"preset": options.preset, "parameters": total, "by_part": parts, **told}
-    print(json.dumps(found | {"config": chosen.config.to_dict()}, indent=1))
+    print_preset(options.preset, count_parameters(chosen.config), chosen.config.to_dict(), **told)
 
 
 def _add_corpus(parser: argparse.ArgumentParser) -> None:

@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chatbots.meena.corpus.building import CorpusError, batches
+from chatbots.meena.corpus.building import batches
 from chatbots.meena.corpus.filters import Candidate, by_bot, has_url
 from chatbots.meena.corpus.reading import ReadingReport, Tree, read_trees
 from chatbots.safety import CLASSIFIERS, SafetyClassifier
+from chatbots.training.corpora import CorpusError
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import LEAST_OCCURRENCES, Vocabulary
 from chatbots.training.writing import write_atomically, write_json

@@ -24,6 +24,7 @@ from chatbots.knowledge.counts import by_configuration
 from chatbots.knowledge.oracle import NONE, IntArray, Ranker
 from chatbots.knowledge.sentences import sentences_of
 from chatbots.knowledge.splitting import familiarity, frequencies
+from chatbots.training.corpora import CorpusError
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import UNKNOWN, Vocabulary
 from chatbots.training.writing import write_atomically, write_json
@@ -31,10 +32,6 @@ from chatbots.training.writing import write_atomically, write_json
 SPLITS = ("train", "validation", "test")
 LONGEST = 1_000
 """Words of a turn or a sentence that are kept; far beyond what a model reads."""
-
-
-class CorpusError(ValueError):
-    """The input cannot become a corpus, or a file is none; the message says why and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,16 +180,7 @@ def build(
     trained = frequencies(splits["train"])
     table = by_configuration(splits)
     for name, (texts, candidates, sentences) in nearest.items():
-        words, turns = encoded(texts, vocabulary)
-        sizes = [len(each.turns) for each in splits[name]]
-        _save(
-            output / f"{name}.npz",
-            words=words,
-            turns=turns,
-            conversations=np.cumsum([0, *sizes]),
-            sentences=sentences,
-        )
-        _save_texts(output / f"{name}.jsonl", splits[name])
+        words = _write_part(output, name, splits[name], encoded(texts, vocabulary), sentences)
         known = familiarity(splits[name], trained)
         report[name] = {
             "table": {each: of.to_dict() for each, of in table[name].items()},
@@ -206,6 +194,27 @@ def build(
     write_atomically(output / "vocabulary.json", vocabulary.to_json())
     write_json(output / "report.json", report)
     return report
+
+
+def _write_part(
+    output: Path,
+    name: str,
+    conversations: Sequence[Conversation],
+    turns: tuple[NDArray[np.uint16], IntArray],
+    sentences: IntArray,
+) -> NDArray[np.uint16]:
+    """Write a part, as numbers and as text; the words of its turns."""
+    words, begins = turns
+    sizes = [len(each.turns) for each in conversations]
+    _save(
+        output / f"{name}.npz",
+        words=words,
+        turns=begins,
+        conversations=np.cumsum([0, *sizes]),
+        sentences=sentences,
+    )
+    _save_texts(output / f"{name}.jsonl", conversations)
+    return words
 
 
 def _save(path: Path, **arrays: Any) -> None:

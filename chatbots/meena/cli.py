@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chatbots.meena.config import PRESETS, preset
-from chatbots.training.command import run_command
+from chatbots.training.command import print_preset, run_command
 from chatbots.training.settings import check_range
 
 if TYPE_CHECKING:
@@ -56,10 +56,8 @@ def describe(options: argparse.Namespace) -> None:
     """Print a configuration and its parameter counts."""
     from chatbots.meena.model import count_parameters
 
-    parts = count_parameters(preset(options.preset))
-    total = parts.pop("total")
-    found = {"preset": options.preset, "parameters": total, "by_part": parts}
-    print(json.dumps(found | {"config": preset(options.preset).to_dict()}, indent=1))
+    config = preset(options.preset)
+    print_preset(options.preset, count_parameters(config), config.to_dict())
 
 
 def _add_corpus(parser: argparse.ArgumentParser) -> None:

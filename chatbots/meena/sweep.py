@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from chatbots.meena.responder import Responder
 
 MOST_AT_ONCE = 32
-SCORES = ("sensible", "specific", "ssa")
-"""Keys of the scores whose lines a chart has, if people judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +135,7 @@ def _point(path: Path, samples: int, temperature: float) -> Point:
 
 
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
-    """By system, its scores in percent, of the CSV of *Studies side by side*.
+    """By system, its scores by title, of the CSV of *Studies side by side*.
 
     Raises:
         ValueError: the file lacks a column; names it.
@@ -150,7 +148,8 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
         found: dict[str, dict[str, float]] = {}
         for row in table:
             if row["value"]:
-                found.setdefault(row["bot"], {})[row["score"]] = float(row["value"])
+                title = row.get("title") or row["score"]
+                found.setdefault(row["bot"], {})[title] = float(row["value"])
     return found
 
 
@@ -163,7 +162,7 @@ def chart(points: Sequence[Point], scores: dict[str, dict[str, float]]) -> Figur
     """
     from matplotlib.figure import Figure
 
-    judged = [key for key in SCORES if any(key in scores.get(point.system, {}) for point in points)]
+    judged = list(dict.fromkeys(key for point in points for key in scores.get(point.system, {})))
     figure = Figure(figsize=(3.4 * (len(judged) + 1), 3.2), layout="constrained")
     panels = figure.subplots(1, len(judged) + 1, squeeze=False)[0]
     for temperature in sorted({point.temperature for point in points}):
@@ -176,7 +175,7 @@ def chart(points: Sequence[Point], scores: dict[str, dict[str, float]]) -> Figur
             [p.samples for p in line], [p.per_token for p in line], "o-", label=f"T = {temperature:g}"
         )
     for axes, title in zip(panels, [*judged, "log P per token"], strict=True):
-        axes.set(xscale="log", xlabel="samples N", ylabel=f"{title}, percent" if title in SCORES else title)
+        axes.set(xscale="log", xlabel="samples N", ylabel=title)
         axes.spines[["top", "right"]].set_visible(False)
     panels[-1].legend(frameon=False)
     return figure

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Commands = Any
@@ -41,6 +42,20 @@ def run_command(
         print(f"{name}: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def print_preset(name: str, parts: Mapping[str, int], config: Mapping[str, Any], **told: Any) -> None:
+    """Print a configuration with the parameters of its model, by part and in total, as JSON.
+
+    Args:
+        name: of the configuration.
+        parts: how many parameters each part has; "total" is that of all.
+        config: as its files have it.
+        **told: what else there is to say of it.
+    """
+    by_part = {part: parameters for part, parameters in parts.items() if part != "total"}
+    found = {"preset": name, "parameters": parts["total"], "by_part": by_part, **told, "config": config}
+    print(json.dumps(found, indent=1))
 
 
 def _of_training() -> tuple[type[Exception], ...]:

@@ -10,7 +10,8 @@ from evaluation.conversation.recorded import Recorded
 from evaluation.csv_file import FileError
 from evaluation.questions import DeclarationError, QuestionSet
 from evaluation.report.bundle_files import BundleFiles, Row
-from evaluation.report.tables import CONVERSATIONS, TURNS, answered_in, labels_table
+from evaluation.report.columns import answered_in
+from evaluation.report.tables import CONVERSATIONS, TURNS, labels_table
 
 SELF_PLAY = "self_play"
 _PERSON = "person"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.csv_file import FileError
-from evaluation.report.tables import Kind, Table
+from evaluation.report.columns import Kind, Table
 
 Row = dict[str, Any]
 

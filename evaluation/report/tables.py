@@ -1,52 +1,9 @@
 """The tables of a study's bundle: what each column is, for its files and for their dictionary."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
-from evaluation import questions
-from evaluation.questions import Choice, Level, Question, QuestionSet, Scalar, Subject
-
-
-class Kind(StrEnum):
-    """Type of a column, by its name in the Frictionless Table Schema."""
-
-    TEXT = "string"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    TIME = "datetime"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column; its name and meaning stay as they are, and an empty value means unknown or none.
-
-    Attributes:
-        name: in every file.
-        kind: type of its values.
-        meaning: in words, for the dictionary; with unit and range where there are any.
-    """
-
-    name: str
-    kind: Kind
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of the bundle, stored as JSON Lines, CSV and Parquet with the same rows.
-
-    Attributes:
-        name: of its files, without ending.
-        about: what a row is, and the order of the rows.
-        columns: in the order of the files.
-    """
-
-    name: str
-    about: str
-    columns: tuple[Column, ...]
-
+from evaluation.questions import QuestionSet, Subject
+from evaluation.report.columns import Column, Kind, Table, answers_to
 
 _DIALOGUE = Column("dialogue", Kind.TEXT, "public id of the conversation")
 _TURN = Column("turn", Kind.INTEGER, "position in the conversation from 0 up, the opening included")
@@ -121,21 +78,29 @@ TURNS = Table(
     ),
 )
 
+_READ = (
+    _DIALOGUE,
+    Column("seat", Kind.INTEGER, "whose it was: 0 speaks first in the conversation, 1 answers"),
+    Column("number", Kind.INTEGER, "its place among what they had to read, from 1"),
+    Column("key", Kind.TEXT, "its short name, such as `FS1`"),
+    Column("title", Kind.TEXT, "the name under which they knew it"),
+    Column("heading", Kind.TEXT, "what it is about, where its title does not say so"),
+    Column("text", Kind.TEXT, "what there was to read"),
+    Column("points", Kind.TEXT, "single facts after the text, as a JSON list of texts"),
+    Column("variant", Kind.TEXT, "which version of a text that has several: `shortened` or `summarized`"),
+)
 MATERIALS = Table(
     "materials",
     "One row per text that somebody had to read beside a conversation, in the order of the conversations, of "
     "their seats and of the texts.",
-    (
-        _DIALOGUE,
-        Column("seat", Kind.INTEGER, "whose it was: 0 speaks first in the conversation, 1 answers"),
-        Column("number", Kind.INTEGER, "its place among what they had to read, from 1"),
-        Column("key", Kind.TEXT, "its short name, such as `FS1`"),
-        Column("title", Kind.TEXT, "the name under which they knew it"),
-        Column("heading", Kind.TEXT, "what it is about, where its title does not say so"),
-        Column("text", Kind.TEXT, "what there was to read"),
-        Column("points", Kind.TEXT, "single facts after the text, as a JSON list of texts"),
-        Column("variant", Kind.TEXT, "which version of a text that has several: `shortened` or `summarized`"),
-    ),
+    _READ,
+)
+
+ITEM_MATERIALS = Table(
+    "item_materials",
+    "One row per text that those who talked had to read and that workers had beside an item, in the order of "
+    "the items, of their conversations, seats and texts. What stood beside every item is in study.json.",
+    (_ITEM, *_READ),
 )
 
 AUDITS = Table(
@@ -365,7 +330,7 @@ def labels_table(sets: Sequence[QuestionSet]) -> Table:
     return Table(
         "labels",
         "One row per label: a worker's answers about one turn or a whole conversation, in their order.",
-        (_DIALOGUE, _JUDGED_TURN, *_LABEL, _JUDGED_IN, *_asked(sets)),
+        (_DIALOGUE, _JUDGED_TURN, *_LABEL, _JUDGED_IN, *answers_to(sets)),
     )
 
 
@@ -374,7 +339,7 @@ def judgments_table(sets: Sequence[QuestionSet]) -> Table:
     return Table(
         "judgments",
         "One row per judgment: a worker's answers about one item, in the order of their first answers.",
-        (_ITEM, *_IN_BATTERY, *_LABEL, *_asked(sets)),
+        (_ITEM, *_IN_BATTERY, *_LABEL, *answers_to(sets)),
     )
 
 
@@ -383,81 +348,18 @@ def pair_judgments_table(sets: Sequence[QuestionSet]) -> Table:
     return Table(
         "pair_judgments",
         "One row per judgment: a worker's answers about one pair, in the order of their first answers.",
-        (_ITEM, _SHOWN_OTHERWISE, *_LABEL, *_asked(sets)),
+        (_ITEM, _SHOWN_OTHERWISE, *_LABEL, *answers_to(sets)),
     )
 
 
 def pair_tables(sets: Sequence[QuestionSet]) -> tuple[Table, ...]:
     """All tables of a study in which these question sets were answered about pairs."""
-    return PAIRS, pair_judgments_table(sets), WORKERS
+    return PAIRS, pair_judgments_table(sets), ITEM_MATERIALS, WORKERS
 
 
 def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table, ...]:
     """All tables of a study in which these question sets were answered, by judging or by talking."""
     if judging:
-        return ITEMS, judgments_table(sets), WORKERS
+        return ITEMS, judgments_table(sets), ITEM_MATERIALS, WORKERS
     measured = (EXCHANGES,) if any(Subject.DIALOGUE in each.subjects for each in sets) else ()
     return CONVERSATIONS, TURNS, labels_table(sets), *measured, MATERIALS, FAULTS, WORKERS
-
-
-def answered_in(sets: Sequence[QuestionSet]) -> dict[str, dict[str, Question]]:
-    """By key of a set, by name of a column, the question of the set whose answers stand there.
-
-    A column has the question's key. Sets share one only if they ask the very same question; where another
-    has the same key, its column begins with the key of its set.
-    """
-    taken: dict[str, Question] = {}
-    found: dict[str, dict[str, Question]] = {}
-    for each in sets:
-        columns = found.setdefault(each.key, {})
-        for question in each.questions:
-            is_free = taken.setdefault(question.key, question) == question
-            columns[question.key if is_free else f"{each.key}.{question.key}"] = question
-    return found
-
-
-def _asked(sets: Sequence[QuestionSet]) -> Sequence[Column]:
-    asked = {name: question for columns in answered_in(sets).values() for name, question in columns.items()}
-    return tuple(_column(name, question) for name, question in asked.items())
-
-
-def _column(name: str, question: Question) -> Column:
-    return Column(name, _kind(question), f"{question.wording} {_answers(question)}")
-
-
-def _kind(question: Question) -> Kind:
-    if question.level is Level.BINARY:
-        return Kind.BOOLEAN
-    return Kind.INTEGER if question.has_mean else Kind.TEXT
-
-
-def _answers(question: Question) -> str:
-    if question.kind is questions.Kind.TEXT:
-        answers = f"free text of at most {question.longest} characters"
-    elif question.level is Level.BINARY:
-        answers = "`true` or `false`"
-    else:
-        answers = ", ".join(f"`{choice.value}` {choice.label}{_hint(choice)}" for choice in question.choices)
-    about = [question.level.value] if question.level else []
-    if question.kind is questions.Kind.SEVERAL:
-        about = ["any of them, as a JSON list"]
-    if not question.required:
-        about.append("may be left out")
-    return f"{answers} ({'; '.join([*about, *_condition(question)])})"
-
-
-def _hint(choice: Choice) -> str:
-    return f" ({choice.hint})" if choice.hint else ""
-
-
-def _condition(question: Question) -> list[str]:
-    condition = question.asked_if
-    if condition is None:
-        return []
-    values = " or ".join(f"`{_as_json(value)}`" for value in condition.any_of)
-    instead = "left empty" if question.otherwise is None else f"`{_as_json(question.otherwise)}` then"
-    return [f"asked if `{condition.question}` is {values}, otherwise {instead}"]
-
-
-def _as_json(value: Scalar) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -16,7 +16,8 @@ from crowd.views import instructions_shown
 from crowd.work import WorkerTask, work_of
 from evaluation.report.audits import audit_figures
 from evaluation.report.bundle import FORMAT, LIBRARIES
-from evaluation.report.tables import AUDITS, Table
+from evaluation.report.columns import Table
+from evaluation.report.tables import AUDITS
 from exports.archive import Archive
 from exports.audited import audited, in_columns
 from exports.described import described

@@ -19,6 +19,9 @@ from studies.services import PROTOCOL_FIELDS
 from studies.tasks import task_of
 
 MASK = "**********"
+_OF_PLAN = (
+    "raters_per_item", "third_rater", "batch_size", "lease_seconds", "shows_reading", "training_tries",
+)  # fmt: skip
 _SECRET = re.compile(r"key|token|secret|password|passwd|credential|authorization|cookie", re.IGNORECASE)
 
 
@@ -70,10 +73,7 @@ def _plan(study: Study) -> dict[str, Any] | None:
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     battery = battery_of(study)
     return {
-        **{
-            name: getattr(plan, name)
-            for name in ("raters_per_item", "third_rater", "batch_size", "lease_seconds", "training_tries")
-        },
+        **{name: getattr(plan, name) for name in _OF_PLAN},
         "battery": as_json(battery) if battery else None,
     }
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pyarrow
 import pyarrow.parquet
 
-from evaluation.report.tables import Kind, Table
+from evaluation.report.columns import Kind, Table
 from evaluation.spreadsheets import csv_text
 from exports.rows import Value
 

@@ -10,16 +10,16 @@ from django.db import connection, transaction
 from evaluation.personal_data import Redactor
 from evaluation.questions import Answer, Question, QuestionSet
 from evaluation.questions import Kind as QuestionKind
+from evaluation.report.columns import Table, answered_in
 from evaluation.report.tables import (
     CONVERSATIONS,
     FAULTS,
+    ITEM_MATERIALS,
     ITEMS,
     MATERIALS,
     PAIRS,
     TURNS,
     WORKERS,
-    Table,
-    answered_in,
 )
 from judging.queries import items_of
 from privacy.redacting import redactor_for
@@ -135,6 +135,21 @@ SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, 
   JOIN dialogues_material AS m ON m.seat_id = s.id
  WHERE d.study_id = %s
  ORDER BY d.id, s.number, m.number
+""",
+    ITEM_MATERIALS.name: """
+SELECT i.key::text, d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, ''),
+       nullif(m.text, ''), to_json(m.points)::text, nullif(m.variant, '')
+  FROM judging_item AS i
+  JOIN judging_judgingplan AS plan ON plan.study_id = i.study_id AND plan.shows_reading
+  LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
+  LEFT JOIN labels_pair AS p ON p.id = i.pair_id
+ CROSS JOIN LATERAL (VALUES (0, coalesce(t.dialogue_id, i.dialogue_id, p.first_dialogue_id)),
+                            (1, p.second_dialogue_id)) AS side (number, dialogue)
+  JOIN dialogues_dialogue AS d ON d.id = side.dialogue
+  JOIN dialogues_seat AS s ON s.dialogue_id = d.id
+  JOIN dialogues_material AS m ON m.seat_id = s.id
+ WHERE i.study_id = %s
+ ORDER BY i.id, side.number, s.number, m.number
 """,
     FAULTS.name: """
 SELECT d.public_id::text, f.position, f.kind, f.at

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from evaluation.personal_data import Redactor
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import Answer, Question
-from evaluation.report.tables import answered_in
+from evaluation.report.columns import answered_in
 from evaluation.spreadsheets import csv_text
 from exports.rows import answered
 from judging.queries import items_of

@@ -2,6 +2,7 @@
 
 import logging
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F
@@ -16,44 +17,54 @@ from studies.models import Study
 log = logging.getLogger(__name__)
 
 AT_WORK = (Agreement.State.QUEUED, Agreement.State.RUNNING)
-# While readers judge, the labels change every second; the page need not.
-PAUSE_BETWEEN = timedelta(seconds=20)
-# A message that starts the job can be lost with Redis, and a process can die: then it is sent once more.
+# A message that starts the job can be lost with Redis, and a process can die: then it can be sent once more.
 RESEND_AFTER = timedelta(seconds=60)
 MOST_ATTEMPTS = 3
 
 
-def wanted(study: Study, *, now: datetime) -> tuple[Agreement | None, bool]:
-    """What is known of the agreement in a study, and whether a worker has to be told to work it out.
+class Standing(NamedTuple):
+    """How the comparison of a study stands.
 
-    Nothing where both parties have no turn in common.
+    Attributes:
+        agreement: as it was asked for last; None: never.
+        is_of_old: whether labels have come or changed since.
+        is_lost: whether it was asked for and nobody is at it.
     """
+
+    agreement: Agreement | None
+    is_of_old: bool = False
+    is_lost: bool = False
+
+
+def standing(study: Study, *, now: datetime) -> Standing | None:
+    """What is known of the agreement in a study; None where both parties have no turn in common."""
     covers = labels_of_both(study)
-    known = Agreement.objects.filter(study=study).defer("turns").first()
     if not covers:
-        return None, False
+        return None
+    known = Agreement.objects.filter(study=study).defer("turns").first()
     if known is None:
-        known, is_new = Agreement.objects.get_or_create(study=study, defaults={"wanted_at": now})
-        return known, is_new
+        return Standing(None)
     if known.is_under_way:
         is_lost = known.wanted_at < now - RESEND_AFTER and not is_worked_on(AGREEMENTS, study.pk)
-        return known, is_lost and _ask_again(known, now)
-    # What failed would fail again with each look at the page; there is a button.
-    failed = known.state == Agreement.State.FAILED
-    is_due = not failed and known.covers != covers and known.wanted_at < now - PAUSE_BETWEEN
-    return known, is_due and ask(study, now=now)
+        return Standing(known, is_lost=is_lost)
+    return Standing(known, is_of_old=known.state == Agreement.State.READY and known.covers != covers)
 
 
 def ask(study: Study, *, now: datetime) -> bool:
-    """Have it worked out, unless it is already; the result so far stays until then."""
-    at_rest = Agreement.objects.filter(study=study).exclude(state__in=AT_WORK)
+    """Have it worked out; whether a worker has to be told, as it is wanted anew or its message was lost.
+
+    The result so far stays until then.
+    """
+    found = standing(study, now=now)
+    if found is None:
+        return False
+    if found.agreement is None:
+        return Agreement.objects.get_or_create(study=study, defaults={"wanted_at": now})[1]
+    same = Agreement.objects.filter(pk=found.agreement.pk, wanted_at=found.agreement.wanted_at)
+    if found.is_lost:
+        return bool(same.filter(state__in=AT_WORK).update(wanted_at=now))
     fresh = {"state": Agreement.State.QUEUED, "attempts": 0, "done": 0, "bots": 0, "reason": ""}
-    return bool(at_rest.update(wanted_at=now, **fresh))
-
-
-def _ask_again(known: Agreement, now: datetime) -> bool:
-    same = Agreement.objects.filter(pk=known.pk, wanted_at=known.wanted_at, state__in=AT_WORK)
-    return bool(same.update(wanted_at=now))
+    return bool(same.exclude(state__in=AT_WORK).update(wanted_at=now, **fresh))
 
 
 def work_out(study_id: int) -> None:
@@ -64,7 +75,7 @@ def work_out(study_id: int) -> None:
         try:
             _compare(Study.objects.get(pk=study_id))
         except (OperationalError, InterfaceError):
-            # The database went away: that says nothing of the labels. The page asks again.
+            # The database went away: that says nothing of the labels. The page offers to ask again.
             log.exception("The agreement in study %s was broken off.", study_id)
             connection.close()
         except Exception as error:

@@ -25,10 +25,14 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
 
     class Meta:
         model = JudgingPlan
-        fields = ("raters_per_item", "third_rater", "batch_size", "lease_seconds", "training_tries")
+        fields = (
+            "raters_per_item", "third_rater", "batch_size", "lease_seconds", "shows_reading",
+            "training_tries",
+        )  # fmt: skip
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["shows_reading"].disabled = self.instance.study.state != Study.State.DRAFT
         self.fields["training_tries"].required = False  # none, if nobody says otherwise
         if battery_of(self.instance.study):  # which decides both
             del self.fields["raters_per_item"], self.fields["batch_size"], self.fields["third_rater"]

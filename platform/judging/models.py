@@ -1,6 +1,7 @@
 import uuid
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -10,6 +11,8 @@ from dialogues.models import Dialogue, Turn
 from labels.models import ONE_SUBJECT, Label, Pair
 from responses.models import Response
 from studies.models import Study
+
+_READ_ALIKE = "The study has been opened, so whoever judges in it goes on reading the same. Make a new study."
 
 
 class JudgingPlan(models.Model):
@@ -39,6 +42,12 @@ class JudgingPlan(models.Model):
         help_text="Where workers answer a question about an item differently, one more judges it. Free text "
         "is not compared.",
     )
+    shows_reading = models.BooleanField(
+        default=False,
+        verbose_name="show readers what the chatters read",
+        help_text="Where those who talked had texts beside the conversation, its judges have them, too. It "
+        "stays as it is once the study has been opened.",
+    )
     training_tries = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(20)],
@@ -56,6 +65,14 @@ class JudgingPlan(models.Model):
 
     def __str__(self) -> str:
         return f"{self.raters_per_item} raters per item of {self.study_id}"
+
+    def clean(self) -> None:
+        """Refuse that some of a study's judges read what others did not."""
+        if self.pk is None or self.study.state == Study.State.DRAFT:
+            return
+        shown = JudgingPlan.objects.values_list("shows_reading", flat=True).get(pk=self.pk)
+        if shown != self.shows_reading:
+            raise ValidationError({"shows_reading": _READ_ALIKE})
 
 
 class Training(models.Model):

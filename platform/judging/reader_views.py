@@ -18,22 +18,18 @@ from studies.queries import studies_of
 @require_GET
 @login_required
 def readers(request: HttpRequest, pk: int) -> HttpResponse:
-    """Labels of the chatters beside those of readers, who judged the same turns in another study.
-
-    To look is to ask: what is not worked out, or not of these labels, is by a job that a look begins.
-    """
+    """Labels of the chatters beside those of readers, who judged the same turns in another study."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     questions = question_set(study.question_set).questions
-    known, is_to_be_sent = agreement.wanted(study, now=timezone.now())
-    if is_to_be_sent:
-        _send(request, study)
-        known, _again = agreement.wanted(study, now=timezone.now())
+    found = agreement.standing(study, now=timezone.now())
+    known = found.agreement if found else None
     count = agreement.turns_compared(study) if known else 0
     page = Paginator(range(count), PER_PAGE).get_page(request.GET.get("page"))
     turns = agreement.disputed(study, page.start_index() - 1, page.end_index()) if count else []
     context = {
         "study": study,
         "questions": questions,
+        "standing": found,
         "agreement": known,
         "page": page,
         "rows": [{"turn": turn, "verdicts": turn.verdicts(questions)} for turn in turns],

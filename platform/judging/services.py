@@ -25,6 +25,7 @@ from judging import training
 from judging.batteries import battery_of
 from judging.filling import compared
 from judging.models import Batch, Item, JudgingPlan, Slot
+from judging.reading import read_in_slots
 from labels.services import NO_TIMING
 from labels.timing import Timing
 from live.refusals import RefusedError
@@ -73,6 +74,7 @@ class Desk:
     study_code: str
     question_set: str
     markdown: bool
+    shows_reading: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ def desk_of(public_id: UUID, worker_id: int) -> Desk:
         study_code=batch.study.code,
         question_set=batch.study.question_set,
         markdown=batch.study.markdown,
+        shows_reading=plan_of(batch.study).shows_reading,
     )
 
 
@@ -184,7 +187,9 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
     )
     if found["outcome"] != "saved":
         raise RefusedError(found["outcome"], REFUSALS[found["outcome"]])
-    return Judged(checked, found["leased"], _progress(found["done"], found["size"], found["held"]))
+    return Judged(
+        checked, _with_reading(desk, found["leased"]), _progress(found["done"], found["size"], found["held"])
+    )
 
 
 def _refuse_without_reason(
@@ -230,11 +235,19 @@ def state(desk: Desk) -> dict[str, Any]:
     found = _one(_STATE, [LOOKING_BACK, desk.batch_id])
     progress = _progress(found["done"], found["size"], len(found["held"]))
     return {
-        "items": found["held"],
-        "judged": found["judged"],
+        "items": _with_reading(desk, found["held"]),
+        "judged": _with_reading(desk, found["judged"]),
         "progress": progress,
         "is_over": found["finished"],
     }
+
+
+def _with_reading(desk: Desk, items: list[Shown]) -> list[Shown]:
+    """The items, with what is read beside them if the study shows that."""
+    if not desk.shows_reading or not items:
+        return items
+    found = read_in_slots(desk.batch_id, [item["key"] for item in items])
+    return [item | {"reading": found.get(item["key"], [])} for item in items]
 
 
 @transaction.atomic

@@ -26,8 +26,10 @@ from judging.gold_forms import RightForm
 from judging.models import Item
 from judging.queries import Filter
 from judging.queued import QueuedTask
+from judging.reading import Read, read_beside
 from judging.services import plan_of
 from judging.subjects import Added
+from knowledge.sections import Section, pasted
 from labels.models import Label
 from questions.resolving import question_set
 from studies.models import Study
@@ -153,6 +155,7 @@ def items(request: HttpRequest, pk: int) -> HttpResponse:
         "question": question,
         "answers": item_queries.majorities_of(question).items(),
         "systems": [row.system for row in item_queries.system_counts(study)],
+        "may_change": may_change(request.user, study),
     }
     return render(request, "judging/items.html", context)
 
@@ -215,12 +218,19 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "system": item_queries.system_of(found),
         "sides": sides,
         "remarks": item_queries.remarks_of(found),
+        "texts": _texts_beside(study, found),
         "questions": questions,
         "labels": answers,
         "may_change": works_on_it,
         "right_form": _right_form(study, found) if works_on_it else None,
     }
     return render(request, "judging/item.html", context)
+
+
+def _texts_beside(study: Study, item: Item) -> list[Read | Section]:
+    """All that whoever judged the item had to read."""
+    own = read_beside(item) if plan_of(study).shows_reading else []
+    return [*own, *(pasted(study.material) if study.material else [])]
 
 
 def _right_form(study: Study, item: Item) -> RightForm | None:

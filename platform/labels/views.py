@@ -37,7 +37,8 @@ from studies.queries import may_change, readable_studies_of
 def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     score = Asked(study).score
-    form = WantedForm(study, score, request.GET, panel_ids=may_change(request.user, study))
+    works_on_it = may_change(request.user, study)
+    form = WantedForm(study, score, request.GET, panel_ids=works_on_it)
     is_valid = form.is_valid()
     found = explorer.found(study, form.wanted, after=_begun(request)) if is_valid else Found()
     shown = {
@@ -48,6 +49,7 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
         "most_counted": explorer.MOST_COUNTED,
         "narrowed_by": _narrowed_by(request.GET),
         "begun": "after" in request.GET,
+        "may_change": works_on_it,
         "withdrawals": Withdrawal.objects.filter(participation__study=study),
     }
     return render(request, "labels/dialogues.html", shown, status=200 if is_valid else 422)

@@ -14,6 +14,7 @@ from crowd.panels.invited import Invited
 from dialogues.models import Seat
 from judging.models import Batch, Training
 from labels.models import Label
+from quality.models import Attempt
 
 
 def is_owed(own: Participation) -> bool:
@@ -50,6 +51,7 @@ def _move(own: Participation, known: Worker, fresh: Worker) -> None:
     Seat.objects.filter(assignment__participation=own).update(worker=fresh)
     Batch.objects.filter(assignment__participation=own).update(worker=fresh)
     Training.objects.filter(worker=known, study=own.study_id).update(worker=fresh)
+    Attempt.objects.filter(participation=own).update(participation=None)
     own.worker = fresh
 
 

@@ -10,7 +10,8 @@ from crowd.models import Participation, PayEntry, Practice
 from dialogues.models import Dialogue, Seat
 from judging.models import Training
 from labels.models import Label, Pair
-from quality.models import Attempt, Decision, Flag
+from quality.models import Attempt, Decision
+from quality.wording import in_words
 from questions.resolving import question_set
 from responses.models import Response
 
@@ -45,23 +46,24 @@ def stored_of(own: Participation) -> dict[str, Any]:
             {"tries": each.tries, "passed_at": _time(each.passed_at)}
             for each in Training.objects.filter(worker=own.worker_id, study=own.study_id)
         ],
-        "qualification": [
-            {"answers": each.given, "right": each.right, "passed": each.passed, "at": _time(each.at)}
-            for each in Attempt.objects.filter(participation=own)
-        ],
-        "flags": [
-            {"what": each.kind, "figures": each.figures, "at": _time(each.found_at)}
-            for each in Flag.objects.filter(participation=own)
-        ],
-        "decisions": [
-            {"what": each.action, "reason": each.reason, "at": _time(each.at)}
-            for each in Decision.objects.filter(participation=own.pk)
-        ],
         "practice": [
             {"questions": each.question_set, "passed_at": _time(each.passed_at)}
             for each in Practice.objects.filter(worker=own.worker_id)
         ],
-        "noted_about_you": [each for each in (own.signs, own.proposed_reason, own.excluded_reason) if each],
+        "qualification": [
+            {
+                "title": each.qualification.title,
+                "answers": each.given,
+                "right": each.right,
+                "passed": each.passed,
+                "at": _time(each.at),
+            }
+            for each in Attempt.objects.filter(participation=own).select_related("qualification")
+        ],
+        "noted_about_you": [
+            *filter(None, (own.signs, own.proposed_reason, own.excluded_reason)),
+            *_noted(own),
+        ],
         "pay": [
             {
                 "what": each.get_reason_display(),
@@ -73,6 +75,13 @@ def stored_of(own: Participation) -> dict[str, Any]:
             for each in PayEntry.objects.filter(participation=own.pk)
         ],
     }
+
+
+def _noted(own: Participation) -> list[str]:
+    """What was seen of how they worked, and what was decided about it."""
+    flags = [in_words(flag.kind, flag.figures) for flag in own.flags.all()]
+    decided = Decision.objects.filter(study=own.study_id, participation=own.pk)
+    return [*flags, *(f"{each.get_action_display()}: {each.reason}".removesuffix(": ") for each in decided)]
 
 
 def _time(at: datetime | None) -> str:

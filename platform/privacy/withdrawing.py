@@ -71,6 +71,7 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
         raise ValidationError(late)
     end(own.pk, Assignment.Outcome.WITHDRAWN, now=now)  # where their part has not ended before
     withdrawal = _removed(own, by, now)
+    Flag.objects.filter(participation=own).delete()
     own.signs = own.proposed_reason = own.excluded_reason = ""
     own.excluded_at = own.excluded_by = None
     own.save(update_fields=["signs", "proposed_reason", "excluded_reason", "excluded_at", "excluded_by"])
@@ -100,8 +101,8 @@ def _removed(own: Participation, by: User | None, now: datetime) -> Withdrawal:
     written.delete()
     WritingPlace.objects.filter(participation=own).delete()
     Training.objects.filter(worker=own.worker_id, study=own.study_id).delete()
-    Attempt.objects.filter(participation=own).delete()
-    Flag.objects.filter(participation=own).delete()
+    # That they tried stays, as tries are counted; what they answered goes.
+    Attempt.objects.filter(participation=own).update(given={})
     if seat and goes_whole:
         seat.dialogue.delete()
     elif seat:
@@ -146,6 +147,7 @@ def _free_slots(own: Participation) -> None:
     """Let others judge what they judged or had before them."""
     theirs = Q(label__rater=own.worker_id, study=own.study_id) | Q(batch__assignment__participation=own)
     slots = list(Slot.objects.filter(theirs).values_list("pk", flat=True))
+    Slot.objects.filter(pk__in=slots, is_gold=True).delete()
     Slot.objects.filter(pk__in=slots).update(batch=None, leased_until=None)
 
 

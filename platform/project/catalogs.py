@@ -27,12 +27,13 @@ TEMPLATES = settings.ROOT / "templates"
 
 MODULES = (
     "accounts/limits.py", "contexts/tables.py", "crowd/entry_views.py", "crowd/models.py",
-    "crowd/panels/*.py", "crowd/practice*.py", "crowd/refusals.py", "crowd/views.py", "dialogues/material.py",
-    "dialogues/progress.py", "dialogues/turn_taking.py", "judging/queued.py", "judging/services.py",
-    "judging/training.py", "live/refusals.py", "privacy/own_views.py", "privacy/stored.py",
-    "privacy/withdrawing.py", "project/inputs.py", "project/outage.py", "quality/entering.py",
-    "questions/shown.py", "responses/checks.py", "tasks/*/consumers.py", "tasks/*/page.py",
-    "tasks/*/services.py", "tasks/*/task.py", "tasks/*/training_views.py", "tasks/*/views.py",
+    "crowd/panels/*.py", "crowd/practice*.py", "crowd/refusals.py", "crowd/views.py",
+    "dialogues/material.py", "dialogues/progress.py", "dialogues/turn_taking.py", "judging/queued.py",
+    "judging/reading.py", "judging/services.py", "judging/training.py", "live/refusals.py",
+    "privacy/own_views.py", "privacy/stored.py", "privacy/withdrawing.py", "project/inputs.py",
+    "project/outage.py", "quality/entering.py", "questions/shown.py", "responses/checks.py",
+    "tasks/*/consumers.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
+    "tasks/*/training_views.py", "tasks/*/views.py",
 )  # fmt: skip
 """Modules that say something to workers."""
 OF_STAFF = frozenset({"about", "problems", "_problem_of", "why_not_open", "why_untrainable"})

@@ -91,6 +91,7 @@ INSTALLED_APPS = [
     "quality",
     "privacy",
     "reports",
+    "monitoring",
     "exports",
     "comparisons",
     "rehearsals",

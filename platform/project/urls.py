@@ -27,6 +27,7 @@ urlpatterns = [
     path("", include("acceptance.urls")),
     path("", include("judging.urls")),
     path("", include("audits.urls")),
+    path("", include("monitoring.urls")),
     path("", include("quality.urls")),
     path("", include("privacy.urls")),
     path("", include("reports.urls")),

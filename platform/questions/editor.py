@@ -6,26 +6,13 @@ from dataclasses import replace
 from functools import cached_property
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from evaluation.questions import DeclarationError, Subject
 from questions.declaring import is_numeric, values_of
 from questions.drafts import Draft, LanguageDraft, QuestionDraft, ScoreDraft, texts_of
 from questions.fields import Fault, Field, Option, Row, id_of, offered, place_of, told
 from questions.forms import IN_WORDS
-
-KINDS = {
-    "one": gettext_lazy("One of a list"),
-    "scale": gettext_lazy("A scale with two ends"),
-    "several": gettext_lazy("Any of a list"),
-    "text": gettext_lazy("Free text"),
-}
-STORED = {
-    "names": gettext_lazy("words: the caption, or what you write beside it"),
-    "numbers": gettext_lazy("numbers in an order, which have a mean"),
-    "yes_no": gettext_lazy("yes and no"),
-}
-COMBINED = {"mean": gettext_lazy("their mean"), "sum": gettext_lazy("their sum")}
+from questions.words import COMBINED, KINDS, STORED
 
 # Of a new row, the field to begin with.
 _FIRST = {

@@ -17,8 +17,8 @@ from bots import drift, presence
 from bots.models import Bot
 from crowd.models import Assignment, Participation
 from dialogues.models import Fault
+from monitoring.monitor import AT_IT
 from reports.models import Report
-from reports.monitor import AT_IT
 from studies.models import Study, StudyBot
 from studies.queries import readable_real_studies_of, real_studies_of
 from studies.tasks import task_of
@@ -117,7 +117,7 @@ def _silent(studies: dict[int, Study]) -> list[Need]:
         says = _("Bots do not answer: %(bots)s.") % {"bots": ", ".join(silent)}
         if len(silent) == len(told):
             says = _("No bot answers, so nobody new is admitted: %(bots)s.") % {"bots": ", ".join(silent)}
-        address = reverse("reports:monitor", args=[pk])
+        address = reverse("monitoring:monitor", args=[pk])
         found.append(Need(studies[pk].title, says, address, _("See the monitor"), bad=True))
     return found
 

@@ -115,7 +115,7 @@ def _recruit(study: Study) -> _Found:
 def _monitor(study: Study) -> _Found:
     """It is never the next step: it is there to look at for as long as people work."""
     says = _("Where people are now, and where they drop out.")
-    address = reverse("reports:monitor", args=[study.pk])
+    address = reverse("monitoring:monitor", args=[study.pk])
     if study.state == Study.State.DRAFT:
         return _("Monitor"), says, address, False, False
     return _("Monitor"), says, address, True if study.state == Study.State.CLOSED else None, False

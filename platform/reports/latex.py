@@ -78,7 +78,7 @@ def _scores(part: Result, result: Result, analysis: str) -> str:
         if result.get("evaluation", Evaluation.INTERACTIVE) != Evaluation.INTERACTIVE
         else ["Conversations", "Replies"]
     )
-    head = ["Bot", *titles, *counted, "Labels", "Workers"]
+    head = ["System", *titles, *counted, "Labels", "Workers"]
     rows = [
         [
             escaped(bot["bot"]),
@@ -137,7 +137,7 @@ def _comparisons(part: Result, result: Result, analysis: str) -> str:
         f"alone; d in standard deviations between conversations; p corrected after Holm over the pairs of a "
         f"score."
     )
-    return _table("lllrrr", ["Score", "Bot", "Compared with", "Difference", "$d$", "$p$"], rows, notes)
+    return _table("lllrrr", ["Score", "System", "Compared with", "Difference", "$d$", "$p$"], rows, notes)
 
 
 def _p(p: float) -> str:
@@ -160,13 +160,14 @@ def _preferences(part: Result, result: Result, analysis: str) -> str:
         for row in each["meetings"]
     ]
     notes = (
-        f"{_named(analysis)} Judgments for the first bot, for the second, and ties; lead: wins less losses "
-        f"in points with its {percent(result['level'])} interval; p corrected after Holm over the pairs of "
-        f"bots; ambiguous: as many raters for the one as for the other, ties aside; the lead without these."
+        f"{_named(analysis)} Judgments for the first system, for the second, and ties; lead: wins less "
+        f"losses in points with its {percent(result['level'])} interval; p corrected after Holm over the "
+        f"pairs of systems; ambiguous: as many raters for the one as for the other, ties aside; the lead "
+        f"without these."
     )
     head = [
         "Question",
-        "Bot",
+        "System",
         "Compared with",
         "Wins",
         "Losses",
@@ -189,7 +190,7 @@ def _strengths(part: Result, result: Result, analysis: str) -> str:
         f"{_named(analysis)} Bradley-Terry strengths with ties after Davidson: log-odds that sum to 0, with "
         f"{percent(result['level'])} intervals."
     )
-    return _table("llr", ["Question", "Bot", "Strength"], rows, notes)
+    return _table("llr", ["Question", "System", "Strength"], rows, notes)
 
 
 def _strength(bot: Cell) -> str:
@@ -234,6 +235,6 @@ def _course(result: Result) -> str:
         ]
         for bot in result["course"]["bots"]
     ]
-    counts = ["Bot", "Finished", "Under way", "Failed", "Faults"]
+    counts = ["System", "Finished", "Under way", "Failed", "Faults"]
     head = [*counts, "Median, ms", r"95\,\%, ms", r"Repeating, \%", "Fallbacks"]
     return _table("l" + "r" * 8, head, rows, result["course"]["repetition_rule"])

@@ -24,12 +24,12 @@ from evaluation.report.figures import coded_questions, text_questions
 from evaluation.report.judged import Judged
 from evaluation.report.study import StudyData
 from evaluation.text import WITHDRAWN
+from labels.answers import coded_columns, text_columns
 from labels.models import Label
 from labels.queries import OF_PEOPLE
 from privacy.redacting import redactor_for
 from questions.resolving import question_set
 from reports import measuring
-from reports.answers import coded_columns, text_columns
 from reports.manners import manners
 from reports.models import Report
 from studies.asks import About

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
-from evaluation.report.tables import Table
+from evaluation.report.columns import Table
 from labels.models import Label
 from studies.models import Study
 from studies.tasks import StudyTask, task_of

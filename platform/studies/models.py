@@ -112,7 +112,7 @@ class Study(models.Model):
         max_length=LONGEST_PASTED,
         blank=True,
         validators=[refuse_unreadable],
-        help_text="Texts that workers have beside the conversation. A line that begins with # names one; "
+        help_text="Texts that workers have beside what they do. A line that begins with # names one; "
         "what follows is its text.",
     )
     bots_read = models.BooleanField(

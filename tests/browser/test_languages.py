@@ -4,6 +4,7 @@ import re
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils.translation import ngettext, override
 from playwright.async_api import expect
 
 from crowd import practice
@@ -15,20 +16,29 @@ from tests.conftest import MakeStudy
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True}
-# What is written so in every language, and what the worker's own codes look like.
-NAMES = re.compile(
-    r"\b(Turnwise|Esc|Enter|Shift|Tab|USD|Bach|lab@example\.org|[A-HJ-NP-Z2-9]{5}(-[A-HJ-NP-Z2-9]{5})?)\b"
-)
+# What is written so in every language.
+NAMES = re.compile(r"\b(Turnwise|Esc|Enter|Shift|Tab|USD|Bach|lab@example\.org)\b")
+
+# Six kinds of number have words of their own.
+NUMBERS = [0, 1, 2, 3, 10, 11, 25, 99, 100, 101, 102, 103, 111, 200, 1000]
+GO_ON = [
+    "Go on talking: %(n)s more reply, then finish.",
+    "Go on talking: %(n)s more replies, then finish.",
+]
+IN_SCRIPT = """async ([words, numbers]) => {
+    const { ngettext } = await import("/static/js/kit/gettext.js");
+    return numbers.map(n => ngettext(...words, n));
+}"""
 
 
-async def english(visitor: Visitor) -> list[str]:
-    """Words in Latin letters that somebody sees or hears on the page."""
+async def english(visitor: Visitor, code: str) -> list[str]:
+    """Words in Latin letters that somebody sees or hears on the page, but for their own code."""
     said = await visitor.page.evaluate(
         """() => [document.title, document.body.innerText,
             ...[...document.querySelectorAll("[aria-label], [placeholder], [title]")].flatMap(
                 each => [each.ariaLabel, each.placeholder, each.title])].join("\\n")"""
     )
-    return re.findall(r"[A-Za-z]{2,}", NAMES.sub("", said))
+    return re.findall(r"[A-Za-z]{2,}", NAMES.sub("", said.replace(code, "")))
 
 
 async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy) -> None:
@@ -71,6 +81,9 @@ async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy
     await seen(layla, is_new_kind=False)
     await layla.answer("نعم", "لا")
     await expect(layla.chip(1)).to_have_text("هل هو معقول؟ نعم · هل هو محدد؟ لا تغيير")
+    with override("ar"):
+        in_python = [ngettext(GO_ON[0], GO_ON[1], n) % {"n": n} for n in NUMBERS]
+    assert await page.evaluate(IN_SCRIPT, [GO_ON, NUMBERS]) == in_python
     await seen(layla, is_new_kind=False)
     await page.locator("#finish").or_(page.locator("#finish-near")).locator("visible=true").click()
     scale = layla.open_question.get_by_role("button", name="6")
@@ -80,20 +93,21 @@ async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy
     await seen(layla)
     for _ in range(5):
         await scale.click()
+    await layla.keys_count()
     await page.get_by_role("button", name="تخطٍّ").click()
-    await page.locator("#finish-near").click()
+    await expect(page.locator("#confirm")).to_be_visible()
     await seen(layla, is_new_kind=False)
     await page.locator("#confirm-yes").click()
 
     await expect(page.get_by_role("heading", name="شكرًا لك")).to_be_visible()
     await expect(page.get_by_label("رمز الإكمال")).to_be_visible()
-    await seen(layla)
+    await seen(layla, code=participation.pseudonym)
     assert (await Assignment.objects.aget()).outcome == Assignment.Outcome.COMPLETE
 
 
-async def seen(visitor: Visitor, *, is_new_kind: bool = True) -> None:
+async def seen(visitor: Visitor, *, is_new_kind: bool = True, code: str = "") -> None:
     """All that is on the page is in the worker's language; a new kind of page has no flaws, either."""
     await visitor.page.wait_for_load_state()
-    assert await english(visitor) == []
+    assert await english(visitor, code) == []
     if is_new_kind:
         assert await visitor.flaws() == []

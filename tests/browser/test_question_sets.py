@@ -5,6 +5,7 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from evaluation.report.bundle import recompute
 from labels.models import Label
 from questions.models import SetVersion
 from questions.services import create_set
+from reports.models import Report
 from reports.services import build_report, queue_report
 from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
@@ -72,8 +74,9 @@ class Desk:
 
 
 async def write_every_kind(desk: Desk) -> None:
-    """Four questions, of four kinds, the last one after some answers to the first."""
+    """A question of each kind, one of them after some answers to the first, about turns and the whole."""
     await desk.write(title="Every kind", key="by-hand", source="us")
+    await desk.at("subjects").get_by_label("whole conversations").check()
     await desk.write(questions__0__wording="Is it kind?", questions__0__key="kind")
     await desk.step("add:questions")
     await desk.write(questions__1__wording="How warm is it?", questions__1__key="warmth")
@@ -94,32 +97,76 @@ async def write_every_kind(desk: Desk) -> None:
     await desk.at("questions.3.after").select_option(label="after some answers to “Is it kind?”")
     await expect(desk.page.locator("html[aria-busy]")).to_have_count(0)
     await desk.at("questions.3.any_of").get_by_label("No").check()
+    await desk.step("add:questions")
+    await desk.write(questions__4__wording="What is its tone?", questions__4__key="tone")
+    await desk.step("add:questions.4.choices")
+    for number, label in enumerate(("Warm", "Cold", "Neither")):
+        await desk.write(**{f"questions__4__choices__{number}__label": label})
 
 
 async def use(page: Page, key: str) -> Study:
-    """A study that asks the set, made on its page and opened."""
+    """A study that asks the set at every moment that it has, made on its page and opened."""
     await page.get_by_role("link", name="Studies", exact=True).click()
     await page.goto(page.url.partition("/studies")[0] + "/studies/new/?task=conversation")
     await page.get_by_label("Title").fill("With own questions")
     await page.get_by_label("Consent text").fill("You talk to a machine.")
-    await page.locator("#id_asks-0-question_set").select_option(key)
+    await page.get_by_label("Practice before the work").uncheck()
     await page.get_by_label("Fewest turns").fill("2")
     await page.get_by_label("Scripty", exact=True).check()
+    await ask(page, 0, key, "partner_turn:each_turn")
+    await ask(page, 1, key, "own_turn:waiting")
+    for row, (questions, when) in enumerate(
+        [(key, "dialogue:at_end"), ("human-likeness", "partner_turn:before_finish")], start=2
+    ):
+        await page.get_by_role("button", name="Save").click()
+        await page.goto(page.url + "edit/")
+        await ask(page, row, questions, when)
     await page.get_by_role("button", name="Save").click()
     await page.get_by_role("button", name="Open the study").click()
     await expect(page.get_by_text("0 of 100", exact=True)).to_be_visible()
     return await Study.objects.aget(title="With own questions")
 
 
-async def answer_by_mouse(visitor: Visitor, *, kind: str, warmth: str, part: str, why: str = "") -> None:
-    await visitor.answer(kind, warmth, part)
+async def ask(page: Page, row: int, questions: str, when: str) -> None:
+    await page.locator(f"#id_asks-{row}-question_set").select_option(questions)
+    await page.locator(f"#id_asks-{row}-when").select_option(when)
+
+
+async def find_kind(visitor: Visitor) -> None:
+    await visitor.answer("Yes", "4", "A fact")
     await visitor.open_question.get_by_role("button", name="Done").click()
-    if why:
-        await visitor.open_question.get_by_role("textbox").fill(why)
-        await visitor.open_question.get_by_role("button", name="Save").click()
+    await visitor.answer("Warm")
 
 
-async def test_a_set_of_all_kinds_from_the_editor_to_the_bundle(
+async def find_rude(visitor: Visitor) -> None:
+    await visitor.answer("No", "2", "A joke")
+    await visitor.open_question.get_by_role("button", name="Done").click()
+    await visitor.open_question.get_by_role("textbox").fill("It <b>shouts</b>.")
+    await visitor.open_question.get_by_role("button", name="Save").click()
+    await visitor.answer("Cold")
+
+
+Finding = Callable[[Visitor], Awaitable[None]]
+
+
+async def talk(worker: Visitor, *, of_reply: Finding, of_whole: Finding) -> None:
+    """One exchange, judged at every moment: own message, reply, reply before the end, the whole."""
+    await worker.say("One")
+    await find_kind(worker)
+    await of_reply(worker)
+    await shot(worker.page, "worker-before-the-end")
+    await worker.page.get_by_role("button", name="Judge this reply").click()
+    await worker.answer("Yes")
+    await worker.may_finish()
+    await worker.page.get_by_role("button", name="Finish").click()
+    await expect(worker.open_question).to_have_accessible_name("Is it kind?")
+    await shot(worker.page, f"worker-{await worker.page.evaluate('innerWidth')}")
+    await of_whole(worker)
+    await worker.page.get_by_role("button", name="Yes, finish").click()
+    await expect(worker.page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+
+async def test_a_set_of_all_kinds_at_every_moment_from_the_editor_to_the_bundle(
     visit: Visit, rex: User, tmp_path: Path
 ) -> None:
     await sync_to_async(register_bot)(
@@ -145,32 +192,31 @@ async def test_a_set_of_all_kinds_from_the_editor_to_the_bundle(
     assert await rex_at.flaws() == []
     await shot(page, "set-1280")
     stored = QuestionSet.from_json((await SetVersion.objects.aget()).declaration)
-    assert [str(each.kind) for each in stored.questions] == ["one", "scale", "several", "text"]
+    assert [str(each.kind) for each in stored.questions] == ["one", "scale", "several", "text", "one"]
     assert stored.questions[0].choices[0].value is True
 
     study = await use(page, "by-hand-v1")
-    for worker in (desktop, phone):
+    for worker, of_reply, of_whole in ((desktop, find_kind, find_rude), (phone, find_rude, find_kind)):
         await worker.start(study)
-        await worker.say("One")
-        await answer_by_mouse(worker, kind="Yes", warmth="4", part="A fact")
-        await worker.say("Two")
-        if worker is phone:
-            assert await worker.page.evaluate(CRAMPED) == []
-            await shot(worker.page, "worker-320")
-        await answer_by_mouse(worker, kind="No", warmth="2", part="A joke", why="It <b>shouts</b>.")
-        await worker.may_finish()
-        await worker.finish()
-    given = [each.answers async for each in Label.objects.order_by("pk")]
-    kind = {"kind": True, "warmth": 4, "parts": ["A fact"]}
-    rude = {"kind": False, "warmth": 2, "parts": ["A joke"], "why": "It <b>shouts</b>."}
-    assert given == [kind, rude] * 2
+        await talk(worker, of_reply=of_reply, of_whole=of_whole)
+    labels = Label.objects.select_related("turn").order_by("pk")
+    given = [(each.turn and each.turn.position, each.answers) async for each in labels]
+    kind = {"kind": True, "warmth": 4, "parts": ["A fact"], "tone": "Warm"}
+    rude = {"kind": False, "warmth": 2, "parts": ["A joke"], "why": "It <b>shouts</b>.", "tone": "Cold"}
+    likely = {"human_like": True}
+    assert given == [
+        *((1, kind), (2, kind), (2, likely), (None, rude)),
+        *((1, kind), (2, rude), (2, likely), (None, kind)),
+    ]  # fmt: skip
 
     await sync_to_async(build_report)((await sync_to_async(queue_report)(study)).pk)
     await page.goto(f"{rex_at.site}/studies/{study.pk}/report/")
-    row = page.get_by_role("region", name="Scores of each bot").get_by_role("row", name="Scripty")
-    # Two of four are kind; (4 + 2 + 4 + 2) / 4; a fact in two of four, a joke in two, a question in none.
-    await expect(row.locator("strong")).to_have_text(["50.0", "3.0", "50.0", "50.0", "0.0"])
-    await page.get_by_text("Read the answers").click()
+    row = page.get_by_role("region", name="Scores of each system").first.get_by_role("row", name="Scripty")
+    # Of two replies one is kind; (4 + 2) / 2; a fact in one, a joke in one, a question in none; tones alike.
+    scores = ["50.0", "3.0", "50.0", "50.0", "0.0", "50.0", "50.0", "0.0"]
+    await expect(row.locator("strong")).to_have_text(scores)
+    await shot(page, "report-1280")
+    await page.get_by_text("Read the answers").first.click()
     await expect(page.get_by_text("It <b>shouts</b>.").first).to_be_visible()
     await sync_to_async(comes_out_of_files)(study, rex, tmp_path / "bundle.zip")
 
@@ -180,13 +226,16 @@ def comes_out_of_files(study: Study, rex: User, path: Path) -> None:
     client = Client()
     client.force_login(rex)
     lines = b"".join(client.get(f"/studies/{study.pk}/turns.csv")).decode()
-    first, second, *_ = csv.DictReader(io.StringIO(lines))
-    assert (first["kind"], first["warmth"], first["parts"], first["why"]) == ("true", "4", '["A fact"]', "")
-    assert second["why"] == "It <b>shouts</b>."
+    rows = list(csv.DictReader(io.StringIO(lines)))
+    first = next(row for row in rows if row["kind"] == "true")
+    assert (first["warmth"], first["parts"], first["why"], first["tone"]) == ("4", '["A fact"]', "", "Warm")
+    assert any(row["why"] == "It <b>shouts</b>." for row in rows)
+    stored = Report.objects.get(study=study).result
     call_command("bundle", str(study.pk), output=path)
-    assert recompute(path).differences == []
+    again = recompute(path)
+    assert (again.report, again.differences) == (stored, [])
     with zipfile.ZipFile(path) as archive:
-        (declared,) = json.loads(archive.read("questions.json"))
+        declared = json.loads(archive.read("questions.json"))[0]
     assert QuestionSet.from_json(declared) == QuestionSet.from_json(SetVersion.objects.get().declaration)
 
 

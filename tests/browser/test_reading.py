@@ -4,8 +4,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
+from judging import subjects
+from judging.models import JudgingPlan
+from studies.models import Study
 from tests.browser.conftest import Visit
-from tests.conftest import MakeStudy
+from tests.browser.test_judging import sit_down
+from tests.conftest import MakeQueue, MakeStudy
+from tests.planted import talked
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -60,3 +65,48 @@ async def test_the_texts_stand_beside_the_chat_and_in_a_drawer(visit: Visit, mak
     await expect(column.get_by_role("heading", name="Wasps")).to_be_visible()
     await wanda.answer("No")
     await wanda.saved(1, "Not human like")
+
+
+async def test_the_texts_stand_beside_an_item_too(
+    visit: Visit, make_study: MakeStudy, make_queue: MakeQueue
+) -> None:
+    queue = await sync_to_async(queue_with_texts)(make_study, make_queue)
+    rita = await visit()
+    page = await sit_down(rita, queue)
+    column, find = page.locator("aside#reading"), page.get_by_label("Search the texts")
+    headings = column.get_by_role("heading", level=2)
+    titles = {await headings.first.inner_text()}
+    await expect(headings).to_have_text([titles.copy().pop(), "Rules"])
+    assert await rita.flaws() == []
+
+    await find.fill("yn")  # letters that answer elsewhere
+    await expect(page.locator("#found")).to_have_text("Not found")
+    await expect(page.locator("#done-text")).to_have_text("Item 1 of 2")
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="No", exact=True).click()
+    await expect(page.locator("#done-text")).to_have_text("Item 2 of 2")
+    titles.add(await headings.first.inner_text())
+    assert titles == {"Bees", "Wasps"}
+    await expect(find).to_have_value("")
+
+    await page.set_viewport_size({"width": 320, "height": 640})
+    await expect(column).to_be_hidden()
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await page.get_by_role("button", name="Texts", exact=True).press("Enter")
+    drawer = page.get_by_role("dialog", name="Texts to read")
+    await drawer.get_by_role("button", name="Rules").click()
+    await expect(drawer.get_by_role("heading", name="Rules")).to_be_in_viewport()
+    assert await rita.flaws() == []
+
+
+def queue_with_texts(make_study: MakeStudy, make_queue: MakeQueue) -> Study:
+    """Two turns to judge, each of a conversation with a text of its own, and one text for both."""
+    for title in ("Bees", "Wasps"):
+        chats = make_study(code=title.lower(), material=f"# {title}\nThey sting.", min_turns=2, max_turns=8)
+        talked(chats, [(True, True)])
+    queue = make_queue(raters=1, batch=2, material="# Rules\nBe kind.")
+    JudgingPlan.objects.filter(study=queue).update(shows_reading=True)
+    for chats in Study.objects.filter(code__in=("bees", "wasps")):
+        subjects.add_turns(queue, chats, language="en")
+    return queue

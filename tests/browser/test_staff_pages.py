@@ -102,7 +102,7 @@ async def test_the_report_shows_what_workers_judged(visit: Visit, short_study: S
     await sync_to_async(build_report)((await sync_to_async(queue_report)(short_study)).pk)
 
     # The page notices by itself. Sensible: 2 of 2. Specific: 1 of 2. SSA: (100 + 50) / 2.
-    row = rex.page.get_by_role("region", name="Scores of each bot").get_by_role("row", name="Scripty")
+    row = rex.page.get_by_role("region", name="Scores of each system").get_by_role("row", name="Scripty")
     await expect(row.locator("strong")).to_have_text(["100.0", "50.0", "75.0"])
     await expect(rex.page.get_by_role("group", name="Chart of scores.")).to_be_visible()
     await expect(rex.page.get_by_text("report is being computed")).to_have_count(0)
@@ -116,7 +116,7 @@ async def test_the_report_stays_up_to_date_without_a_reload(visit: Visit, short_
     await worker.finish()
     await sync_to_async(build_report)((await sync_to_async(queue_report)(short_study)).pk)
     await sign_in(rex, f"/studies/{short_study.pk}/report/")
-    scores = rex.page.get_by_role("region", name="Scores of each bot").locator("strong")
+    scores = rex.page.get_by_role("region", name="Scores of each system").locator("strong")
     await expect(scores).to_have_text(["100.0", "0.0", "50.0"])
     await rex.page.evaluate("window.isTheSamePage = true")
     table = rex.page.locator("#by-reply-table")

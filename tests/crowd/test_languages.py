@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.template import Context
 from django.test import Client, RequestFactory
 from django.utils.translation import override
 
@@ -79,8 +80,8 @@ def test_a_form_without_its_token_is_refused_in_the_browsers_language(make_study
 
 def test_scripts_bring_their_texts_along() -> None:
     with override("ar"):
-        page = module("js/lobby/main.js")
-    english = module("js/lobby/main.js")
+        page = module(Context(), "js/lobby/main.js")
+    english = module(Context(), "js/lobby/main.js")
 
     assert '"Your partner is here":"وصل شريكك"' in page
     assert '"2":"انتظرت دقيقتين."' in page

@@ -18,8 +18,8 @@ from judging.models import Item, Slot
 from judging.queries import judged_and_wanted, system_counts
 from judging.services import plan_of
 from questions.resolving import question_set
-from reports.judging_queries import judged_items
 from studies.models import Study
+from tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, enter
 from tests.judging.conftest import begin, held
 

@@ -17,14 +17,13 @@ from accounts.models import User
 from crowd.models import Participation
 from evaluation import questions
 from evaluation.fit_contexts import Contexts
-from judging import pairing, pairs, subjects
+from judging import judged, pairing, pairs, subjects
 from judging import services as judging
 from judging.models import Item, Slot
 from judging.pairing import Side
 from judging.pairs import Source
 from labels.models import Label, Pair
 from live.refusals import RefusedError
-from reports import judging_queries
 from responses.models import Response, ResponseRun
 from studies.models import Study
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
@@ -397,13 +396,13 @@ def test_short_contexts_and_unknown_words_are_left_out_where_asked_and_named_whe
     assert "2 contexts are left out" in previewed
     client.post(address, sent | paper | {"add": "1"})
     assert set(study.items.values_list("pair__first_response__context__key", flat=True)) == {"c2", "c4"}
-    report = judging_queries.judged_pairs(study, questions.question_set("preferences"))
+    report = judged.judged_pairs(study, questions.question_set("preferences"))
     assert report.contexts == Contexts(items=2, fewest_words=12, short=0, unknown=0)
     refused = client.post(address, sent | {"responses-least_words": "50"})
     assert (refused.status_code, "Alpha and Beta: 0" in refused.content.decode()) == (422, True)
 
     client.post(address, sent | {"add": "1"})
-    report = judging_queries.judged_pairs(study, questions.question_set("preferences"))
+    report = judged.judged_pairs(study, questions.question_set("preferences"))
     assert report.contexts == Contexts(items=4, fewest_words=2, short=1, unknown=1)
 
 

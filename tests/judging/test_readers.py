@@ -71,9 +71,14 @@ def test_labels_of_readers_stay_out_of_the_report_of_the_conversations(read: Dia
     assert sum(map(len, labelled_turns(read.study))) == 7
 
 
-def test_the_comparison_is_a_job_whose_result_stays(read: Dialogue, rex: User, sign_in: SignIn) -> None:
+def test_the_comparison_is_a_job_begun_by_a_button_and_its_result_stays(
+    read: Dialogue, rex: User, sign_in: SignIn
+) -> None:
     browser, address = sign_in(rex), f"/studies/{read.study_id}/readers/"
 
+    assert "Compare both" in browser.get(address).content.decode()
+    assert not Agreement.objects.exists()  # to look changes nothing
+    browser.post(f"{address}compare/")
     before = browser.get(address).content.decode()
     assert "Both are being compared." in before
     assert "#turn-" not in before
@@ -90,44 +95,48 @@ def test_the_comparison_is_a_job_whose_result_stays(read: Dialogue, rex: User, s
     assert "<b>No</b> 2, <b>Yes</b> 1" in transcript
 
 
-def test_a_label_more_is_compared_anew_and_the_old_result_stays_meanwhile(read: Dialogue) -> None:
+def test_a_label_more_makes_the_result_one_of_old_which_stays_until_the_next(
+    read: Dialogue, rex: User, sign_in: SignIn
+) -> None:
     study, now = read.study, timezone.now()
-    assert agreement.wanted(study, now=now)[1]
+    assert agreement.ask(study, now=now)
+    assert not agreement.ask(study, now=now)  # once
     agreement.work_out(study.pk)
-    later = now + timedelta(hours=1)
-    assert not agreement.wanted(study, now=later)[1]  # nothing has changed
+    known = agreement.standing(study, now=now)
+    assert known
+    assert not known.is_of_old
 
     Label.objects.filter(turn__dialogue=read, party="reader").first().delete()
-    assert not agreement.wanted(study, now=now + timedelta(seconds=1))[1]  # rests for a while
-    known, is_to_be_sent = agreement.wanted(study, now=later)
-    assert is_to_be_sent
-    assert not agreement.wanted(study, now=later)[1]  # once
+    browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
+    assert "Compare them, too" in browser.get(address).content.decode()
+    assert agreement.ask(study, now=now)
     assert len(agreement.disputed(study, 0, 50)) == agreement.turns_compared(study) == 7
 
     agreement.work_out(study.pk)
     found = Agreement.objects.get(study=study)
     assert (found.state, found.done, found.bots) == (Agreement.State.READY, 1, 1)
-    assert found.covers != known.covers
+    assert known.agreement
+    assert found.covers != known.agreement.covers
+    assert "Compare them, too" not in browser.get(address).content.decode()
 
 
-def test_a_process_that_dies_is_replaced_and_at_last_the_page_says_so(
+def test_a_process_that_dies_can_be_replaced_and_at_last_the_page_says_so(
     read: Dialogue, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study, now = read.study, timezone.now()
-    agreement.wanted(study, now=now)
+    study, now = read.study, timezone.now() - timedelta(hours=1)
+    browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
     for attempt in range(agreement.MOST_ATTEMPTS):
         now += timedelta(minutes=2)
-        assert agreement.wanted(study, now=now)[1], attempt
+        assert agreement.ask(study, now=now), attempt
         with monkeypatch.context() as patch:
             patch.setattr(agreement, "parties", killed)
             with pytest.raises(SystemExit):
                 agreement.work_out(study.pk)
+    assert "Ask again" in browser.get(address).content.decode()
     agreement.work_out(study.pk)
 
-    browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
     page = browser.get(address).content.decode()
     assert "The process that compared ended 3 times before it was done." in page
-    assert not agreement.wanted(study, now=now + timedelta(hours=1))[1]  # not by looking
 
     browser.post(f"{address}compare/")
     agreement.work_out(study.pk)

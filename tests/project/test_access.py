@@ -133,6 +133,7 @@ RULES = {
     "reports:studies": SIGNED_IN,
     "reports:home": SIGNED_IN,
     "reports": OWNER,
+    "monitoring": OWNER,
     "exports": OWNER,
     "comparisons": SIGNED_IN,
     "comparisons:bot": OWNER,
@@ -142,9 +143,11 @@ RULES = {
     "self_play": OWNER,
 }
 
-# What they name does not exist yet in the study of this test: a report, a version, a rater.
+# What they name does not exist yet in the study of this test: a report, a version, a rater, a conversation
+# that is finished, a text that was redacted.
 ABSENT = {
     "privacy:undo",
+    "acceptance:decide",
     "self_play:stamp",
     "self_play:json_lines",
     "self_play:measures_csv",

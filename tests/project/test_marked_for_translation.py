@@ -161,8 +161,8 @@ _PIECE = re.compile(
     |"(?P<quoted>(?:[^"\\\n]|\\.)*)"|`(?P<template>(?:\$\{[^}]*\}|[^`])*)`""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
-_READ = re.compile(r"^[A-Z][a-z]+(?![\w-])|[a-z]{2,} [a-z]{2,} [a-z]{2,}|[a-z]{2,} ?[.…?!]$")
-_KEYS_AND_HEADERS = re.compile(r"(Enter|Escape|Tab|Accept|Arrow\w+|Content-Type)$")
+_READ = re.compile(r"^[A-Z][a-z]+(?![\w-])|[a-z]{2,} [a-z]{2,} [a-z]{2,}(?![\w-])|[a-z]{2,} ?[.…?!]$")
+_KEYS_AND_HEADERS = re.compile(r"(Enter|Escape|Tab|Home|End|Accept|Arrow\w+|Content-Type)$")
 
 
 def unmarked_in_script(source: str) -> Iterator[str]:

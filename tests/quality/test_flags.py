@@ -20,9 +20,9 @@ from labels.timing import Timing
 from quality import deciding, flagging
 from quality.models import Block, Decision, Flag
 from questions.resolving import question_set
-from reports.judging_queries import judged_items
 from reports.services import build_report, queue_report
 from studies.models import Study
+from tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue, worker_of
 from tests.judging.conftest import begin, held
 

@@ -14,6 +14,7 @@ from crowd.panels import Arrival
 from crowd.refusals import EntryRefusedError
 from crowd.sessions import signed
 from judging.models import Batch
+from privacy.stored import stored_of
 from quality import qualifying
 from quality.models import Attempt, Qualification
 from quality.writing import read, written
@@ -95,6 +96,7 @@ def test_who_fails_is_screened_out_with_the_true_reason(
     assert Assignment.objects.get(participation=participation).outcome == "screened_out"
     assert browser.post(page, RIGHT)["Location"] == f"/s/{study.code}/thanks/"
     assert Attempt.objects.count() == 2
+    assert [each["right"] for each in stored_of(participation)["qualification"]] == [1, 1]
     qualifying.require(other, wanted)
     with pytest.raises(EntryRefusedError, match="did not pass") as refused:
         enter_as(participation.worker, other)

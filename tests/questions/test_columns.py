@@ -13,7 +13,8 @@ from accounts.models import User
 from crowd.models import Worker
 from evaluation.questions import SSA, QuestionSet
 from evaluation.report.bundle import recompute
-from evaluation.report.tables import answered_in, labels_table
+from evaluation.report.columns import answered_in
+from evaluation.report.tables import labels_table
 from exports.turns import csv_lines
 from labels.models import Label
 from questions.services import create_set

@@ -235,7 +235,7 @@ def test_two_bots_are_compared_on_the_page(make_study: MakeStudy, rex: User, sig
 
     page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
 
-    assert "Differences between the bots" in page
+    assert "Differences between the systems" in page
     assert re.search(r"(Ann|Bob)( and (Ann|Bob) cannot be told apart| is ahead of (Ann|Bob))", page)
 
 

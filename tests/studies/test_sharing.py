@@ -1,5 +1,7 @@
 """A study is its owner's until it is shared, to be read or changed; and the tags that narrow lists."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -31,7 +33,7 @@ def pages(study: Study) -> dict[str, str]:
         name: reverse(name, args=[study.pk])
         for name in (
             "reports:overview", "reports:study", "reports:stamp", "labels:dialogues", "exports:turns_csv",
-            "exports:turns_jsonl", "reports:monitor", "studies:edit", "studies:opening", "studies:sharing",
+            "exports:turns_jsonl", "monitoring:monitor", "studies:edit", "studies:opening", "studies:sharing",
             "crowd:participants", "crowd:payments", "crowd:panels", "crowd:preview", "rehearsals:rehearsal",
             "exports:bundle",
         )
@@ -95,7 +97,12 @@ def test_who_may_read_reads_and_changes_nothing(shared: Study, mallory: User, si
         "exports:turns_jsonl",
     }:
         page = client.get(pages(shared)[name]).content.decode()
-        assert page.count('method="post"') == 1, name  # signing out: nothing here leads to a refusal
+        assert page.count('method="post"') == 1, name  # signing out
+        links = set(re.findall(rf'href="(/studies/{shared.pk}/[^"?#]*)', page)) - {
+            f"/studies/{shared.pk}/report/"
+        }
+        dead = [link for link in links if not link.endswith(".pdf") and client.get(link).status_code == 404]
+        assert dead == [], name
     assert "Of Rex" in client.get("/studies/").content.decode()
     Worker.objects.update(panel="pid", panel_id="p-7")  # nobody learns here whom a panel calls so
     named = f"{pages(shared)['labels:dialogues']}?worker="

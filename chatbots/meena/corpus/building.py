@@ -33,15 +33,12 @@ from chatbots.meena.corpus.shards import ShardWriter
 from chatbots.meena.corpus.sketch import CountSketch
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.safety import CLASSIFIERS, SafetyClassifier
+from chatbots.training.corpora import CorpusError
 from chatbots.training.settings import check_range
 from chatbots.training.writing import write_atomically, write_json
 
 TREES_AT_ONCE = 256
 BELOW = "below a removed one"
-
-
-class CorpusError(ValueError):
-    """The input cannot become a corpus; the message says why and what to do."""
 
 
 @dataclass(frozen=True)

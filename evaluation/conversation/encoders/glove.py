@@ -43,7 +43,7 @@ class Glove:
 
     def of(self, words: Collection[str]) -> tuple[dict[str, list[int]], Vectors]:
         """The vectors (v, 50) of these words: by word, its rows, those of its parts if it has none itself."""
-        index = _index(self._index_at)
+        index = _index(self._index_at) if words else {}  # reading it takes most of a second
         places: dict[int, int] = {}
         rows: dict[str, list[int]] = {}
         for word in sorted(words):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import Any
 
 from django import template
 from django.contrib.staticfiles import finders
@@ -22,14 +23,18 @@ _EXAMPLES = (0, 1, 2, 3, 5, 6, 7, 11, _ANY_OTHER)
 _TEXT = re.compile(rf"\bn?gettext\(\s*{_STRING}(?:,\s*{_STRING})?")
 
 
-@register.simple_tag
-def module(path: str) -> SafeString:
+@register.simple_tag(takes_context=True)
+def module(context: template.Context, path: str) -> SafeString:
     """A page's script, and links to all that it imports: the browser fetches them at once, not in turn.
 
     Where the page is not in English, the translations of what the scripts say come with it.
     """
+    of_page: Any = context.render_context
+    announced: set[str] = of_page.setdefault("modules", set())
+    fresh = [each for each in imported(path) if each not in announced]
+    announced.update(fresh)
     links = format_html_join(
-        "\n", '<link rel="modulepreload" href="{}">', ((static(each),) for each in imported(path))
+        "\n", '<link rel="modulepreload" href="{}">', ((static(each),) for each in fresh)
     )
     texts = _translated(path, get_language() or "en")
     return format_html('{}{}\n<script type="module" src="{}"></script>', texts, links, static(path))

@@ -44,7 +44,7 @@ def pages_of(context: Context, study: Study) -> list[Page]:
     works_on_it = request is None or may_change(request.user, study)
     found = [(_("Study"), study.get_absolute_url())]
     if works_on_it and isinstance(task, WorkerTask):
-        found += [(_("Monitor"), reverse("reports:monitor", args=[study.pk]))]
+        found += [(_("Monitor"), reverse("monitoring:monitor", args=[study.pk]))]
     if task.has_conversations:
         found += [(_("Conversations"), reverse("labels:dialogues", args=[study.pk]))]
     elif isinstance(task, ReportedTask):

@@ -484,7 +484,7 @@ class Migration(migrations.Migration):
             name="material",
             field=models.TextField(
                 blank=True,
-                help_text="Texts that workers have beside the conversation. A line that begins with # names one; what follows is its text.",
+                help_text="Texts that workers have beside what they do. A line that begins with # names one; what follows is its text.",
                 max_length=100000,
                 validators=[knowledge.sections.refuse_unreadable],
             ),

@@ -40,7 +40,7 @@ def chat_page(
 ) -> HttpResponse:
     """The conversation as this participant has it."""
     seat = dialogue.seats.get(assignment=participation.assignment)
-    language, shown = language_of_questions(participation.study), seat.materials.all()
+    language, shown = language_of_questions(participation.study), list(seat.materials.all())
     keys = {text.key for text in shown}
     context = {
         "study": participation.study,
@@ -48,6 +48,7 @@ def chat_page(
         "opposite": opposite,
         "resume_code": participation.resume_code,
         "materials": shown,
+        "has_reading": bool(shown),
         "settings": {
             "socket": f"/ws/dialogues/{dialogue.public_id}/",
             "dialogue": str(dialogue.public_id),

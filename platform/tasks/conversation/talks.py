@@ -8,8 +8,9 @@ from typing_extensions import override
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.questions.topical_chat import TOPICAL_CHAT_OWN
+from evaluation.report.columns import Table
 from evaluation.report.study import study_result
-from evaluation.report.tables import EXCHANGES, Table, tables
+from evaluation.report.tables import EXCHANGES, tables
 from exports.turns import LABELLED_TURNS
 from labels.models import Label
 from labels.queries import OF_PEOPLE

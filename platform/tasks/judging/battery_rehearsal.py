@@ -103,7 +103,10 @@ def with_batteries(study: Study, battery: Battery, workers: int) -> Study:
     plan = JudgingPlan.objects.get(study=study)
     copy = copied(study, {})
     own = JudgingPlan.objects.create(
-        study=copy, batch_size=plan.batch_size, lease_seconds=min(plan.lease_seconds, LEASE_SECONDS)
+        study=copy,
+        batch_size=plan.batch_size,
+        lease_seconds=min(plan.lease_seconds, LEASE_SECONDS),
+        shows_reading=plan.shows_reading,
     )
     for language in study.languages:
         subjects.add_items_of(copy, study, language=language, items=study.items.count())

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.template.loader import render_to_string
 from django.urls import reverse
 from typing_extensions import override
 
@@ -69,11 +70,15 @@ class JudgingConsumer(WorkerSocket):
         await self.say({"type": "state", **state, **told, "finished": finished})
 
     def _formatted(self, items: list[Shown]) -> list[Shown]:
-        """The items, with their texts as HTML beside them if the study shows that.
+        """The items, with what the study shows beside them: their texts as HTML, and what there is to read.
 
         All texts alike, for who is a person and who a machine is not said.
         """
-        return [item | {"html": _html_of(item)} for item in items] if self.desk.markdown else items
+        if self.desk.markdown:
+            items = [item | {"html": _html_of(item)} for item in items]
+        if self.desk.shows_reading:
+            items = [item | {"reading": _reading_of(item)} for item in items]
+        return items
 
     @override
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
@@ -81,6 +86,10 @@ class JudgingConsumer(WorkerSocket):
         await super().refuse(refusal, frame)
         if refusal.reason in judging.REFUSALS:
             await self._show_state()
+
+
+def _reading_of(item: Shown) -> str:
+    return render_to_string("tasks/reading/texts.html", {"texts": item["reading"], "of": "own"}).strip()
 
 
 def _html_of(item: Shown) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class JudgingForm(StudyForm):
     question_set = forms.Field()  # QuestionSetField, of whoever is at the page
 
     class Meta(StudyForm.Meta):
-        fields = (*FIELDS, *ASKING)
+        fields = (*FIELDS, "material", *ASKING)
 
     def ask(self, user: User) -> None:
         """Offer the questions that this person may ask of readers."""

@@ -138,6 +138,7 @@ def with_queue(study: Study, workers: int) -> Study:
         raters_per_item=plan.raters_per_item,
         batch_size=offered.batch_size,
         lease_seconds=min(plan.lease_seconds, LEASE_SECONDS),
+        shows_reading=plan.shows_reading,
     )
     for language, items in offered.items.items():
         subjects.add_items_of(copy, study, language=language, items=items)

@@ -6,15 +6,15 @@ from typing_extensions import override
 
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
+from evaluation.report.columns import Table
 from evaluation.report.judging import judging_figures
-from evaluation.report.tables import Table, tables
+from evaluation.report.tables import tables
 from exports.turns import JUDGMENTS
 from judging.batteries import battery_of
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
-from reports.judging_queries import judged_items
 from reports.manners import manners
 from reports.queries import analysis_plan
 from reports.reported import Computation, ReportedTask
@@ -23,6 +23,7 @@ from studies.models import Study
 from studies.tasks import register
 from tasks.judging import battery_rehearsal, rehearsal
 from tasks.judging.forms import JudgingPage
+from tasks.judging.judged import judged_items
 
 
 @register

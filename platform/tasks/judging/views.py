@@ -13,6 +13,8 @@ from crowd.work import work_of
 from judging import services as judging
 from judging import training
 from judging.models import Batch
+from judging.services import plan_of
+from knowledge.sections import pasted
 from questions.shown import all_asked
 from studies.models import Study, language_name
 from tasks.judging.task import Judging
@@ -54,10 +56,13 @@ def batch_page(request: HttpRequest, study: Study, name: str, template: str) -> 
     if page_of(participation) != name:
         return redirect(page_of(participation), code=study.code)
     batch = Batch.objects.get(assignment=participation.assignment)
+    materials = pasted(study.material) if study.material else []
     context = {
         "study": study,
         "batch": batch,
         "resume_code": participation.resume_code,
+        "materials": materials,
+        "has_reading": bool(materials) or plan_of(study).shows_reading,
         "settings": _page_settings(batch, study),
     }
     # Of several languages the page has the one that this worker reads.

@@ -7,19 +7,20 @@ from typing_extensions import override
 from accounts.models import User
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
+from evaluation.report.columns import Table
 from evaluation.report.pairs import pair_figures
-from evaluation.report.tables import Table, pair_tables
+from evaluation.report.tables import pair_tables
 from exports.turns import PAIR_JUDGMENTS
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
 from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
-from reports.judging_queries import judged_pairs
 from reports.queries import analysis_plan
 from reports.reported import Computation, ReportedTask
 from studies.asks import About, Asked, By
 from studies.models import Study
 from studies.tasks import register
+from tasks.judging.judged import judged_pairs
 from tasks.pairs import rehearsal
 from tasks.pairs.demo import create_demo_pairs
 from tasks.pairs.forms import PairsPage

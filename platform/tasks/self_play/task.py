@@ -7,8 +7,9 @@ from django.db.models import QuerySet
 from typing_extensions import override
 
 from evaluation.questions import QuestionSet
+from evaluation.report.columns import Table
 from evaluation.report.self_play import self_play_figures
-from evaluation.report.tables import CONVERSATIONS, FAULTS, MEASURES, TURNS, Table
+from evaluation.report.tables import CONVERSATIONS, FAULTS, MEASURES, TURNS
 from exports.described import described_bot, is_theirs
 from reports.reported import Computation, TaskWithReport
 from studies.models import Study

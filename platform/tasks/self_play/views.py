@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
 
 from live.streaming import attachment
-from studies.queries import studies_of
+from studies.queries import readable_studies_of
 from tasks.self_play import measuring, queries
 from tasks.self_play.models import SelfPlayPlan
 
@@ -37,5 +37,5 @@ def measures_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 
 
 def _plan(request: HttpRequest, pk: int) -> SelfPlayPlan:
-    plans = SelfPlayPlan.objects.filter(study__in=studies_of(request.user)).select_related("study")
+    plans = SelfPlayPlan.objects.filter(study__in=readable_studies_of(request.user)).select_related("study")
     return get_object_or_404(plans, study=pk)

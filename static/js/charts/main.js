@@ -50,8 +50,9 @@ function upgrade(figure) {
  * @param {string} title
  */
 function redraw(stage, plot, width, hidden, title) {
-  stage.replaceChildren();
-  const svg = select(stage).append("svg").attr("role", "group").attr("aria-label", title).attr("width", width);
+  const frame = make("div");
+  stage.replaceChildren(frame);
+  const svg = select(frame).append("svg").attr("role", "group").attr("aria-label", title).attr("width", width);
   const height = Math.ceil(KINDS[plot.kind](svg, plot, width, hidden));
   svg.attr("height", height).attr("viewBox", `0 0 ${width} ${height}`);
   listen(/** @type {SVGSVGElement} */ (svg.node()), plot.tap);

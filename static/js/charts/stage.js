@@ -186,13 +186,15 @@ export function listen(svg, hint) {
     else hide();
   });
   svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hide());
-  svg.addEventListener("focusin", (event) => {
+  // Not on the drawing itself: one that listens to focus is a stop of the Tab key in Chromium.
+  const frame = /** @type {HTMLElement} */ (svg.parentElement);
+  frame.addEventListener("focusin", (event) => {
     const mark = at(event);
     if (!mark) return;
     for (const each of marks) each.setAttribute("tabindex", each === mark ? "0" : "-1");
     if (mark.matches(":focus-visible")) tell(mark);
   });
-  svg.addEventListener("focusout", hide);
+  frame.addEventListener("focusout", hide);
   // A finger cannot point: its first tap tells, its second one follows.
   svg.addEventListener("click", (event) => {
     const mark = at(event);

@@ -8,6 +8,7 @@ import { gettext } from "../kit/gettext.js";
 import { explain } from "../kit/help.js";
 import { listenToKeys } from "../kit/keyboard.js";
 import { lastingStorage, Outbox } from "../kit/outbox.js";
+import { Reading } from "../kit/reading.js";
 import { answering, judgedInWords, showConnection, showProgress, showSaved } from "../kit/status.js";
 import { receive, UNKNOWN } from "./store.js";
 
@@ -40,6 +41,7 @@ export class Judging {
     /** @type {string | null} */
     this.shown = null;
     this.isFinishing = false;
+    this.reading = document.getElementById("reading") && new Reading();
 
     this.dock = byId("dock");
     this.finish = new Finish({ onFinish: () => this.end(), onRefused: () => this.refuse() });
@@ -219,6 +221,7 @@ export class Judging {
     byId("item").hidden = current === null;
     this.asking.sight.forget();
     if (current === null) return;
+    this.reading?.show(this.known.items[current].reading ?? "");
     const { ends, length } = this.view.show(byId("turns"), this.known.items[current]);
     this.asking.meet(current, ends, length);
     this.isNew = true;

@@ -44,8 +44,8 @@ def test_more_samples_say_likelier_things_and_a_second_run_answers_nothing_again
     _, points, _ = run(folder, capsys, *options)
     written = {path.name: path.stat().st_mtime_ns for path in (folder / "out").glob("*.jsonl")}
     scores = folder / "scores.csv"
-    scores.write_text("bot,score,value\n" + "".join(
-        f'"{each["system"]}",ssa,{value}\n' for each, value in zip(points, (40, 60, 30, 50), strict=True)
+    scores.write_text("bot,score,title,value\n" + "".join(
+        f'"{each["system"]}",ssa,SSA,{value}\n' for each, value in zip(points, (40, 60, 30, 50), strict=True)
     ))  # fmt: skip
 
     _, again, _ = run(folder, capsys, *options, "--scores", scores)
@@ -55,7 +55,7 @@ def test_more_samples_say_likelier_things_and_a_second_run_answers_nothing_again
     # The best of 16 by this measure cannot but beat a single draw.
     assert by_system["N=16, T=1"] > by_system["N=1, T=1"]
     assert by_system["N=16, T=2"] > by_system["N=1, T=2"]
-    assert [each | {"ssa": s} for each, s in zip(points, (40.0, 60.0, 30.0, 50.0), strict=True)] == again
+    assert [each | {"SSA": s} for each, s in zip(points, (40.0, 60.0, 30.0, 50.0), strict=True)] == again
     assert {path.name: path.stat().st_mtime_ns for path in (folder / "out").glob("*.jsonl")} == written
     rows = [json.loads(line) for line in (folder / "out" / "n16-t1.jsonl").read_text().splitlines()]
     assert [row["context"] for row in rows] == ["c0", "c1", "c2"]
@@ -68,9 +68,9 @@ def test_more_samples_say_likelier_things_and_a_second_run_answers_nothing_again
 def test_the_chart_has_a_panel_for_each_score_and_a_line_for_each_temperature():
     points = [Point(n, t, 3, -2.0 + n / 100 - t, 5.0) for t in (0.5, 1.0) for n in (20, 1)]
     scores = {
-        "N=1, T=0.5": {"ssa": 40.0},
-        "N=20, T=0.5": {"ssa": 60.0, "sensible": 70.0},
-        "Other": {"ssa": 1.0},
+        "N=1, T=0.5": {"SSA": 40.0},
+        "N=20, T=0.5": {"Sensibleness": 70.0, "SSA": 60.0},
+        "Other": {"Else": 1.0},
     }
 
     sensible, ssa, likelihood = chart(points, scores).axes

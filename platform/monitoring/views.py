@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET
 from bots import drift
 from bots.models import Bot
 from crowd.work import WorkerTask
-from reports.monitor import monitor as monitored
+from monitoring.monitor import monitor as monitored
 from studies.queries import studies_of
 from studies.tasks import task_of
 
@@ -24,4 +24,4 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
         "chats": task.has_conversations,
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
     }
-    return render(request, "reports/monitor.html", shown)
+    return render(request, "monitoring/monitor.html", shown)

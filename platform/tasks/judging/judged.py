@@ -19,8 +19,8 @@ from evaluation.report.pairs import JudgedPairs, name_of
 from judging.batteries import battery_of, declared
 from judging.models import JudgingPlan
 from judging.queries import items_of
+from labels.answers import coded_columns, text_columns
 from privacy.redacting import redactor_for
-from reports.answers import coded_columns, text_columns
 from studies.models import Study
 
 # Items of one context are told apart by their place among them.

@@ -13,7 +13,7 @@ from bots.models import BotCopy
 from crowd.models import Assignment, Participation
 from crowd.services import assign, complete
 from dialogues.models import Dialogue, Fault, Turn
-from reports.monitor import monitor
+from monitoring.monitor import monitor
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
 from tests.planted import SignIn, talked

@@ -1,0 +1,105 @@
+"""What readers have beside an item: what those who talked in it had to read, if the study's plan says so."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from judging.models import Item, Slot
+
+# Of a pair of conversations, those beside its second one come after those beside its first.
+_READ = """
+SELECT i.id, side.number, seat.number, m.title, m.heading, m.text, m.points
+  FROM judging_item AS i
+  LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
+  LEFT JOIN labels_pair AS p ON p.id = i.pair_id
+ CROSS JOIN LATERAL (VALUES (0, coalesce(t.dialogue_id, i.dialogue_id, p.first_dialogue_id)),
+                            (1, p.second_dialogue_id)) AS side (number, dialogue)
+  JOIN dialogues_seat AS seat ON seat.dialogue_id = side.dialogue
+  JOIN dialogues_material AS m ON m.seat_id = seat.id
+ WHERE i.id = ANY(%s)
+ ORDER BY i.id, side.number, seat.number, m.number
+"""
+
+
+class Content(NamedTuple):
+    """What a text says; the same text in two hands is one."""
+
+    title: str
+    heading: str
+    text: str
+    points: tuple[str, ...]
+
+
+class Read(NamedTuple):
+    """One of the texts of an item.
+
+    Attributes:
+        title, heading, text, points: as those who talked had it.
+        note: who alone had it, in a sentence; empty if everybody had it, and if nobody else read anything:
+            that would say which of the two is a person.
+    """
+
+    title: str
+    heading: str
+    text: str
+    points: tuple[str, ...]
+    note: str
+
+
+def read_in_slots(batch_id: int, keys: Iterable[str]) -> dict[str, list[Read]]:
+    """By the key under which a batch has its item, what is read beside it; absent: nothing."""
+    slots = Slot.objects.filter(batch=batch_id, key__in=[UUID(key) for key in keys])
+    held = {
+        str(key): (item, swapped) for key, item, swapped in slots.values_list("key", "item", "is_swapped")
+    }
+    found = _hands([item for item, _swapped in held.values()])
+    return {
+        key: _named(found[item], is_swapped=swapped) for key, (item, swapped) in held.items() if item in found
+    }
+
+
+def read_beside(item: Item) -> list[Read]:
+    """What is read beside an item, its sides in their own order."""
+    return _named(_hands([item.pk]).get(item.pk, {}), is_swapped=False)
+
+
+# A side of a pair, 0 of anything else, and a seat of the conversation there.
+_Hand = tuple[int, int]
+_Hands = Mapping[Content, set[_Hand]]
+
+
+def _hands(items: list[int]) -> dict[int, _Hands]:
+    """By item, each text with the sides and seats that had it, in the order in which they come."""
+    found: dict[int, dict[Content, set[_Hand]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, [items])
+        for item, side, seat, title, heading, text, points in cursor.fetchall():
+            content = Content(title, heading, text, tuple(points))
+            found.setdefault(item, {}).setdefault(content, set()).add((side, seat))
+    return dict(found)
+
+
+def _named(hands: _Hands, *, is_swapped: bool) -> list[Read]:
+    """The texts with whose they are, those of the side that is shown first before the others."""
+    everybody = set().union(*hands.values())
+    sides = {side for side, _seat in everybody}
+    ordered = sorted(hands.items(), key=lambda each: min(side != is_swapped for side, _seat in each[1]))
+    return [Read(*content, _note(had, everybody, sides, is_swapped=is_swapped)) for content, had in ordered]
+
+
+def _note(had: set[_Hand], everybody: set[_Hand], sides: set[int], *, is_swapped: bool) -> str:
+    if len(sides) > 1:
+        in_sides = {side != is_swapped for side, _seat in had}
+        if len(in_sides) > 1:
+            return ""
+        if in_sides == {True}:
+            return _("To read in the second conversation only.")
+        return _("To read in the first conversation only.")
+    if len(everybody) < 2 or len(had) > 1:
+        return ""
+    if had == {(0, 1)}:
+        return _("Only Speaker B had this to read.")
+    return _("Only Speaker A had this to read.")

@@ -1,0 +1,185 @@
+"""What readers have beside an item: the study's own texts, and what those who talked had to read."""
+
+import json
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+
+from accounts.models import User
+from dialogues import material
+from dialogues.models import Dialogue, Material
+from evaluation.report.bundle import recompute
+from exports.bundle import write_bundle
+from judging import pairs, subjects
+from judging import services as judging
+from judging.models import Item, JudgingPlan, Slot
+from judging.pairs import Source
+from judging.reading import read_beside
+from judging.services import plan_of
+from knowledge.sections import Section
+from labels.models import Pair
+from studies.models import Study
+from tests.conftest import MakePairs, MakeQueue, MakeStudy
+from tests.judging.conftest import begin, judge
+from tests.planted import SignIn, talked
+
+pytestmark = pytest.mark.django_db
+
+BEES = Section("S1", "Bees", "They <b>dance</b>.")
+WASPS = Section("S2", "Wasps", "=SUM(A1)", "Nests", ("Paper.",))
+YES = {"sensible": True, "specific": True}
+
+
+@pytest.fixture
+def chats(make_study: MakeStudy) -> Study:
+    return make_study(code="chats", min_turns=2, max_turns=8)
+
+
+def chat_with(chats: Study, *, bot: tuple[Section, ...] = (), worker: tuple[Section, ...] = ()) -> Dialogue:
+    """A conversation in which each had this to read; the bot speaks first."""
+    dialogue = talked(chats, [(True, True)])
+    for seat in dialogue.seats.all():
+        material.give(seat, bot if seat.bot_id else worker)
+    return dialogue
+
+
+def queue_of(make_queue: MakeQueue, chats: Study, *, shows: bool = True) -> Study:
+    queue = make_queue(raters=1)
+    JudgingPlan.objects.filter(study=queue).update(shows_reading=shows)
+    subjects.add_turns(queue, chats, language="en")
+    return queue
+
+
+def beside(queue: Study) -> list[tuple[str, str]]:
+    """Titles and notes of what stands beside the first item of somebody new."""
+    return [(each.title, each.note) for each in judging.state(begin(queue))["items"][0]["reading"]]
+
+
+def test_a_reader_has_what_the_chatters_had_and_nothing_tells_who_is_a_person(
+    make_queue: MakeQueue, chats: Study
+) -> None:
+    chat_with(chats, worker=(BEES, WASPS))
+
+    assert beside(queue_of(make_queue, chats)) == [("Bees", ""), ("Wasps", "")]
+
+
+def test_what_one_of_two_alone_had_is_said(make_queue: MakeQueue, chats: Study) -> None:
+    chat_with(chats, bot=(BEES,), worker=(BEES, WASPS))
+
+    assert beside(queue_of(make_queue, chats)) == [
+        ("Bees", ""),
+        ("Wasps", "Only Speaker B had this to read."),
+    ]
+
+
+def test_without_the_plan_s_word_nothing_is_shown(make_queue: MakeQueue, chats: Study) -> None:
+    chat_with(chats, worker=(BEES,))
+    queue = queue_of(make_queue, chats, shows=False)
+
+    assert "reading" not in judging.state(begin(queue))["items"][0]
+
+
+def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
+    make_pairs: MakePairs, make_study: MakeStudy
+) -> None:
+    both = make_study({"one": 1, "other": 1}, code="both", min_turns=2, max_turns=8)
+    chat_with(both, worker=(BEES,))
+    chat_with(both, worker=(WASPS,))
+    study = make_pairs(raters=2)
+    JudgingPlan.objects.filter(study=study).update(shows_reading=True)
+    pairs.add(study, Source.of_conversations([both], language="en"))
+    first = Pair.objects.get().first_dialogue
+    (title,) = Material.objects.filter(seat__dialogue=first).values_list("title", flat=True)
+
+    for _ in range(2):
+        desk = begin(study)
+        (item,) = judging.state(desk)["items"]
+        swapped = Slot.objects.get(batch=desk.batch_id).is_swapped
+        assert [each.note for each in item["reading"]] == [
+            "To read in the first conversation only.",
+            "To read in the second conversation only.",
+        ]
+        assert (item["reading"][0].title == title) is not swapped
+    assert {each.title for each in read_beside(Item.objects.get())} == {"Bees", "Wasps"}
+
+
+def test_an_opened_study_goes_on_showing_the_same(make_queue: MakeQueue, sign_in: SignIn, rex: User) -> None:
+    queue = make_queue(1)
+    plan = plan_of(queue)
+    plan.shows_reading = True
+    page = sign_in(rex)
+
+    with pytest.raises(ValidationError, match="goes on reading the same"):
+        subjects.save_plan(plan)
+    sent = {"raters_per_item": 1, "batch_size": 5, "lease_seconds": 600, "shows_reading": "on"}
+    assert page.post(f"/studies/{queue.pk}/queue/", sent).status_code == 302
+    assert not plan_of(queue).shows_reading
+    Study.objects.filter(pk=queue.pk).update(state=Study.State.DRAFT)
+    page.post(f"/studies/{queue.pk}/queue/", sent)
+    assert plan_of(queue).shows_reading
+
+
+def test_the_form_takes_texts_for_all_items_and_says_what_is_wrong_with_them(
+    make_queue: MakeQueue, sign_in: SignIn, rex: User
+) -> None:
+    queue, page = make_queue(1), sign_in(rex)
+    Study.objects.filter(pk=queue.pk).update(state=Study.State.DRAFT)
+    sent = {
+        "title": "Judged", "languages": "en", "question_set": "ssa", "consent_text": "Yes", "pay_amount": 0,
+        "pay_currency": "USD", "expected_minutes": 5,
+    }  # fmt: skip
+
+    refused = page.post(f"/studies/{queue.pk}/edit/", sent | {"material": "# Empty\n"})
+    assert "Line 1: there is no text under “Empty”" in refused.content.decode()
+    taken = page.post(f"/studies/{queue.pk}/edit/", sent | {"material": "# Rules\nBe kind."})
+
+    queue.refresh_from_db()
+    assert (taken.status_code, queue.material) == (302, "# Rules\nBe kind.")
+    Study.objects.filter(pk=queue.pk).update(state=Study.State.OPEN)
+    shown = page.get(f"/studies/{queue.pk}/items/{queue.items.get().key}/").content.decode()
+    assert "Raters had a text to read beside it" in shown
+
+
+def test_the_item_s_page_shows_them_as_text(
+    make_queue: MakeQueue, chats: Study, sign_in: SignIn, rex: User
+) -> None:
+    chat_with(chats, worker=(BEES, WASPS))
+    queue = queue_of(make_queue, chats)
+
+    page: Client = sign_in(rex)
+    shown = page.get(f"/studies/{queue.pk}/items/{queue.items.get().key}/").content.decode()
+
+    assert "Raters had 2 texts to read beside it" in shown
+    assert "They &lt;b&gt;dance&lt;/b&gt;." in shown
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_bundle_has_what_stood_beside_each_item(
+    make_queue: MakeQueue, chats: Study, tmp_path: Path
+) -> None:
+    dialogue = chat_with(chats, worker=(BEES, WASPS))
+    queue = queue_of(make_queue, chats)
+    Study.objects.filter(pk=queue.pk).update(material="# Rules\nBe kind.")
+    judge(queue, lambda item: YES)
+    file = BytesIO()
+
+    write_bundle(queue.pk, file)
+
+    with zipfile.ZipFile(file) as archive:
+        rows = [json.loads(line) for line in archive.read("data/item_materials.jsonl").splitlines()]
+        as_csv = archive.read("data/item_materials.csv").decode()
+        about = json.loads(archive.read("study.json"))
+    key = str(queue.items.get().key)
+    assert [(row["item"], row["dialogue"], row["seat"], row["title"], row["points"]) for row in rows] == [
+        (key, str(dialogue.public_id), 1, "Bees", "[]"),
+        (key, str(dialogue.public_id), 1, "Wasps", '["Paper."]'),
+    ]
+    assert "'=SUM(A1)" in as_csv
+    assert (about["protocol"]["material"], about["judging"]["shows_reading"]) == ("# Rules\nBe kind.", True)
+    (tmp_path / "bundle.zip").write_bytes(file.getvalue())
+    again = recompute(tmp_path / "bundle.zip")
+    assert (again.differences, again.changed_files) == ([], [])
