@@ -114,7 +114,7 @@ async def test_a_chart_is_pointed_at_walked_by_key_narrowed_and_opened(
     assert await visitor.flaws() == []
 
     # By mouse: the numbers are those of the table.
-    row = page.get_by_role("region", name="Scores of each bot").get_by_role("row", name="ELIZA")
+    row = page.get_by_role("region", name="Scores of each system").get_by_role("row", name="ELIZA")
     value = await row.locator("strong").first.text_content()
     mark = chart.get_by_role("link", name=f"ELIZA. Sensibleness {value} %")
     await mark.hover()
