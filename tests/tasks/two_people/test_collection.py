@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from uuid import uuid4
 
 import pytest
@@ -41,7 +42,7 @@ def seat(study: Study) -> list[Seat]:
     return list(dialogue.seats.order_by("number").select_related("worker", "dialogue"))
 
 
-async def answer(tab: Tab, ask: int, position: int | None, answers: dict[str, object]) -> None:
+async def answer(tab: Tab, ask: int, position: int | None, answers: Mapping[str, object]) -> None:
     await tab.send(type="label", ask=ask, position=position, answers=answers)
     await tab.receive("label_saved")
 
