@@ -5,15 +5,17 @@ from django.shortcuts import redirect
 from django.utils.deprecation import MiddlewareMixin
 
 OPEN_TO_THEM = frozenset({"accounts:password", "accounts:sign_out", "accounts:sign_in"})
+# These answer while nobody can be looked up.
+OF_NOBODY = frozenset({"healthz", "readyz"})
 
 
 class FirstPassword(MiddlewareMixin):
     """Leads them to the page where they do."""
 
     def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
-        if not getattr(request.user, "has_first_password", False):
+        name = request.resolver_match.view_name if request.resolver_match else ""
+        if name in OF_NOBODY or not getattr(request.user, "has_first_password", False):
             return None
-        match = request.resolver_match
-        if match is not None and match.view_name in OPEN_TO_THEM:
+        if name in OPEN_TO_THEM:
             return None
         return redirect("accounts:password")

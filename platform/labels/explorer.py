@@ -198,7 +198,8 @@ def found(study: Study, wanted: Wanted, *, after: UUID | None = None) -> Found:
 
 
 WHO_TALKED = Prefetch(
-    "seats", Seat.objects.select_related("bot", "worker", "assignment__participation__worker")
+    "seats",
+    Seat.objects.select_related("bot", "worker", "assignment__participation__worker").order_by("number"),
 )
 
 

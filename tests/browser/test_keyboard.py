@@ -188,7 +188,7 @@ async def test_a_key_answers_nothing_about_a_reply_that_is_out_of_sight(
 
 @pytest.fixture
 def chatty_study(make_study: MakeStudy) -> Study:
-    return make_study(script={"replies": ["A long story. " * 40]})
+    return make_study(script={"replies": ["A long story. " * 100]})
 
 
 async def test_the_box_has_the_focus_when_the_chat_opens(wanda: Visitor, study: Study) -> None:

@@ -253,7 +253,7 @@ async def test_a_reader_who_has_scrolled_up_is_offered_a_way_down(
 
 @pytest.fixture
 def chatty_study(make_study: MakeStudy) -> Study:
-    return make_study(script={"replies": ["A long story. " * 40]})
+    return make_study(script={"replies": ["A long story. " * 100]})
 
 
 async def test_going_offline_is_said_at_once_and_what_is_answered_meanwhile_is_kept(

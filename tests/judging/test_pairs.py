@@ -17,7 +17,7 @@ from accounts.models import User
 from crowd.models import Participation
 from evaluation import questions
 from evaluation.fit_contexts import Contexts
-from judging import judged, pairing, pairs, subjects
+from judging import pairing, pairs, subjects
 from judging import services as judging
 from judging.models import Item, Slot
 from judging.pairing import Side
@@ -26,6 +26,7 @@ from labels.models import Label, Pair
 from live.refusals import RefusedError
 from responses.models import Response, ResponseRun
 from studies.models import Study
+from tasks.judging import judged
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
 from tests.judging.conftest import begin
 from tests.planted import talked

@@ -180,7 +180,7 @@ def test_a_plan_changed_by_an_admin_gives_every_item_its_slots(make_queue: MakeQ
     study = make_queue(2, raters=1)
     plan = JudgingPlan.objects.get(study=study)
     values = {"study": study.pk, "raters_per_item": 3, "batch_size": 50, "lease_seconds": 600}
-    values["training_tries"] = 0
+    values["training_tries"] = values["gold_items"] = 0
 
     admin.post(f"/admin/judging/judgingplan/{plan.pk}/change/", values)
 

@@ -28,6 +28,8 @@ OTHER_MEANING = {
     "evaluation/": "what scores generalise to: other conversations",
     "platform/judging/": "the app of that name, and how plans are reached from a study",
     "platform/project/settings.py": "the app of that name",
+    "platform/acceptance/views.py": "a field of a form: conversations that are decided about",
+    "platform/privacy/stored.py": "a key of the file: what somebody said",
     "platform/studies/presets.py": "what a published protocol is run as: data that names its task",
     "platform/comparisons/views.py": "a template's variable: systems with two measures each",
     "platform/exports/described.py": "a key of study.json: the plan of a queue",

@@ -160,12 +160,9 @@ def _turns(shown: Mapping[str, Any], behind: Behind) -> Iterator[Plot]:
     for line in shown["bots"][:_MOST_LINES]:
         points = []
         for point in line["points"]:
-            values = point["values"]
-            words = [
-                _of_turn(line["bot"], point["turn"]),
-                f"{shown['title']} {_between(point, 2)}",
-                ngettext("%(n)d value", "%(n)d values", values) % {"n": values},
-            ]
+            words = [_of_turn(line["bot"], point["turn"]), f"{shown['title']} {_between(point, 2)}"]
+            if values := point.get("values"):  # in self-play every turn has one
+                words.append(ngettext("%(n)d value", "%(n)d values", values) % {"n": values})
             if mark := _mark(point, words, behind(line["bot"], reply=point["turn"])):
                 points.append({"x": point["turn"], **mark})
         yield {"name": line["bot"], "system": line["bot"], "band": True, "points": points}

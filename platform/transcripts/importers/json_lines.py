@@ -37,7 +37,7 @@ def said(value: object, *, speaker: str, text: str, line: int) -> Said | Problem
     for key in (speaker, text):
         if not isinstance(value.get(key), str):
             return Problem(line, f"A turn has no text under “{key}”.")
-    return Said(value[speaker], value[text], line)
+    return Said(value[speaker], value[text].strip(), line)
 
 
 def conversation(id_: str, line: int, turns: list[Said | Problem], **details: str) -> Conversation | Problem:

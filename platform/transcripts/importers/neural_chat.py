@@ -126,9 +126,9 @@ def _turns(rows: Sequence[Row]) -> Iterator[Said]:
     for number, (line, row) in enumerate(rows):
         at = _time(line, row["Datetime"])
         if row["Message"] or number:
-            yield Said(_PERSON, row["Message"], line, at)
+            yield Said(_PERSON, row["Message"].strip(), line, at)
         if row["Response"] or number < len(rows) - 1 or not number:
-            yield Said(row["Chatbot ID"], row["Response"], line, at, _vote(line, row))
+            yield Said(row["Chatbot ID"], row["Response"].strip(), line, at, _vote(line, row))
 
 
 def _vote(line: int, row: dict[str, str]) -> Given:

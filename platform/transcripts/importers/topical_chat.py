@@ -110,7 +110,8 @@ def _turn(number: int, value: object, line: int) -> Said | Problem:
         return found
     if found.speaker not in AGENTS:
         raise _WrongError(f"turn {number}: agent is {_short(found.speaker)}. Write agent_1 or agent_2.")
-    return Said(found.speaker, found.text, line, own=_own(number, value), heard=_heard(number, value))
+    # The text as it stands, spaces at its ends included: what is exported again is what came in.
+    return Said(found.speaker, value["message"], line, own=_own(number, value), heard=_heard(number, value))
 
 
 def _own(number: int, value: Mapping[str, Any]) -> Given:

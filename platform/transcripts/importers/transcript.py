@@ -42,7 +42,7 @@ class _Spoken:
     number: int
 
     def said(self) -> Said:
-        return Said(self.speaker, "\n".join(self.lines), self.number)
+        return Said(self.speaker, "\n".join(self.lines).strip(), self.number)
 
 
 def _looks_like(head: str) -> bool:

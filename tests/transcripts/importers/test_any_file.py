@@ -17,6 +17,8 @@ SEEDS = [
     b'{"t_1": {"config": "A", "content": [{"agent": "agent_1", "message": "Hi"}]}}',
     b'{"dialog": [[{"id": "human", "text": "Hi!"}, {"id": "model", "text": "Hello."}]]}\n',
     b'ID,Chat ID,Datetime,Chatbot ID,Message,Response\n1,c1,,bot,"Hi, you",Hello\n',
+    b"ID,Chat ID,Datetime,Chatbot ID,User Session Key,Quality,Coherency,Fluency,Diversity,Contingency,Empathy\n"
+    b"1,c1,,bot,r,5,4,3,2,1,6\n",
 ]
 
 tolerant = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -59,7 +61,7 @@ def test_no_file_crashes_a_reader_and_what_comes_in_can_be_stored(read: Read, ke
 
 
 def test_every_format_is_told_from_the_others() -> None:
-    keys = ["transcript", "jsonl", "jsonl", "topical-chat", "parlai", "neural-chat"]
+    keys = ["transcript", "jsonl", "jsonl", "topical-chat", "parlai", "neural-chat", "neural-chat-ratings"]
 
     assert [guessed(seed.decode()) for seed in SEEDS] == keys
     assert guessed("\ufeff" + SEEDS[0].decode()) == "transcript"
