@@ -17,8 +17,8 @@ SEEDS = [
     b'{"t_1": {"config": "A", "content": [{"agent": "agent_1", "message": "Hi"}]}}',
     b'{"dialog": [[{"id": "human", "text": "Hi!"}, {"id": "model", "text": "Hello."}]]}\n',
     b'ID,Chat ID,Datetime,Chatbot ID,Message,Response\n1,c1,,bot,"Hi, you",Hello\n',
-    b"ID,Chat ID,Datetime,Chatbot ID,User Session Key,Quality,Coherency,Fluency,Diversity,Contingency,Empathy\n"
-    b"1,c1,,bot,r,5,4,3,2,1,6\n",
+    b"ID,Chat ID,Datetime,Chatbot ID,User Session Key,"
+    b"Quality,Coherency,Fluency,Diversity,Contingency,Empathy\n1,c1,,bot,r,5,4,3,2,1,6\n",
 ]
 
 tolerant = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
