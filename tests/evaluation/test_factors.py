@@ -80,6 +80,19 @@ def test_ratings_of_a_rater_have_mean_0_and_deviation_1_if_there_are_ten() -> No
     assert np.isnan(normalised([4.0] * 12, ["c"] * 12)).all()
 
 
+def test_raters_with_one_rating_have_no_deviations_and_keep_their_means() -> None:
+    bots = ["VHRED Reddit yes", "HRED Cornell no"] * 3
+    study = rated(bots, [f"rater {n}" for n in range(6)], [1, 7, 2, 6, 3, 5])
+
+    found = normalised_figures(LIKERT, study, TERMS)
+
+    assert found is not None
+    assert (found["raters"], found["of"], found["ratings"]) == (0, 6, 0)
+    assert [cell["value"] for bot in found["bots"] for cell in bot["cells"]] == [None] * (
+        2 * len(LIKERT.scores)
+    )
+
+
 def test_bots_are_compared_in_deviations_of_those_who_rated_ten(study: Judged) -> None:
     found = normalised_figures(LIKERT, study, TERMS)
 
