@@ -50,7 +50,8 @@ def copied(study: Study, targets: dict[Bot, int]) -> Study:
     """The study once more with no results, in the place of its earlier rehearsal."""
     for earlier in Study.objects.filter(rehearsal_of=study):
         delete_rehearsal(earlier)
-    fields = fields_of_copy(study) | {"pay_amount": 0}  # simulated workers are not paid
+    # Simulated workers are not paid, and need not try the questions: they know what is planted.
+    fields = fields_of_copy(study) | {"pay_amount": 0, "practice": False}
     consent = study.consent_versions.last()
     return save_study(
         Study(title=f"Rehearsal of {study.title}"[:120], rehearsal_of=study, **fields),

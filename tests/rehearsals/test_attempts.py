@@ -7,9 +7,11 @@ from django.core.management import CommandError
 from django.utils import timezone
 
 from accounts.models import User
+from crowd.practice import practised
 from live.locks import REHEARSALS, only_here
 from rehearsals.attempts import begin, look_after
 from rehearsals.models import Attempt
+from rehearsals.services import copied
 from rehearsals.tasks import started
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy
@@ -115,3 +117,12 @@ def test_one_whose_process_is_gone_has_failed_and_one_at_work_has_not(study: Stu
         assert look_after(Attempt.objects.get()).is_under_way
     assert "ended without a word" in look_after(Attempt.objects.get()).reason
     begin(study, 5, by=rex)
+
+
+def test_simulated_workers_need_not_try_the_questions(make_study: MakeStudy) -> None:
+    study = make_study(practice=True)
+
+    copy = copied(study, {})
+
+    assert practised(study)
+    assert not practised(copy)
