@@ -21,6 +21,8 @@ from studies.tasks import keys_of, keys_with_conversations
 
 log = logging.getLogger(__name__)
 
+_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "jsonl": "application/jsonl"}
+
 
 def _reported_studies(request: HttpRequest) -> QuerySet[Study]:
     return readable_studies_of(request.user).filter(task__in=keys_of(ReportedTask))
@@ -29,62 +31,53 @@ def _reported_studies(request: HttpRequest) -> QuerySet[Study]:
 @require_GET
 @login_required
 def turns_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _export(request, pk, turns.csv_lines, "text/csv; charset=utf-8", "csv")
+    return _export(request, pk, turns.csv_lines, "csv")
 
 
 @require_GET
 @login_required
 def turns_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _export(request, pk, turns.jsonl_lines, "application/jsonl", "jsonl")
+    return _export(request, pk, turns.jsonl_lines, "jsonl")
 
 
 @require_GET
 @login_required
 def neural_chat_records(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _as_neural_chat(request, pk, neural_chat.records, "chatrecords")
+    return _of_talks(request, pk, neural_chat.records, "chatrecords", "csv")
 
 
 @require_GET
 @login_required
 def neural_chat_ratings(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _as_neural_chat(request, pk, neural_chat.ratings, "chat_ratings")
-
-
-def _as_neural_chat(
-    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str
-) -> StreamingHttpResponse:
-    """A file in neural.chat's layout, under the name that it has there."""
-    talks = _reported_studies(request).filter(task__in=keys_with_conversations())
-    study = get_object_or_404(talks, pk=pk)
-    return attachment(request, lines(study), "text/csv; charset=utf-8", f"{name}_{study.code}.csv")
+    return _of_talks(request, pk, neural_chat.ratings, "chat_ratings", "csv")
 
 
 @require_GET
 @login_required
 def topical_chat_conversations(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _as_topical_chat(request, pk, topical_chat.conversations, "conversations")
+    return _of_talks(request, pk, topical_chat.conversations, "conversations", "json")
 
 
 @require_GET
 @login_required
 def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _as_topical_chat(request, pk, topical_chat.reading_sets, "reading_sets")
+    return _of_talks(request, pk, topical_chat.reading_sets, "reading_sets", "json")
 
 
-def _as_topical_chat(
-    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str
+def _of_talks(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str, ending: str
 ) -> StreamingHttpResponse:
-    """One of the two files of Topical-Chat."""
+    """A file of conversations in another platform's layout, under the name that it has there."""
     talks = _reported_studies(request).filter(task__in=keys_with_conversations())
     study = get_object_or_404(talks, pk=pk)
-    return attachment(request, lines(study), "application/json", f"{name}_{study.code}.json")
+    return attachment(request, lines(study), _TYPES[ending], f"{name}_{study.code}.{ending}")
 
 
 def _export(
-    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], content_type: str, ending: str
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], ending: str
 ) -> StreamingHttpResponse:
     study = get_object_or_404(_reported_studies(request), pk=pk)
-    return attachment(request, lines(study), content_type, f"turnwise-{study.code}-turns.{ending}")
+    return attachment(request, lines(study), _TYPES[ending], f"turnwise-{study.code}-turns.{ending}")
 
 
 @require_GET
