@@ -39,6 +39,10 @@ WORDS: dict[str, Promise] = {
     "bots:new": _("registered a bot"),
     "bots:edit": _("changed a bot"),
     "bots:set_active": _("switched a bot on or off"),
+    "comparisons:sweeps": _("began a sweep of N and T"),
+    "comparisons:stop_sweep": _("stopped a sweep of N and T"),
+    "comparisons:continue_sweep": _("continued a sweep of N and T"),
+    "comparisons:judge_sweep": _("made a study of a sweep of N and T"),
     "questions:new": _("made a question set"),
 }
 

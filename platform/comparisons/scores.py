@@ -2,8 +2,8 @@
 
 Scores and intervals are those of a report over the same labels, by the same functions; in each study those
 labels count that its primary analysis counts. The labels of a conversation come as one row; a statement that
-takes too long is given up with a word on what to do. What other systems said, such as people or a file, is
-scored by their name. Pairs have no score of one bot.
+takes too long is given up with a word on what to do. What other systems said, such as people, a file or a bot
+with another N and T than its own, is scored by their name. Pairs have no score of one bot.
 """
 
 import json
@@ -136,7 +136,7 @@ SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l
   FROM ({items_of("ANY(%s)")}) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
-  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
+  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id AND i.sweep_id IS NULL
  WHERE i.first_system IS NULL
    AND l.question_set = %s AND (%s IS NULL OR v.bot_id = %s) AND {_COUNTED.format(study="s.study_id")}
  GROUP BY v.bot_id, v.id, i.system, s.study_id, i.cluster

@@ -28,7 +28,7 @@ SELECT i.id, i.key,
        coalesce(-c.id, d.id, pair.first_dialogue_id) AS cluster, coalesce(r.repetition, 1) AS repetition,
        coalesce(r.latency_ms, t.latency_ms) AS latency_ms,
        coalesce(r.text, t.text) AS text, t.dialogue_id, t.position,
-       coalesce(r.bot_version_id, t.bot_version_id) AS bot_version_id,
+       coalesce(r.bot_version_id, t.bot_version_id) AS bot_version_id, run.sweep_id,
        coalesce(r.remarks, t.remarks) AS remarks,
        coalesce(c.turns[array_upper(c.turns, 1)],
                 (SELECT b.text FROM dialogues_turn AS b

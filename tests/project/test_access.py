@@ -34,6 +34,7 @@ from project.routing import websocket_urlpatterns
 from quality.deciding import decide
 from quality.models import MessageTemplate, Qualification
 from questions.services import create_set
+from responses.models import Sweep
 from studies.models import Study
 from studies.services import share
 from tasks.two_people.models import TwoPeoplePlan
@@ -156,6 +157,14 @@ RULES = {
     "comparisons:bot": OWNER,
     "comparisons:bot_chart": OWNER,
     "comparisons:bot_perplexity": OWNER,
+    "comparisons:sweeps": OWNER,  # or who may use the bot
+    "comparisons:sweep": OWNER,
+    "comparisons:sweep_chart": OWNER,
+    "comparisons:sweep_csv": OWNER,
+    "comparisons:sweep_stamp": OWNER,
+    "comparisons:stop_sweep": OWNER,
+    "comparisons:continue_sweep": OWNER,
+    "comparisons:judge_sweep": OWNER,
     "rehearsals": OWNER,
     "self_play": OWNER,
 }
@@ -173,6 +182,7 @@ ABSENT = {
     "reports:chart_pdf",
     "comparisons:bot_perplexity",
     "comparisons:bot_chart",
+    "comparisons:sweep_chart",
 }
 
 
@@ -242,6 +252,7 @@ def things(
     run = make_run(version, "Alpha")
     known = make_base(owner=rex)
     audit = start(bot, by=rex)
+    sweep = Sweep.objects.create(bot=bot, context_version=version, owner=rex, seed=1)
     asked = create_set(TONE, owner=rex)
     kept = decide(taking_part, "keep", reason="", by=rex)
     StudyPanel.objects.create(study=study, panel="prolific", token="TURNWISE_PROLIFIC_NOT_SET")
@@ -259,7 +270,13 @@ def things(
         "bots:new": {"adapter": "scripted"},
         "operating": {"name": wizard.name},
         "questions": {"key": asked.key, "name": asked.own_set.name},
-        "api-1": {"key": asked.key, "name": bot.name, "pk": audit.pk, "person": rex.username},
+        "api-1": {
+            "key": asked.key,
+            "name": bot.name,
+            "pk": audit.pk,
+            "person": rex.username,
+            "sweep": sweep.pk,
+        },
         "audits": {"pk": audit.pk, "name": bot.name},
         "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
@@ -286,6 +303,11 @@ def things(
         "reports:chart_svg": {"pk": study.pk, "name": "scores"},
         "reports:chart_pdf": {"pk": study.pk, "name": "scores"},
         "comparisons:compare_chart": {"page": "studies", "name": "scores", "ending": "svg"},
+        **{
+            f"comparisons:{page}": {"pk": sweep.pk}
+            for page in ("sweep", "sweep_chart", "sweep_csv", "sweep_stamp", "stop_sweep")
+        },
+        **{f"comparisons:{page}": {"pk": sweep.pk} for page in ("continue_sweep", "judge_sweep")},
         "comparisons": {"name": bot.name, "pk": 0, "chart": "course", "ending": "svg"},
         "rehearsals": {"pk": rehearsal.pk},
         "crowd:prolific_settle": {"act": act.pk},
