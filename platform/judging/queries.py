@@ -70,6 +70,16 @@ def texts_of(study: Study) -> Iterator[tuple[UUID, str, str]]:
         yield from cursor.fetchall()
 
 
+def counted_in(study: str) -> str:
+    """A condition: the rater of label `l` counts in the primary analysis of the study of this key in SQL."""
+    return f"""
+NOT EXISTS (SELECT FROM studies_study AS declared
+              JOIN crowd_participation AS p ON p.study_id = declared.id
+             WHERE declared.id = {study} AND declared.primary_analysis <> 'all'
+               AND p.worker_id = l.rater_id AND p.excluded_at IS NOT NULL)
+"""
+
+
 class SystemCount(NamedTuple):
     """How far the judging of one system is."""
 

@@ -127,6 +127,7 @@ RULES = {
     "judging_task": PUBLIC,
     "judging_task:second_groups": OWNER,
     "judging_task:both_groups": OWNER,
+    "judging_task:both_groups_csv": OWNER,
     "pairs": PUBLIC,
     "pairs:add": OWNER,
     "two_people": PUBLIC,
@@ -238,6 +239,7 @@ def things(
     item = Item.objects.filter(study=queue).first()
     assert item
     assert item.response
+    second_group = make_queue(1).pk
     rehearsal = make_study({"again": 1}, title="Rehearsal")
     Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=study)
     ApiToken.objects.create(owner=rex, title="His", digest="x")
@@ -292,7 +294,8 @@ def things(
         "transcripts:relay_finish": {"pk": relay.pk},
         "transcripts:relay_discard": {"pk": relay.pk},
         "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
-        "judging_task:both_groups": {"pk": queue.pk, "other": make_queue(1).pk},
+        "judging_task:both_groups": {"pk": queue.pk, "other": second_group},
+        "judging_task:both_groups_csv": {"pk": queue.pk, "other": second_group},
         "quality:qualification": {"pk": qualification.pk},
         "quality:delete": {"pk": qualification.pk},
         "quality:undo": {"decision": kept.pk},
