@@ -26,6 +26,7 @@ WORDS: dict[str, Promise] = {
     "reports:refresh": _("had a report computed"),
     "crowd:pause": _("paused a study"),
     "crowd:resume_study": _("resumed a study"),
+    "crowd:go_on": _("went on from a study's pilot"),
     "crowd:tell": _("told the workers of a study something"),
     "crowd:limits": _("changed the time limits of a study"),
     "crowd:prolific_steer": _("changed a study at Prolific"),

@@ -102,6 +102,7 @@ RULES = {
     "studies": OWNER,
     "crowd:participants": OWNER,
     "crowd:pause": OWNER,
+    "crowd:go_on": OWNER,
     "crowd:prolific": OWNER,
     "crowd:prolific_steer": OWNER,
     "crowd:prolific_bonuses": OWNER,
