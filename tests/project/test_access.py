@@ -62,7 +62,10 @@ RULES = {
     "accounts:sign_in": PUBLIC,
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,
+    "accounts:join": PUBLIC,  # to whoever has a link
     "accounts:people": ADMIN,
+    "accounts:invite": ADMIN,
+    "accounts:take_back_invitation": ADMIN,
     "accounts:change_person": ADMIN,
     "accounts:trail": ADMIN,
     "api_elsewhere": PUBLIC,  # says that there is nothing
