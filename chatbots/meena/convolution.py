@@ -151,5 +151,6 @@ class DecoderBranches(nn.Module):
         window = rows.window(past, x, width=11)  # (11, n, d)
         left = relu(self.left.step(window))  # (n, 2d)
         right = self.right.step(window[-7:])  # (n, d / 2)
-        both = self.norm(left + pad_channels(right, left.size(-1)))
+        left[:, : right.size(-1)].add_(right)  # what `forward` adds, without zeros
+        both = self.norm(left)
         return self.last.step(rows.window(past_both, both, width=7))
