@@ -19,8 +19,8 @@ from studies.queries import studies_of
 from transcripts import importing, undoing
 from transcripts.attempts import attempt
 from transcripts.importers import FORMATS
-from transcripts.importing import ImportRefusedError
 from transcripts.reading import Preview
+from transcripts.writing import ImportRefusedError
 
 SHOWN_TURNS = 8
 

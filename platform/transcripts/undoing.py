@@ -11,7 +11,7 @@ from dialogues.queries import LABELLED
 from studies.models import Study
 from studies.services import results_changed
 from transcripts import ratings
-from transcripts.importing import ImportRefusedError
+from transcripts.writing import ImportRefusedError
 
 
 @transaction.atomic

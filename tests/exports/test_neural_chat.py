@@ -21,8 +21,9 @@ from studies.models import Study
 from tests.conftest import MakeStudy, pseudonym_of, start_dialogue
 from tests.planted import SignIn, add_exchange, add_label, computed
 from transcripts.importers.neural_chat import RATING_COLUMNS, RECORD_COLUMNS
-from transcripts.importing import ImportRefusedError, import_draft, upload
+from transcripts.importing import import_draft, upload
 from transcripts.undoing import undo
+from transcripts.writing import ImportRefusedError
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

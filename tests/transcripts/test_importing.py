@@ -32,9 +32,10 @@ from tests.conftest import MakeStudy
 from transcripts import importing
 from transcripts.importers import FORMATS, Problem, Source, checked, checking
 from transcripts.importers.formats import Format
-from transcripts.importing import ImportRefusedError, guessed_systems, import_draft, upload
+from transcripts.importing import guessed_systems, import_draft, upload
 from transcripts.reading import checked_apart, preview, read_apart
 from transcripts.undoing import refuse_labelled, undo
+from transcripts.writing import ImportRefusedError
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "meena"
 

@@ -8,13 +8,13 @@ from studies.models import Study
 from transcripts.importers import FORMATS, Source
 from transcripts.importing import (
     BY_COMMAND,
-    ImportRefusedError,
     format_of,
     guessed_systems,
     import_file,
     leave_out_unrateable,
 )
 from transcripts.reading import Preview, preview
+from transcripts.writing import ImportRefusedError
 
 
 class Command(BaseCommand):
