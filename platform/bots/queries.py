@@ -5,14 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from accounts.access import shared_with, visible_to
+from accounts.access import visible_to
 from accounts.models import User
-from bots import host, presence
+from bots import host, members, presence
+from bots.access import visible_bots as visible_bots  # what pages ask for
 from bots.models import OUTSIDE, Bot, BotCopy
 from chatbots.base import Kind
 from chatbots.errors import ChatbotError
@@ -83,22 +84,6 @@ def _bars(labels: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int, 
     return [(label, n, round(100 * n / highest)) for label, n in zip(labels, counts, strict=False)]
 
 
-def visible_bots(user: User | AnonymousUser) -> QuerySet[Bot]:
-    """The bots that this person may see with settings and figures, talk with and choose for studies.
-
-    Of any other in one of their studies they see the title. A system elsewhere has no settings; whoever has
-    conversations of it sees it.
-    """
-    talked_here = Q(adapter=OUTSIDE, study_bots__study__owner=user.pk)
-    return shared_with(
-        user,
-        Bot.objects.all(),
-        owner="owner",
-        named="shared_with",
-        everybody=Q(open_to_all=True) | talked_here,
-    )
-
-
 def standings(user: User | AnonymousUser) -> list[Standing]:
     """The bots that this person may see."""
     states = presence.states()
@@ -129,6 +114,15 @@ def _title(bot: Bot) -> str | Promise:
         return KINDS[REGISTRY.bot_class(bot.adapter).listed_as]
     except ChatbotError:  # an adapter that is gone
         return KINDS[Kind.MODEL]
+
+
+def draws(bot: Bot) -> bool:
+    """Whether the bot samples and ranks, so that it can be asked with another N and T."""
+    try:
+        configuration = REGISTRY.configuration(bot.adapter, bot.configuration)
+        return REGISTRY.bot_class(bot.adapter).draws(configuration)
+    except ChatbotError:  # an adapter that is gone, or one that takes its settings no more
+        return False
 
 
 def standing(bot: Bot) -> Standing:
@@ -180,12 +174,16 @@ def readable(settings: dict[str, Any]) -> dict[str, str]:
 def _readable(value: Any) -> str:
     if value in (None, "", [], {}):
         return "not set"
+    if isinstance(value, list) and all(map(members.is_named, value)):
+        return ", ".join(map(_readable, value))
+    if members.is_named(value):
+        return f"{value['registered']} v{value['revision']}"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def shown_settings(bot: Bot) -> dict[str, Any]:
     """A bot's configuration with defaults filled in and secrets masked, for people to read."""
     try:
-        return REGISTRY.configuration(bot.adapter, bot.configuration).model_dump(mode="json")
+        return members.configuration_of(bot.adapter, bot.configuration).model_dump(mode="json")
     except ChatbotError as error:  # an adapter that has changed since, or is gone
         return {"(cannot be read)": str(error)}
