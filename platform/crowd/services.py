@@ -340,11 +340,16 @@ def keep_place(assignment_id: int, *, now: datetime | None = None) -> None:
     Assignment.objects.filter(pk=assignment_id).update(active_at=now or timezone.now())
 
 
+@transaction.atomic
+def keep_places(assignments: Collection[int], *, now: datetime | None = None) -> None:
+    """The same of many. One that somebody else writes just now is left out: it is not forgotten."""
+    free = Assignment.objects.filter(pk__in=assignments).select_for_update(skip_locked=True, no_key=True)
+    Assignment.objects.filter(pk__in=free.values("pk")).update(active_at=now or timezone.now())
+
+
 def complete(assignment_id: int, outcome: Assignment.Outcome, *, now: datetime) -> None:
     """End an assignment, in the caller's transaction; the worker's completion code becomes valid."""
-    assignment = Assignment.objects.select_related("participation__study", "participation__worker").get(
-        pk=assignment_id
-    )
+    assignment = Assignment.objects.select_related("participation").get(pk=assignment_id)
     if Assignment.objects.filter(pk=assignment_id, outcome="").update(
         outcome=outcome, ended_at=now, active_at=now
     ):
