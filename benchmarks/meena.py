@@ -7,7 +7,8 @@ they are seconds of the clock.
 On the CPU, with random weights of about 33 million parameters:
 
 - `reply`: 20 samples of 32 tokens for one context. Ours as the bots compute it (`chatbots.meena.precision`:
-  products in bf16 where the chip has them, of weights packed once; the rest in float32) and in plain float32;
+  products in bf16 where the chip has them, of weights packed once; the rest in float32), in plain float32 and
+  in float32 on packed weights, as the bots do where the chip has no bf16;
   `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the matrix
   products alone in the shapes of our model, by PyTorch's `linear` in float32 and in bf16, and packed as ours;
 - `eight_contexts`: replies per second of eight contexts at once over those of one, and the same ratio of the
@@ -15,7 +16,10 @@ On the CPU, with random weights of about 33 million parameters:
 - `shipped`: the first ratio for the small trained model, whose samples end by themselves;
 - `training`: tokens per second (contexts and responses) of one update, ours and of PyTorch's `nn.Transformer`
   with about as many parameters;
-- `corpus`: megabytes of text per second on one core, and the share of that time inside sentencepiece.
+- `corpus`: megabytes of text per second on one core, and the share of that time inside sentencepiece;
+- `gpus_way`: how often a reply drawn as on a GPU waits for the device, and calls an operation that computes,
+  per token, counted in a profile of the CPU in place of one of a GPU. There attention and each convolution
+  take fewer, and all those of a token are called at once, as a CUDA graph.
 
 On a GPU, with random weights in bf16:
 
@@ -29,6 +33,7 @@ import json
 import random
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +45,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from chatbots.bots.meena import SHIPPED
+from chatbots.meena.cache import TO_DEVICE, TO_HOST
 from chatbots.meena.checkpoint import load_checkpoint
 from chatbots.meena.config import MeenaConfig, preset
 from chatbots.meena.corpus.building import Corpus, CorpusSettings
@@ -261,6 +267,7 @@ def measure_cpu(repeats: int) -> MEASURES:
             "ours_over_plain": trained["plain"] / trained["ours"],
         },
         "corpus": measure_corpus(),
+        "gpus_way": measure_gpus_way(),
     }
 
 
@@ -268,10 +275,12 @@ def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> 
     """Replies of one context and of eight, beside the peers' and the matrix products alone."""
     device, model = torch.device("cpu"), random_model(MEDIUM, torch.device("cpu"))
     packed = pack(random_model(MEDIUM, device))
+    packed_float32 = pack(random_model(MEDIUM, device), torch.float32)
     taken = medians(
         {
             "ours": reply(packed),
             "ours_float32": reply(model),
+            "ours_packed_float32": reply(packed_float32),
             **peers,
             "products_float32": matrix_products(model),
             "products_bf16": matrix_products(model, torch.bfloat16),
@@ -289,6 +298,9 @@ def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> 
             "transformers_float32_over_ours": taken["transformers_float32"] / ours,
             "transformers_bf16_over_ours": taken["transformers_bf16"] / ours,
             "transformers_float32_over_ours_float32": taken["transformers_float32"] / taken["ours_float32"],
+            "transformers_float32_over_ours_packed_float32": (
+                taken["transformers_float32"] / taken["ours_packed_float32"]
+            ),
             "ours_over_products_bf16": ours / taken["products_bf16"],
             "ours_over_products_packed": ours / taken["products_packed"],
             "ours_float32_over_products_float32": taken["ours_float32"] / taken["products_float32"],
@@ -298,6 +310,48 @@ def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> 
             "throughput_over_one": 8 * ours / taken["eight"],
             "products_alone_allow": 8 * taken["products_packed"] / taken["eight_products_packed"],
         },
+    }
+
+
+VIEWS = {
+    *("alias", "as_strided", "detach", "empty", "empty_like", "empty_strided", "expand", "permute"),
+    *("reshape", "resolve_conj", "resolve_neg", "select", "slice", "split", "squeeze", "t", "transpose"),
+    *(
+        "unbind",
+        "unsqueeze",
+        "view",
+        "_unsafe_view",
+        "lift_fresh",
+        "narrow",
+        "chunk",
+        "flatten",
+        "result_type",
+    ),
+}
+"""Operations that compute nothing."""
+
+
+def measure_gpus_way() -> MEASURES:
+    """What Python asks of the device for the tokens of a reply, from the second one on."""
+    model = random_model(MEDIUM, torch.device("cpu"))
+    stream = SampleStream(model, ALL, room=1, steady=True)
+    stream.admit(contexts(1), [1])
+    stream.step()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        for _ in range(TOKENS - 1):
+            stream.step()
+    events = profile.events() or []
+    called = Counter(
+        event.name.removeprefix("aten::")
+        for event in events
+        if event.name.startswith("aten::") and not any("::" in child.name for child in event.cpu_children)
+    )
+    waits = Counter(event.name for event in events)
+    kernels = sum(times for name, times in called.items() if name not in VIEWS)
+    return {
+        "waits_per_token": (waits[TO_HOST] + waits[TO_DEVICE] + called["_local_scalar_dense"]) / (TOKENS - 1),
+        "operations_per_token": kernels / (TOKENS - 1),
+        "of_them_per_block": kernels / (TOKENS - 1) / MEDIUM.decoder_blocks,
     }
 
 

@@ -2,8 +2,10 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from bots.models import Bot, BotVersion
+from chatbots.base import Drawing
 from contexts.models import Context, ContextSetVersion
 from crowd.models import Participation
 from studies.models import Study
@@ -14,9 +16,28 @@ MAX_RESPONSE = 4000
 class Source(models.TextChoices):
     """Where the responses of a run come from."""
 
-    BOT = "bot", "A bot"
-    PERSON = "person", "People"
-    FILE = "file", "A file"
+    BOT = "bot", _("A bot")
+    PERSON = "person", _("People")
+    FILE = "file", _("A file")
+
+
+class Sweep(models.Model):
+    """How a bot's responses change with the number of samples N and the temperature T: a run for each."""
+
+    bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="sweeps")
+    context_version = models.ForeignKey(ContextSetVersion, on_delete=models.PROTECT, related_name="sweeps")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="sweeps")
+    seed = models.BigIntegerField(help_text="Of every run: each pair is asked with the same.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-pk",)
+
+    def __str__(self) -> str:
+        return f"N and T of {self.bot} on {self.context_version}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("comparisons:sweep", args=[self.bot.name, self.pk])
 
 
 class ResponseRun(models.Model):
@@ -27,21 +48,23 @@ class ResponseRun(models.Model):
     """
 
     class State(models.TextChoices):
-        QUEUED = "queued", "Waiting to begin"
-        RUNNING = "running", "Under way"
-        DONE = "done", "Complete"
-        FAILED = "failed", "Stopped with errors"
-        CANCELLED = "cancelled", "Cancelled"
+        QUEUED = "queued", _("Waiting to begin")
+        RUNNING = "running", _("Under way")
+        DONE = "done", _("Complete")
+        FAILED = "failed", _("Stopped with errors")
+        CANCELLED = "cancelled", _("Cancelled")
 
     context_version = models.ForeignKey(ContextSetVersion, on_delete=models.PROTECT, related_name="runs")
     source = models.CharField(max_length=10, choices=Source)
-    system = models.CharField(max_length=120, help_text="What reports call whoever responded.")
+    system = models.CharField(max_length=120, help_text=_("What reports call whoever responded."))
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="runs")
-    repetitions = models.PositiveSmallIntegerField(default=1, help_text="Responses wanted for each context.")
+    repetitions = models.PositiveSmallIntegerField(
+        default=1, help_text=_("Responses wanted for each context.")
+    )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    reason = models.TextField(blank=True, help_text="Why it stopped.")
+    reason = models.TextField(blank=True, help_text=_("Why it stopped."))
     created_at = models.DateTimeField(auto_now_add=True)
-    active_at = models.DateTimeField(null=True, blank=True, help_text="When a job last worked on it.")
+    active_at = models.DateTimeField(null=True, blank=True, help_text=_("When a job last worked on it."))
     finished_at = models.DateTimeField(null=True, blank=True)
 
     # Of a bot's run: what is needed to repeat it.
@@ -52,14 +75,19 @@ class ResponseRun(models.Model):
         null=True,
         blank=True,
         related_name="runs",
-        help_text="Who answered first. A bot that changes on the way stops the run.",
+        help_text=_("Who answered first. A bot that changes on the way stops the run."),
     )
     decoding = models.JSONField(
-        default=dict, blank=True, help_text="The bot's configuration when the run began."
+        default=dict, blank=True, help_text=_("The bot's configuration when the run began.")
     )
     seed = models.BigIntegerField(
-        null=True, blank=True, help_text="Seeds of all responses are derived from it."
+        null=True, blank=True, help_text=_("Seeds of all responses are derived from it.")
     )
+
+    # Of a sweep's: how its responses are drawn, whatever the configuration says.
+    sweep = models.ForeignKey(Sweep, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    samples = models.PositiveSmallIntegerField(null=True, blank=True, help_text="N.")
+    temperature = models.FloatField(null=True, blank=True, help_text="T.")
 
     # Of people's: the study in which they write.
     study = models.OneToOneField(
@@ -75,6 +103,14 @@ class ResponseRun(models.Model):
                 | Q(source="person", bot=None, bot_version=None, seed=None, study__isnull=False)
                 | Q(source="file", bot=None, bot_version=None, seed=None, study=None),
             ),
+            models.CheckConstraint(
+                name="run_of_sweep_has_n_and_t",
+                condition=Q(sweep=None, samples=None, temperature=None)
+                | Q(sweep__isnull=False, source="bot", samples__gte=1, temperature__gt=0),
+            ),
+            models.UniqueConstraint(
+                fields=("sweep", "samples", "temperature"), name="run_once_per_n_and_t_of_sweep"
+            ),
             models.CheckConstraint(name="run_wants_responses", condition=Q(repetitions__gte=1)),
             models.CheckConstraint(
                 name="run_failed_for_a_reason", condition=~Q(state="failed") | ~Q(reason="")
@@ -87,6 +123,13 @@ class ResponseRun(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("responses:run", args=[self.pk])
 
+    @property
+    def drawing(self) -> Drawing | None:
+        """How the bot is to draw; None as it is configured."""
+        if self.samples is None or self.temperature is None:
+            return None
+        return Drawing(self.samples, self.temperature)
+
 
 class Response(models.Model):
     """What a system said in a context: exactly one for each context and repetition of its run."""
@@ -94,7 +137,7 @@ class Response(models.Model):
     # No index of its own: that of response_once_per_repetition begins with the run.
     run = models.ForeignKey(ResponseRun, on_delete=models.CASCADE, related_name="responses", db_index=False)
     context = models.ForeignKey(Context, on_delete=models.PROTECT, related_name="responses")
-    repetition = models.PositiveSmallIntegerField(default=1, help_text="From 1.")
+    repetition = models.PositiveSmallIntegerField(default=1, help_text=_("From 1."))
     text = models.CharField(max_length=MAX_RESPONSE)
     created_at = models.DateTimeField()
 
@@ -105,12 +148,14 @@ class Response(models.Model):
     latency_ms = models.PositiveIntegerField(null=True, blank=True)
     seed = models.BigIntegerField(null=True, blank=True)
     candidates = models.JSONField(
-        null=True, blank=True, help_text="Other responses with their scores, if the bot gives them."
+        null=True, blank=True, help_text=_("Other responses with their scores, if the bot gives them.")
     )
     remarks = models.JSONField(
         null=True,
         blank=True,
-        help_text="Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}.",
+        help_text=_(
+            "Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}."
+        ),
     )
 
     # Of a person's: who wrote it.

@@ -262,6 +262,7 @@ def test_the_page_composes_shows_and_removes_a_battery(study: Study, rex: User, 
     client, page = sign_in(rex), f"/studies/{study.pk}/queue/battery/"
     as_published = client.get(page).content.decode()
     assert 'name="fillers" value="11"' in as_published
+    assert "Pages of this study" in as_published
     assert 'value="5,15"' in as_published
     wanted = {"targets": list(TARGETS), "fillers_of": ["Small talk"], "fillers": 4, "repeats": 1,
               "workers": 3, "seed": 1, "compared_with": "Confirms", "reasons_at": "2", "repeat_questions": 2,
@@ -357,6 +358,7 @@ def test_the_answers_that_ship_make_a_battery_that_opens(make_queue: MakeQueue, 
     systems = Counter(empty.items.values_list("response__run__system", flat=True))
     assert systems == dict.fromkeys(ANSWERS, 100) | {"Small talk": 30}
     opened = set_state(empty.pk, Study.State.OPEN)
+    assert "up to 20 short texts" in browser.get(opened.get_entry_url()).content.decode()
     slots = Slot.objects.filter(item__study=opened)
     decks: dict[int | None, list[Slot]] = {}
     for slot in slots.select_related("item__response__run", "item__response__context"):

@@ -1,0 +1,386 @@
+"""The people of a study: where they come from, their place in it, and how their part ended."""
+
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from studies.models import CODE_ALPHABET, ConsentVersion, Study, StudyBot
+
+LONGEST_ID = 120
+_OWN_LINK = "crowd.own_link"
+
+
+def _code(length: int) -> str:
+    return "".join(secrets.choice(CODE_ALPHABET) for _ in range(length))
+
+
+def pseudonym() -> str:
+    return "W" + _code(9)
+
+
+def resume_code() -> str:
+    return f"{_code(5)}-{_code(5)}"
+
+
+def completion_code() -> str:
+    return _code(8)
+
+
+def invitation_token() -> str:
+    return secrets.token_urlsafe(16)
+
+
+class Worker(models.Model):
+    """Someone of the crowd. No account: a signed cookie, or a resume code, says who it is."""
+
+    pseudonym = models.CharField(max_length=20, unique=True, default=pseudonym, editable=False)
+    panel = models.CharField(
+        max_length=40, blank=True, help_text=_("By which panel the worker is known; empty without one.")
+    )
+    panel_id = models.CharField(max_length=LONGEST_ID, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("panel_id", "panel"), condition=~Q(panel_id=""), name="worker_once_per_panel_id"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+
+class StudyPanel(models.Model):
+    """A panel from which a study takes people, with what the study agreed with it: `crowd/panels` says what.
+
+    A study without any takes whoever has its link.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
+    panel = models.CharField(max_length=20, help_text=_("Key of a panel: crowd/panels."))
+    parameter = models.CharField(
+        max_length=30, blank=True, help_text=_("Of the link, with the worker's id. Letters, digits, _ and -.")
+    )
+    secret = models.CharField(
+        max_length=100,
+        blank=True,
+        help_text=_("Shared with the panel, which signs its links with it. Empty: links are not signed."),
+    )
+    return_url = models.CharField(
+        max_length=500,
+        blank=True,
+        help_text=_(
+            "Where people go at the end. {id}, {session}, {outcome} and {code} are filled in. Empty: "
+            "they are shown a code to copy."
+        ),
+    )
+    codes = models.JSONField(
+        default=dict, blank=True, help_text=_("By outcome: the code that the panel expects.")
+    )
+    token = models.CharField(
+        max_length=60,
+        blank=True,
+        help_text=_(
+            "Name of the environment variable that holds the token for the panel's API: never the "
+            "token itself. Empty: the API is not used."
+        ),
+    )
+    their_study = models.CharField(
+        max_length=LONGEST_ID, blank=True, help_text=_("The panel's own id of the study.")
+    )
+
+    class Meta:
+        ordering = ("study", "pk")
+        constraints = (models.UniqueConstraint(fields=("study", "panel"), name="panel_once_per_study"),)
+
+    def __str__(self) -> str:
+        return f"{self.panel} of {self.study}"
+
+    def code_of(self, outcome: str) -> str:
+        """The code of an outcome; whom the platform let down gets that of complete work, if none is set."""
+        code = self.codes.get(outcome, "")
+        if not code and outcome in PAID_IN_FULL:
+            code = self.codes.get(Assignment.Outcome.COMPLETE, "")
+        return str(code)
+
+
+class Participation(models.Model):
+    """A worker in a study, from consent to completion code."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="participations")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
+    consent = models.ForeignKey(ConsentVersion, on_delete=models.PROTECT)
+    consented_at = models.DateTimeField(auto_now_add=True)
+    pseudonym = models.CharField(
+        max_length=20,
+        unique=True,
+        default=pseudonym,
+        editable=False,
+        help_text=_("What they are called outside the platform, in this study alone."),
+    )
+    resume_code = models.CharField(max_length=20, unique=True, default=resume_code, editable=False)
+    completion_code = models.CharField(max_length=20, unique=True, default=completion_code, editable=False)
+
+    entered_by = models.ForeignKey(
+        StudyPanel,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="participations",
+        help_text=_("Panel from which they came; empty: by the plain link."),
+    )
+    submission = models.CharField(
+        max_length=LONGEST_ID,
+        blank=True,
+        editable=False,
+        help_text=_("What the panel pays: Prolific's SESSION_ID, MTurk's assignmentId."),
+    )
+    way_back = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text=_("What else the panel said that it is to hear again."),
+    )
+
+    address = models.CharField(
+        max_length=32,
+        blank=True,
+        editable=False,
+        help_text=_(
+            "Keyed hash of the network address from which they agreed, another in every study: it "
+            "tells who came from the same one, and nothing else. Empty: not known."
+        ),
+    )
+    signs = models.TextField(
+        blank=True,
+        editable=False,
+        help_text=_("Of carelessness or fraud, as the newest report found them; for people to judge."),
+    )
+
+    proposed_reason = models.TextField(
+        blank=True,
+        editable=False,
+        help_text=_(
+            "Why the study's declared rules propose to exclude them, as the newest report found; a "
+            "person decides."
+        ),
+    )
+
+    known_by = models.CharField(
+        max_length=32,
+        blank=True,
+        editable=False,
+        help_text=_("Once their panel id is erased: a keyed hash of it, so that nobody takes part twice."),
+    )
+    erased_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("When panel id, submission and address were erased."),
+    )
+
+    pilot = models.BooleanField(
+        default=False, editable=False, help_text=_("They are one of the first people, who try the study out.")
+    )
+
+    # The worker is paid, and the labels stay; the study declared which analysis is the primary one.
+    excluded_reason = models.CharField(
+        max_length=500,
+        blank=True,
+        help_text=_("Why the worker is excluded from one of the report's two analyses. Empty: they are not."),
+    )
+    excluded_at = models.DateTimeField(null=True, blank=True)
+    excluded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
+            models.UniqueConstraint(
+                fields=("entered_by", "submission"), condition=~Q(submission=""), name="submission_once"
+            ),
+            models.CheckConstraint(
+                name="excluded_for_a_reason",
+                condition=Q(excluded_at=None, excluded_reason="")
+                | (Q(excluded_at__isnull=False) & ~Q(excluded_reason="")),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.pseudonym} in {self.study}"
+
+    @property
+    def own_link(self) -> str:
+        """The address of the page with all that is stored of them, which nobody else can guess."""
+        return reverse("privacy:mine", args=[self.study.code, Signer(salt=_OWN_LINK).sign(str(self.pk))])
+
+    @property
+    def code_given(self) -> str:
+        """The code that their last page shows or sends; empty before, and if it has none."""
+        outcome = getattr(getattr(self, "assignment", None), "outcome", "")
+        if not outcome:
+            return ""
+        of_panel = self.entered_by.code_of(outcome) if self.entered_by else ""
+        return of_panel or (self.completion_code if outcome in CODED else "")
+
+
+def named_by(token: str, study: Study) -> Participation | None:
+    """The participation of whom an own link is, in this study; None for a link that was made up."""
+    try:
+        key = int(Signer(salt=_OWN_LINK).unsign(token))
+    except (BadSignature, ValueError):
+        return None
+    found = Participation.objects.filter(pk=key, study=study)
+    return found.select_related("study", "worker", "consent", "assignment").first()
+
+
+class Practice(models.Model):
+    """The worked examples of a question set, tried to the end by a worker: no label, and never reported."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="practices", db_index=False)
+    question_set = models.CharField(max_length=60)
+    passed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("worker", "question_set"), name="practice_once_per_question_set"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.worker}: {self.question_set}"
+
+
+class Assignment(models.Model):
+    """A worker's place in the study, with one of its bots if they are to talk. Open until it has an outcome.
+
+    While it is open and the worker was active lately it holds one of the bot's wanted
+    conversations, for a few minutes only until they send something; when they go silent the place returns to
+    the pool, yet they may still finish.
+    """
+
+    class Outcome(models.TextChoices):
+        """How it ended, whatever the panel calls that."""
+
+        COMPLETE = "complete", _("Complete")
+        SCREENED_OUT = "screened_out", _("Screened out")
+        STUDY_FULL = "study_full", _("No place was left")
+        BOT_FAILED = "bot_failed", _("Ended because the bot could not answer")
+        TIMED_OUT = "timed_out", _("Ran out of time")
+        WITHDRAWN = "withdrawn", _("Left the study")
+        PARTNER_LEFT = "partner_left", _("The partner left")
+        NO_PARTNER = "no_partner", _("Nobody came to talk with")
+
+    participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="assignment")
+    study_bot = models.ForeignKey(
+        StudyBot, on_delete=models.PROTECT, null=True, blank=True, related_name="assignments"
+    )
+    assigned_at = models.DateTimeField()
+    active_at = models.DateTimeField(help_text=_("When the worker was last seen at work, to the minute."))
+    outcome = models.CharField(max_length=20, choices=Outcome, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    due_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the time for the whole is over. Empty: there is no limit.")
+    )
+    step_due_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=_("When the time for the present message is over. Empty: nobody waits for one."),
+    )
+    extensions = models.PositiveSmallIntegerField(
+        default=0, help_text=_("How often the worker asked for more time.")
+    )
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("study_bot", "outcome", "active_at"), name="assignment_pool"),
+            # Only of the few that have a limit: the timer asks every few seconds.
+            models.Index(
+                fields=("due_at", "step_due_at"),
+                name="assignment_limited",
+                condition=Q(outcome="") & (Q(due_at__isnull=False) | Q(step_due_at__isnull=False)),
+            ),
+        )
+        constraints = (
+            models.CheckConstraint(
+                name="assignment_ended_with_outcome",
+                condition=Q(outcome="", ended_at=None) | (~Q(outcome="") & Q(ended_at__isnull=False)),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.participation}, bot {self.study_bot_id}"
+
+
+PAID_IN_FULL = frozenset({Assignment.Outcome.BOT_FAILED, Assignment.Outcome.PARTNER_LEFT})
+"""Ends that were nobody's fault but ours."""
+
+PAID = PAID_IN_FULL | {Assignment.Outcome.COMPLETE}
+
+CODED = PAID | {Assignment.Outcome.NO_PARTNER}
+"""Ends at which people get their completion code; for a wait in vain they are paid its share."""
+
+
+class Waiting(models.Model):
+    """Somebody who waits for another person to talk with. The row stays: it says how long they waited.
+
+    Two who are to be brought together have the same `meeting`; they are once the browsers of both have said
+    that they are still there (crowd/waiting.py).
+    """
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="waiting")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="waiting", db_index=False)
+    tab = models.UUIDField(
+        null=True, blank=True, help_text=_("The browser tab in which they wait: the newest one. Empty: none.")
+    )
+    seen_at = models.DateTimeField(help_text=_("When that tab last said that somebody is there."))
+    waited = models.DurationField(default=timedelta, help_text=_("While somebody was there."))
+    meeting = models.UUIDField(null=True, blank=True)
+    asked_at = models.DateTimeField(null=True, blank=True, help_text=_("Since when the meeting is tried."))
+    answered = models.BooleanField(default=False, help_text=_("Whether this side has said that it is there."))
+    over_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = _("waiting")
+        indexes = (models.Index(fields=("study", "id"), name="waiting_in_study", condition=Q(over_at=None)),)
+        constraints = (
+            models.CheckConstraint(
+                name="waiting_meets_while_asked",
+                condition=Q(meeting=None, asked_at=None, answered=False)
+                | Q(meeting__isnull=False, asked_at__isnull=False, tab__isnull=False, over_at=None),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.assignment}, {self.waited}"
+
+
+class Invitation(models.Model):
+    """One person's own link into a study; it lets in one person, once."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
+    name = models.CharField(
+        max_length=254, help_text=_("Whom the researcher invited: an e-mail address, a name.")
+    )
+    token = models.CharField(max_length=30, unique=True, default=invitation_token, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("study", "pk")
+        constraints = (models.UniqueConstraint(fields=("study", "name"), name="invited_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} to {self.study}"
+
+    @property
+    def panel_id(self) -> str:
+        """How the worker who comes by it is known."""
+        return f"invitation-{self.pk}"

@@ -1,0 +1,358 @@
+"""The study itself: its protocol and its wording."""
+
+import secrets
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.conf.locale import LANG_INFO
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils.functional import cached_property
+from django.utils.translation import get_language_info
+from django.utils.translation import gettext_lazy as _
+
+from evaluation.report.analysis import Analysis
+from knowledge.models import BaseVersion
+from knowledge.sections import LONGEST_PASTED, refuse_unreadable
+from studies.tasks import first_key, refuse_unknown
+
+if TYPE_CHECKING:
+    from studies.models.of_study import Ask
+
+# Unambiguous when read aloud or copied by hand: no 0/O, 1/I/L.
+CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+
+
+def entry_code() -> str:
+    return "".join(secrets.choice(CODE_ALPHABET.lower()) for _ in range(10))
+
+
+LONGEST_TAG, MOST_TAGS = 30, 10
+
+
+def language_name(code: str, *, in_itself: bool = False) -> str:
+    """A language in the words of the reader, or in its own; the code, if nobody has a name for it."""
+    known = {"zh": "zh-hans"}.get(code, code.lower())  # Django knows Chinese by its script only
+    if known not in LANG_INFO:
+        return code
+    return str(get_language_info(known)["name_local" if in_itself else "name_translated"])
+
+
+class Speaker(models.TextChoices):
+    BOT = "bot", _("The chatbot")
+    HUMAN = "human", _("The worker")
+
+
+class PrimaryAnalysis(models.TextChoices):
+    """Whose labels a report's numbers rest on, declared before anybody has answered."""
+
+    ALL = Analysis.ALL.value, _("All workers")
+    WITHOUT_EXCLUDED = Analysis.WITHOUT_EXCLUDED.value, _("Without the workers excluded by the rules below")
+
+
+class Study(models.Model):
+    """What is evaluated, and how: the protocol, its wording, and the bots with their targets."""
+
+    class State(models.TextChoices):
+        DRAFT = "draft", _("Draft")
+        OPEN = "open", _("Open")
+        PAUSED = "paused", _("Paused")
+        CLOSED = "closed", _("Closed")
+
+    code = models.CharField(max_length=20, unique=True, default=entry_code, editable=False)
+    title = models.CharField(max_length=120)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies")
+    task = models.CharField(
+        max_length=20,
+        default=first_key,
+        validators=[refuse_unknown],
+        help_text=_("Key of a task: studies/tasks.py."),
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    opening_speaker = models.CharField(max_length=10, choices=Speaker, default=Speaker.BOT)
+    opening_text = models.CharField(
+        max_length=500,
+        default="Hi!",
+        blank=True,
+        help_text=_(
+            "Said by the opening speaker before the conversation; neither counted nor labelled. "
+            "Empty with the worker opening: the worker's first message is an ordinary turn."
+        ),
+    )
+    min_turns = models.PositiveSmallIntegerField(
+        default=14,
+        validators=[MinValueValidator(2), MaxValueValidator(500)],
+        help_text=_("The opening is not counted."),
+    )
+    max_turns = models.PositiveSmallIntegerField(
+        default=28,
+        validators=[MinValueValidator(2), MaxValueValidator(500)],
+        help_text=_("The opening is not counted."),
+    )
+    blind = models.BooleanField(default=True, help_text=_("Workers do not learn which bot they talk to."))
+    primary_analysis = models.CharField(
+        max_length=20,
+        choices=PrimaryAnalysis,
+        default=PrimaryAnalysis.ALL,
+        help_text=_(
+            "The report's numbers follow it; the other analysis is shown beside. It is declared before "
+            "the study opens and stays as it is."
+        ),
+    )
+    exclusion_rules = models.TextField(
+        max_length=2000,
+        blank=True,
+        help_text=_(
+            "By which rules workers are excluded, such as: all answers alike, or a median of less than "
+            "2 seconds per answer. Each exclusion names its reason, and the excluded are paid."
+        ),
+    )
+    pilot_size = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(1000)],
+        verbose_name=_("people of the pilot"),
+        help_text=_(
+            "After so many people nobody new is admitted until you have looked and go on. They are "
+            "then excluded from the primary analysis. 0: no pilot."
+        ),
+    )
+    pilot_over_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("When it went on from its pilot.")
+    )
+    markdown = models.BooleanField(
+        default=False,
+        help_text=_(
+            "Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. "
+            "Images are never loaded."
+        ),
+    )
+    material = models.TextField(
+        max_length=LONGEST_PASTED,
+        blank=True,
+        validators=[refuse_unreadable],
+        help_text=_(
+            "Texts that workers have beside what they do. A line that begins with # names one; "
+            "what follows is its text."
+        ),
+    )
+    bots_read = models.BooleanField(
+        default=False,
+        help_text=_(
+            "Bots that can use knowledge get the same texts, as in their prompt; others ignore them."
+        ),
+    )
+    knowledge = models.ForeignKey(
+        BaseVersion,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="studies",
+        help_text=_(
+            "Each conversation is about one of its articles: those who talk get reading sets from it."
+        ),
+    )
+    practice = models.BooleanField(
+        default=True,
+        help_text=_(
+            "Workers try the questions on their worked examples before they begin, and learn what the "
+            "author would have answered. Nothing of it is stored as a label."
+        ),
+    )
+    languages = ArrayField(models.CharField(max_length=10), default=list, help_text=_("For example: en, zh"))
+    instructions = models.TextField(max_length=8000, blank=True)
+    debriefing = models.TextField(
+        max_length=8000,
+        blank=True,
+        help_text=_(
+            "Workers read it on their last page, however they ended. It is the place for what they "
+            "could not be told before, such as that a person answered as the chatbot."
+        ),
+    )
+    pay_amount = models.DecimalField(
+        max_digits=8, decimal_places=2, default=Decimal(0), validators=[MinValueValidator(Decimal(0))]
+    )
+    pay_currency = models.CharField(max_length=3, default="USD")
+    hourly_target = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal("0.01"))],
+        help_text=_("What an hour of this work should pay at least. Payments warns when it pays less."),
+    )
+    expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
+    message_minutes = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(240)],
+        verbose_name=_("minutes for each message"),
+        help_text=_(
+            "For each message, judgment or text, from the moment when it is the worker's turn. "
+            "0: as long as they like."
+        ),
+    )
+    session_minutes = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(1440)],
+        verbose_name=_("minutes for the whole"),
+        help_text=_(
+            "From the beginning of the work to its end; waiting for a partner is not counted. "
+            "0: as long as they like."
+        ),
+    )
+    extensions = models.PositiveSmallIntegerField(
+        default=10,
+        validators=[MaxValueValidator(100)],
+        verbose_name=_("extensions"),
+        help_text=_(
+            "How often a worker may ask for the same time once more. Fewer than ten shut out people "
+            "who need longer (WCAG 2.2.1)."
+        ),
+    )
+    notes_typing = models.BooleanField(
+        default=False,
+        verbose_name=_("note pasting and time of typing"),
+        help_text=_(
+            "Of each message in a chat: how many characters were pasted, and how long it was typed; "
+            "never which keys. Workers read so before they agree."
+        ),
+    )
+    withdrawal_days = models.PositiveSmallIntegerField(
+        default=30,
+        validators=[MaxValueValidator(3650)],
+        verbose_name=_("days to withdraw"),
+        help_text=_(
+            "So long after the end of their part people may have their texts and answers removed. "
+            "They are told so before they agree; later it can be made longer, not shorter."
+        ),
+    )
+    retention_days = models.PositiveSmallIntegerField(
+        default=180,
+        validators=[MinValueValidator(1), MaxValueValidator(3650)],
+        verbose_name=_("days until ids are erased"),
+        help_text=_(
+            "So long after the end of somebody's part their panel id and all else by which they could "
+            "be found again are erased, once they are paid. Later it can be made shorter, not longer."
+        ),
+    )
+    contact = models.EmailField(
+        blank=True,
+        help_text=_("Workers see it on the consent page, at the end, and wherever somebody is turned away."),
+    )
+    closed_to_workers_of = models.ManyToManyField(
+        "self",
+        symmetrical=False,
+        blank=True,
+        related_name="closes",
+        help_text=_("Who took part in one of these studies cannot take part in this one."),
+    )
+
+    rehearsal_of = models.OneToOneField(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="rehearsal",
+        help_text=_("The study that simulated workers try out here. Never counted with studies of people."),
+    )
+    tags = ArrayField(
+        models.CharField(max_length=LONGEST_TAG),
+        default=list,
+        blank=True,
+        size=MOST_TAGS,
+        help_text=_("Words by which lists are narrowed, such as: pilot, 2026."),
+    )
+    archived_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Since when it is left out of lists."),
+    )
+    results_version = models.PositiveBigIntegerField(
+        default=0, editable=False, help_text=_("Grows with every commit that changes the report.")
+    )
+
+    class Meta:
+        ordering = ("-created_at",)
+        verbose_name_plural = _("studies")
+        constraints = (
+            models.CheckConstraint(
+                name="study_archived_is_not_open",
+                condition=Q(archived_at=None) | ~Q(state__in=("open", "paused")),
+            ),
+            models.CheckConstraint(
+                name="study_turn_limits",
+                condition=Q(min_turns__gte=2, max_turns__gte=(F("min_turns") + 1) / 2 * 2),
+                violation_error_message=_(
+                    "The maximum of turns must leave room for the minimum, "
+                    "which is at least 2; turns come in pairs of a message and its reply."
+                ),
+            ),
+            models.CheckConstraint(
+                name="study_exclusions_need_rules",
+                condition=Q(primary_analysis=PrimaryAnalysis.ALL)
+                | ~Q(exclusion_rules="")
+                | Q(pilot_size__gt=0),
+                violation_error_message=_(
+                    "Say by which rules workers are excluded, or take all workers as the primary analysis."
+                ),
+            ),
+            models.CheckConstraint(
+                name="study_pilot_is_left_out",
+                condition=Q(pilot_size=0) | ~Q(primary_analysis=PrimaryAnalysis.ALL),
+                violation_error_message=_(
+                    "A pilot is left out of the primary analysis. Choose the one without "
+                    "the excluded workers, or set the people of the pilot to 0."
+                ),
+            ),
+            models.CheckConstraint(
+                name="study_bot_opening_needs_text",
+                condition=Q(opening_speaker=Speaker.HUMAN) | ~Q(opening_text=""),
+                violation_error_message=_(
+                    "A conversation that the chatbot opens needs an opening text, such as “Hi!”."
+                ),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("reports:overview", args=[self.pk])
+
+    def get_entry_url(self) -> str:
+        return reverse("crowd:enter", args=[self.code])
+
+    @cached_property
+    def asked(self) -> list["Ask"]:
+        """What it asks, in order; as stored when this was read first, and nothing before it is stored."""
+        return list(self.asks.all()) if self.pk else []
+
+    @property
+    def question_set(self) -> str:
+        """Key of the questions that its report begins with; empty if it asks nothing."""
+        return self.asked[0].question_set if self.asked else ""
+
+    @property
+    def question_set_title(self) -> str:
+        """Title of these questions."""
+        return self.asked[0].title if self.asked else ""
+
+    @property
+    def pay(self) -> str:
+        return f"{self.pay_amount} {self.pay_currency}" if self.pay_amount else ""
+
+    @property
+    def only_language(self) -> str:
+        """The language of all that is said in the study; empty if there are several."""
+        return self.languages[0] if len(self.languages) == 1 else ""
+
+    @property
+    def language_names(self) -> str:
+        return ", ".join(language_name(code) for code in self.languages)
