@@ -165,7 +165,7 @@ class Owed(NamedTuple):
 
 
 _OWED = """
-SELECT count(*), coalesce(sum(due), 0), array_agg(DISTINCT w.panel) FILTER (WHERE w.id IS NOT NULL)
+SELECT count(*), coalesce(sum(due), 0.00), array_agg(DISTINCT w.panel) FILTER (WHERE w.id IS NOT NULL)
   FROM (SELECT participation,
                sum(CASE WHEN reason IN ('earned', 'partly', 'bonus') THEN amount
                         WHEN reason = 'reversed' THEN -amount ELSE 0 END) AS due
