@@ -10,6 +10,9 @@ import numpy as np
 from evaluation.labels import BoolArray
 from evaluation.report.judged import Judged
 
+PILOT = "Pilot: took part before the study was opened to all."
+"""Why the people of a study's pilot are excluded, which it declared."""
+
 
 class Analysis(StrEnum):
     """Whose labels count."""

@@ -63,7 +63,10 @@ RULES = {
     "accounts:sign_in": PUBLIC,
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,
+    "accounts:join": PUBLIC,  # to whoever has a link
     "accounts:people": ADMIN,
+    "accounts:invite": ADMIN,
+    "accounts:take_back_invitation": ADMIN,
     "accounts:change_person": ADMIN,
     "accounts:trail": ADMIN,
     "api_elsewhere": PUBLIC,  # says that there is nothing
@@ -103,6 +106,7 @@ RULES = {
     "studies": OWNER,
     "crowd:participants": OWNER,
     "crowd:pause": OWNER,
+    "crowd:go_on": OWNER,
     "crowd:prolific": OWNER,
     "crowd:prolific_steer": OWNER,
     "crowd:prolific_bonuses": OWNER,
