@@ -11,8 +11,8 @@ def _statement(key: str, wording: str, help_text: str) -> Question:
 
 _STATEMENTS = (
     _statement("appropriate", "The reply is appropriate.", "Does it fit what was said before?"),
-    _statement("trustworthy", "The reply is trustworthy.", "Could one rely on who speaks like this?"),
-    _statement("friendly", "The reply is friendly.", "Is it kind to whom it answers?"),
+    _statement("trustworthy", "The reply is trustworthy.", "Could you rely on whoever answers like this?"),
+    _statement("friendly", "The reply is friendly.", "Is it kind to the person it answers?"),
 )
 
 REPLY_IMPRESSION = QuestionSet(

@@ -16,7 +16,7 @@ class Decision(models.Model):
 
     dialogue = models.OneToOneField(Dialogue, on_delete=models.CASCADE, related_name="decision")
     state = models.CharField(max_length=10, choices=State)
-    reason = models.CharField(max_length=500, blank=True, help_text="Why it was rejected.")
+    reason = models.CharField(max_length=500, blank=True, help_text=_("Why it was rejected."))
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -39,11 +39,11 @@ class Limits(models.Model):
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="acceptance_limits")
     values = models.JSONField(
-        default=dict, help_text="By key of evaluation.acceptance.LIMITS; null: not looked at."
+        default=dict, help_text=_("By key of evaluation.acceptance.LIMITS; null: not looked at.")
     )
 
     class Meta:
-        verbose_name_plural = "limits"
+        verbose_name_plural = _("limits")
 
     def __str__(self) -> str:
         return f"Limits of {self.study}"

@@ -1,5 +1,6 @@
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from accounts.deeds import in_words
 
@@ -11,7 +12,7 @@ class User(AbstractUser):
     """
 
     has_first_password = models.BooleanField(
-        default=False, help_text="An admin made their password, which they replace before anything else."
+        default=False, help_text=_("An admin made their password, which they replace before anything else.")
     )
 
 
@@ -19,10 +20,12 @@ class ApiToken(models.Model):
     """Lets a program act for its owner. The token itself is known only in the moment it is made."""
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
-    title = models.CharField(max_length=80, help_text="What it is for, such as: script on the GPU server")
-    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the token.")
+    title = models.CharField(max_length=80, help_text=_("What it is for, such as: script on the GPU server"))
+    digest = models.CharField(
+        max_length=64, unique=True, editable=False, help_text=_("SHA-256 of the token.")
+    )
     created_at = models.DateTimeField(auto_now_add=True)
-    used_at = models.DateTimeField(null=True, blank=True, help_text="To the minute.")
+    used_at = models.DateTimeField(null=True, blank=True, help_text=_("To the minute."))
 
     class Meta:
         ordering = ("-created_at",)
@@ -34,20 +37,22 @@ class ApiToken(models.Model):
 class Colleague(models.Model):
     """An invitation by a link, which lets in one person once. The link is known only when it is made."""
 
-    whom = models.CharField(max_length=80, help_text="What the list of invitations calls them.")
-    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the secret.")
+    whom = models.CharField(max_length=80, help_text=_("What the list of invitations calls them."))
+    digest = models.CharField(
+        max_length=64, unique=True, editable=False, help_text=_("SHA-256 of the secret.")
+    )
     is_admin = models.BooleanField(default=False)
     invited_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
-    ended_at = models.DateTimeField(null=True, blank=True, help_text="When it was used or taken back.")
+    ended_at = models.DateTimeField(null=True, blank=True, help_text=_("When it was used or taken back."))
     joined = models.OneToOneField(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="invitation"
     )
 
     class Meta:
-        verbose_name = "invitation of a colleague"
-        verbose_name_plural = "invitations of colleagues"
+        verbose_name = _("invitation of a colleague")
+        verbose_name_plural = _("invitations of colleagues")
         ordering = ("-pk",)
 
     def __str__(self) -> str:
@@ -61,9 +66,9 @@ class Event(models.Model):
     """
 
     at = models.DateTimeField()
-    person = models.BigIntegerField(help_text="Key of the user.")
-    name = models.CharField(max_length=150, help_text="As they signed in then.")
-    action = models.CharField(max_length=80, help_text="Name of the page or call.")
+    person = models.BigIntegerField(help_text=_("Key of the user."))
+    name = models.CharField(max_length=150, help_text=_("As they signed in then."))
+    action = models.CharField(max_length=80, help_text=_("Name of the page or call."))
     path = models.CharField(max_length=500)
 
     class Meta:

@@ -2,6 +2,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from bots.models import Bot, BotVersion
 from responses.models import ResponseRun
@@ -12,11 +13,11 @@ class Audit(models.Model):
     """A version of a bot that is asked what it is, in all the ways of `chatbots.identity.audit`."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", "Waiting to begin"
-        RUNNING = "running", "Under way"
-        DONE = "done", "Complete"
-        FAILED = "failed", "Stopped with errors"
-        CANCELLED = "cancelled", "Stopped"
+        QUEUED = "queued", _("Waiting to begin")
+        RUNNING = "running", _("Under way")
+        DONE = "done", _("Complete")
+        FAILED = "failed", _("Stopped with errors")
+        CANCELLED = "cancelled", _("Stopped")
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="audits")
     version = models.ForeignKey(
@@ -25,9 +26,9 @@ class Audit(models.Model):
         null=True,
         blank=True,
         related_name="audits",
-        help_text="Who answered first. A bot that changes on the way stops the audit.",
+        help_text=_("Who answered first. A bot that changes on the way stops the audit."),
     )
-    questions = models.CharField(max_length=12, help_text="The first digits of the hash of what is asked.")
+    questions = models.CharField(max_length=12, help_text=_("The first digits of the hash of what is asked."))
     seed = models.PositiveIntegerField(default=0)
     started_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -35,13 +36,13 @@ class Audit(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="Empty: the daily timer, or somebody whose account is gone.",
+        help_text=_("Empty: the daily timer, or somebody whose account is gone."),
     )
     by_timer = models.BooleanField(default=False)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    reason = models.TextField(blank=True, help_text="Why it stopped.")
+    reason = models.TextField(blank=True, help_text=_("Why it stopped."))
     created_at = models.DateTimeField(auto_now_add=True)
-    active_at = models.DateTimeField(null=True, blank=True, help_text="When a job last worked on it.")
+    active_at = models.DateTimeField(null=True, blank=True, help_text=_("When a job last worked on it."))
     finished_at = models.DateTimeField(null=True, blank=True)
 
     # Of the people who judge its replies.
@@ -51,7 +52,7 @@ class Audit(models.Model):
         null=True,
         blank=True,
         related_name="audit",
-        help_text="The replies that people are asked about, as responses to contexts.",
+        help_text=_("The replies that people are asked about, as responses to contexts."),
     )
     study = models.OneToOneField(
         Study,
@@ -59,7 +60,7 @@ class Audit(models.Model):
         null=True,
         blank=True,
         related_name="audit",
-        help_text="Where they are asked.",
+        help_text=_("Where they are asked."),
     )
 
     class Meta:
@@ -91,21 +92,21 @@ class AuditedReply(models.Model):
 
     # No index of its own: that of audited_once_per_turn begins with the audit.
     audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="replies", db_index=False)
-    question = models.CharField(max_length=20, help_text="Of the set that ships, or the talk.")
+    question = models.CharField(max_length=20, help_text=_("Of the set that ships, or the talk."))
     turn = models.PositiveSmallIntegerField(
-        help_text="Of the dialogue, from 1; the person says the odd ones."
+        help_text=_("Of the dialogue, from 1; the person says the odd ones.")
     )
-    label = models.CharField(max_length=1, blank=True, help_text="p, a or n: whether it asks.")
+    label = models.CharField(max_length=1, blank=True, help_text=_("p, a or n: whether it asks."))
     asked = models.TextField(blank=True)
-    text = models.TextField(blank=True, help_text="Empty: the bot failed.")
-    category = models.CharField(max_length=20, blank=True, help_text="What the rules say of it.")
-    start = models.PositiveIntegerField(default=0, help_text="Where the words begin that decided.")
-    end = models.PositiveIntegerField(default=0, help_text="Where they end; as the start if none did.")
-    error = models.TextField(blank=True, help_text="Why the bot failed when it was asked last.")
+    text = models.TextField(blank=True, help_text=_("Empty: the bot failed."))
+    category = models.CharField(max_length=20, blank=True, help_text=_("What the rules say of it."))
+    start = models.PositiveIntegerField(default=0, help_text=_("Where the words begin that decided."))
+    end = models.PositiveIntegerField(default=0, help_text=_("Where they end; as the start if none did."))
+    error = models.TextField(blank=True, help_text=_("Why the bot failed when it was asked last."))
     attempts = models.PositiveSmallIntegerField(default=1)
 
     class Meta:
-        verbose_name_plural = "audited replies"
+        verbose_name_plural = _("audited replies")
         ordering = ("audit", "pk")
         constraints = (
             models.UniqueConstraint(fields=("audit", "question", "turn"), name="audited_once_per_turn"),

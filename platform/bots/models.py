@@ -2,6 +2,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 # Not in the registry: what such a bot said comes in as transcripts.
 OUTSIDE = "transcript"
@@ -20,7 +21,7 @@ class Bot(models.Model):
 
     name = models.SlugField(max_length=60, unique=True)
     title = models.CharField(
-        max_length=120, help_text="Shown to researchers, and to workers if a study is open."
+        max_length=120, help_text=_("Shown to researchers, and to workers if a study is open.")
     )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -28,35 +29,37 @@ class Bot(models.Model):
         null=True,
         blank=True,
         related_name="bots",
-        help_text="May change and share it, as admins may. Empty: nobody but admins may.",
+        help_text=_("May change and share it, as admins may. Empty: nobody but admins may."),
     )
     open_to_all = models.BooleanField(
-        "everybody may use it",
+        _("everybody may use it"),
         default=False,
-        help_text="All who sign in see its settings and figures, talk with it and use it in their studies.",
+        help_text=_(
+            "All who sign in see its settings and figures, talk with it and use it in their studies."
+        ),
     )
     shared_with = models.ManyToManyField(
         settings.AUTH_USER_MODEL,
         blank=True,
         related_name="shared_bots",
-        help_text="Who may do so besides the owner and admins.",
+        help_text=_("Who may do so besides the owner and admins."),
     )
     operators = models.ManyToManyField(
         settings.AUTH_USER_MODEL,
         blank=True,
         related_name="operated_bots",
-        help_text="Who may answer in its place besides the owner and admins, if a person does.",
+        help_text=_("Who may answer in its place besides the owner and admins, if a person does."),
     )
-    adapter = models.CharField(max_length=60, help_text="Name in the registry of chatbots/.")
+    adapter = models.CharField(max_length=60, help_text=_("Name in the registry of chatbots/."))
     configuration = models.JSONField(default=dict, blank=True)
     active = models.BooleanField(
-        default=True, help_text="Inactive bots are not loaded and get no new workers."
+        default=True, help_text=_("Inactive bots are not loaded and get no new workers.")
     )
     watched = models.BooleanField(
-        default=True, help_text="Asked the same twenty things every day, to notice when it changes."
+        default=True, help_text=_("Asked the same twenty things every day, to notice when it changes.")
     )
     memory_bytes = models.PositiveBigIntegerField(
-        null=True, blank=True, editable=False, help_text="Measured when it was last loaded."
+        null=True, blank=True, editable=False, help_text=_("Measured when it was last loaded.")
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -85,9 +88,9 @@ class OperatorPresence(models.Model):
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="presences")
     operator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    tab = models.UUIDField(null=True, blank=True, help_text="Empty: they closed it.")
-    takes_new = models.BooleanField(default=True, help_text="Whether new conversations are given to them.")
-    seen_at = models.DateTimeField(help_text="When their browser last said that it is there.")
+    tab = models.UUIDField(null=True, blank=True, help_text=_("Empty: they closed it."))
+    takes_new = models.BooleanField(default=True, help_text=_("Whether new conversations are given to them."))
+    seen_at = models.DateTimeField(help_text=_("When their browser last said that it is there."))
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("bot", "operator"), name="operator_once_per_bot"),)
@@ -119,18 +122,20 @@ class BotVersion(models.Model):
     """What exactly answered: every reply points at one of these, stored once per fingerprint."""
 
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="versions")
-    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of the details.")
-    details = models.JSONField(help_text="Adapter, code version, configuration, libraries.")
+    fingerprint = models.CharField(max_length=64, help_text=_("SHA-256 of the details."))
+    details = models.JSONField(help_text=_("Adapter, code version, configuration, libraries."))
     first_seen_at = models.DateTimeField(auto_now_add=True)
 
     perplexity = models.FloatField(
-        null=True, blank=True, help_text="Per token of held-out responses; at least 1. Empty: not measured."
+        null=True,
+        blank=True,
+        help_text=_("Per token of held-out responses; at least 1. Empty: not measured."),
     )
     perplexity_data = models.CharField(
-        max_length=LONGEST_NOTE, blank=True, help_text="The held-out data that it was measured on."
+        max_length=LONGEST_NOTE, blank=True, help_text=_("The held-out data that it was measured on.")
     )
     perplexity_tokenizer = models.CharField(
-        max_length=LONGEST_NOTE, blank=True, help_text="What counted as a token. Empty: not known."
+        max_length=LONGEST_NOTE, blank=True, help_text=_("What counted as a token. Empty: not known.")
     )
     perplexity_entered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -138,7 +143,7 @@ class BotVersion(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="Empty: nobody; the bot reports it itself, or their account is gone.",
+        help_text=_("Empty: nobody; the bot reports it itself, or their account is gone."),
     )
 
     class Meta:
@@ -152,8 +157,10 @@ class BotVersion(models.Model):
                     Q(perplexity__isnull=False, perplexity__gte=1, perplexity__lt=1e12)
                     & ~Q(perplexity_data="")
                 ),
-                violation_error_message="A perplexity is a number of at least 1, and needs a note of the "
-                "data that it was measured on.",
+                violation_error_message=_(
+                    "A perplexity is a number of at least 1, and needs a note of the "
+                    "data that it was measured on."
+                ),
             ),
         )
 
@@ -165,14 +172,14 @@ class BotCopy(models.Model):
     """A bot as one process has it resident. The process renews this row every few seconds."""
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="copies")
-    channel = models.CharField(max_length=120, help_text="Where the process takes requests.")
-    host = models.CharField(max_length=120, help_text="Machine and process.")
+    channel = models.CharField(max_length=120, help_text=_("Where the process takes requests."))
+    host = models.CharField(max_length=120, help_text=_("Machine and process."))
     state = models.CharField(max_length=20)
-    health = models.JSONField(help_text="chatbots.health.Health, and the memory it takes.")
+    health = models.JSONField(help_text=_("chatbots.health.Health, and the memory it takes."))
     seen_at = models.DateTimeField()
 
     class Meta:
-        verbose_name_plural = "bot copies"
+        verbose_name_plural = _("bot copies")
         constraints = (models.UniqueConstraint(fields=("bot", "channel"), name="bot_copy_once_per_channel"),)
 
     def __str__(self) -> str:
@@ -183,20 +190,20 @@ class CanaryRun(models.Model):
     """The twenty fixed contexts put to a version of a bot, and whether it still answers as it used to."""
 
     class Verdict(models.TextChoices):
-        BASELINE = "baseline", "First answers of this version"
-        SAME = "same", "As before"
-        CHANGED = "changed", "Answers have changed"
-        SHIFTED = "shifted", "Length or likelihood has shifted"
-        FAILED = "failed", "Too few answers"
+        BASELINE = "baseline", _("First answers of this version")
+        SAME = "same", _("As before")
+        CHANGED = "changed", _("Answers have changed")
+        SHIFTED = "shifted", _("Length or likelihood has shifted")
+        FAILED = "failed", _("Too few answers")
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="canary_runs")
     version = models.ForeignKey(BotVersion, on_delete=models.CASCADE, null=True, related_name="canary_runs")
     at = models.DateTimeField(auto_now_add=True)
     verdict = models.CharField(max_length=20, choices=Verdict)
-    said = models.TextField(blank=True, help_text="The verdict in words.")
-    replies = models.JSONField(help_text="Per context: text, tokens, score; null where there was none.")
+    said = models.TextField(blank=True, help_text=_("The verdict in words."))
+    replies = models.JSONField(help_text=_("Per context: text, tokens, score; null where there was none."))
     repeatable = models.JSONField(
-        default=list, help_text="Of a baseline, per context: whether asking twice gave the same."
+        default=list, help_text=_("Of a baseline, per context: whether asking twice gave the same.")
     )
 
     class Meta:

@@ -3,6 +3,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 MAX_TURN = 2000
 MAX_TURNS = 100
@@ -13,11 +14,11 @@ MOST_MATERIAL = 20
 class ContextSet(models.Model):
     """A collection of contexts for static evaluation. What is in it, its versions say."""
 
-    name = models.SlugField(max_length=60, help_text="Short name, also of exported files: open-mtb")
+    name = models.SlugField(max_length=60, help_text=_("Short name, also of exported files: open-mtb"))
     title = models.CharField(max_length=120)
     description = models.TextField(max_length=4000, blank=True)
     licence = models.CharField(
-        max_length=120, help_text="Under which the contexts may be used, such as Apache-2.0 or CC BY 4.0."
+        max_length=120, help_text=_("Under which the contexts may be used, such as Apache-2.0 or CC BY 4.0.")
     )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -25,7 +26,7 @@ class ContextSet(models.Model):
         null=True,
         blank=True,
         related_name="context_sets",
-        help_text="Nobody: it ships with the platform, and every researcher may use it.",
+        help_text=_("Nobody: it ships with the platform, and every researcher may use it."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -36,8 +37,10 @@ class ContextSet(models.Model):
                 fields=("owner", "name"),
                 name="context_set_name_once_per_owner",
                 nulls_distinct=False,
-                violation_error_message="You already have a context set of that name. Choose another, or "
-                "import a new version of that set.",
+                violation_error_message=_(
+                    "You already have a context set of that name. Choose another, or "
+                    "import a new version of that set."
+                ),
             ),
         )
 
@@ -53,9 +56,9 @@ class ContextSetVersion(models.Model):
 
     context_set = models.ForeignKey(ContextSet, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
-    content_hash = models.CharField(max_length=64, help_text="SHA-256 of the contexts in their order.")
-    size = models.PositiveIntegerField(help_text="How many contexts.")
-    origin = models.CharField(max_length=200, blank=True, help_text="Name of the imported file.")
+    content_hash = models.CharField(max_length=64, help_text=_("SHA-256 of the contexts in their order."))
+    size = models.PositiveIntegerField(help_text=_("How many contexts."))
+    origin = models.CharField(max_length=200, blank=True, help_text=_("Name of the imported file."))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -83,22 +86,22 @@ class Context(models.Model):
     version = models.ForeignKey(
         ContextSetVersion, on_delete=models.CASCADE, related_name="contexts", db_index=False
     )
-    position = models.PositiveIntegerField(help_text="Place in the set, from 1.")
-    key = models.CharField(max_length=100, help_text="The context's id in files; stable between versions.")
-    turns = ArrayField(models.CharField(max_length=MAX_TURN), help_text="Oldest first.")
+    position = models.PositiveIntegerField(help_text=_("Place in the set, from 1."))
+    key = models.CharField(max_length=100, help_text=_("The context's id in files; stable between versions."))
+    turns = ArrayField(models.CharField(max_length=MAX_TURN), help_text=_("Oldest first."))
     category = models.CharField(max_length=60, blank=True)
-    language = models.CharField(max_length=10, help_text="ISO 639-1 code, such as en.")
+    language = models.CharField(max_length=10, help_text=_("ISO 639-1 code, such as en."))
     consistency = models.BooleanField(
-        default=False, help_text="A right response must agree with something said in an earlier turn."
+        default=False, help_text=_("A right response must agree with something said in an earlier turn.")
     )
     material = ArrayField(
         models.CharField(max_length=MAX_MATERIAL),
         default=list,
         blank=True,
-        help_text="Sentences to read for a response: bots get them, and raters see them beside it.",
+        help_text=_("Sentences to read for a response: bots get them, and raters see them beside it."),
     )
     extends = models.CharField(
-        max_length=100, blank=True, help_text="Key of the context with all turns but the last."
+        max_length=100, blank=True, help_text=_("Key of the context with all turns but the last.")
     )
 
     class Meta:

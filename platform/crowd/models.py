@@ -40,7 +40,7 @@ class Worker(models.Model):
 
     pseudonym = models.CharField(max_length=20, unique=True, default=pseudonym, editable=False)
     panel = models.CharField(
-        max_length=40, blank=True, help_text="By which panel the worker is known; empty without one."
+        max_length=40, blank=True, help_text=_("By which panel the worker is known; empty without one.")
     )
     panel_id = models.CharField(max_length=LONGEST_ID, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -63,32 +63,36 @@ class StudyPanel(models.Model):
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
-    panel = models.CharField(max_length=20, help_text="Key of a panel: crowd/panels.")
+    panel = models.CharField(max_length=20, help_text=_("Key of a panel: crowd/panels."))
     parameter = models.CharField(
-        max_length=30, blank=True, help_text="Of the link, with the worker's id. Letters, digits, _ and -."
+        max_length=30, blank=True, help_text=_("Of the link, with the worker's id. Letters, digits, _ and -.")
     )
     secret = models.CharField(
         max_length=100,
         blank=True,
-        help_text="Shared with the panel, which signs its links with it. Empty: links are not signed.",
+        help_text=_("Shared with the panel, which signs its links with it. Empty: links are not signed."),
     )
     return_url = models.CharField(
         max_length=500,
         blank=True,
-        help_text="Where people go at the end. {id}, {session}, {outcome} and {code} are filled in. Empty: "
-        "they are shown a code to copy.",
+        help_text=_(
+            "Where people go at the end. {id}, {session}, {outcome} and {code} are filled in. Empty: "
+            "they are shown a code to copy."
+        ),
     )
     codes = models.JSONField(
-        default=dict, blank=True, help_text="By outcome: the code that the panel expects."
+        default=dict, blank=True, help_text=_("By outcome: the code that the panel expects.")
     )
     token = models.CharField(
         max_length=60,
         blank=True,
-        help_text="Name of the environment variable that holds the token for the panel's API: never the "
-        "token itself. Empty: the API is not used.",
+        help_text=_(
+            "Name of the environment variable that holds the token for the panel's API: never the "
+            "token itself. Empty: the API is not used."
+        ),
     )
     their_study = models.CharField(
-        max_length=LONGEST_ID, blank=True, help_text="The panel's own id of the study."
+        max_length=LONGEST_ID, blank=True, help_text=_("The panel's own id of the study.")
     )
 
     class Meta:
@@ -118,7 +122,7 @@ class Participation(models.Model):
         unique=True,
         default=pseudonym,
         editable=False,
-        help_text="What they are called outside the platform, in this study alone.",
+        help_text=_("What they are called outside the platform, in this study alone."),
     )
     resume_code = models.CharField(max_length=20, unique=True, default=resume_code, editable=False)
     completion_code = models.CharField(max_length=20, unique=True, default=completion_code, editable=False)
@@ -130,63 +134,67 @@ class Participation(models.Model):
         blank=True,
         editable=False,
         related_name="participations",
-        help_text="Panel from which they came; empty: by the plain link.",
+        help_text=_("Panel from which they came; empty: by the plain link."),
     )
     submission = models.CharField(
         max_length=LONGEST_ID,
         blank=True,
         editable=False,
-        help_text="What the panel pays: Prolific's SESSION_ID, MTurk's assignmentId.",
+        help_text=_("What the panel pays: Prolific's SESSION_ID, MTurk's assignmentId."),
     )
     way_back = models.JSONField(
         default=dict,
         blank=True,
         editable=False,
-        help_text="What else the panel said that it is to hear again.",
+        help_text=_("What else the panel said that it is to hear again."),
     )
 
     address = models.CharField(
         max_length=32,
         blank=True,
         editable=False,
-        help_text="Keyed hash of the network address from which they agreed, another in every study: it "
-        "tells who came from the same one, and nothing else. Empty: not known.",
+        help_text=_(
+            "Keyed hash of the network address from which they agreed, another in every study: it "
+            "tells who came from the same one, and nothing else. Empty: not known."
+        ),
     )
     signs = models.TextField(
         blank=True,
         editable=False,
-        help_text="Of carelessness or fraud, as the newest report found them; for people to judge.",
+        help_text=_("Of carelessness or fraud, as the newest report found them; for people to judge."),
     )
 
     proposed_reason = models.TextField(
         blank=True,
         editable=False,
-        help_text="Why the study's declared rules propose to exclude them, as the newest report found; a "
-        "person decides.",
+        help_text=_(
+            "Why the study's declared rules propose to exclude them, as the newest report found; a "
+            "person decides."
+        ),
     )
 
     known_by = models.CharField(
         max_length=32,
         blank=True,
         editable=False,
-        help_text="Once their panel id is erased: a keyed hash of it, so that nobody takes part twice.",
+        help_text=_("Once their panel id is erased: a keyed hash of it, so that nobody takes part twice."),
     )
     erased_at = models.DateTimeField(
         null=True,
         blank=True,
         editable=False,
-        help_text="When panel id, submission and address were erased.",
+        help_text=_("When panel id, submission and address were erased."),
     )
 
     pilot = models.BooleanField(
-        default=False, editable=False, help_text="They are one of the first people, who try the study out."
+        default=False, editable=False, help_text=_("They are one of the first people, who try the study out.")
     )
 
     # The worker is paid, and the labels stay; the study declared which analysis is the primary one.
     excluded_reason = models.CharField(
         max_length=500,
         blank=True,
-        help_text="Why the worker is excluded from one of the report's two analyses. Empty: they are not.",
+        help_text=_("Why the worker is excluded from one of the report's two analyses. Empty: they are not."),
     )
     excluded_at = models.DateTimeField(null=True, blank=True)
     excluded_by = models.ForeignKey(
@@ -248,13 +256,13 @@ class Withdrawal(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="Who of the team did it at their request; empty: they themselves.",
+        help_text=_("Who of the team did it at their request; empty: they themselves."),
     )
     conversations = ArrayField(
-        models.UUIDField(), default=list, blank=True, help_text="Those that went with them."
+        models.UUIDField(), default=list, blank=True, help_text=_("Those that went with them.")
     )
-    texts = models.PositiveIntegerField(default=0, help_text="Messages and responses removed.")
-    labels = models.PositiveIntegerField(default=0, help_text="Of theirs, removed.")
+    texts = models.PositiveIntegerField(default=0, help_text=_("Messages and responses removed."))
+    labels = models.PositiveIntegerField(default=0, help_text=_("Of theirs, removed."))
 
     class Meta:
         ordering = ("-at",)
@@ -268,7 +276,7 @@ class Redaction(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="redactions")
     text = models.CharField(max_length=300)
-    kind = models.CharField(max_length=10, help_text="Name of an evaluation.personal_data.Kind.")
+    kind = models.CharField(max_length=10, help_text=_("Name of an evaluation.personal_data.Kind."))
     at = models.DateTimeField()
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
@@ -299,7 +307,9 @@ class TextReview(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    results_version = models.PositiveBigIntegerField(help_text="Of the study, of which it saw all results.")
+    results_version = models.PositiveBigIntegerField(
+        help_text=_("Of the study, of which it saw all results.")
+    )
 
     class Meta:
         ordering = ("study", "-pk")
@@ -349,19 +359,19 @@ class Assignment(models.Model):
         StudyBot, on_delete=models.PROTECT, null=True, blank=True, related_name="assignments"
     )
     assigned_at = models.DateTimeField()
-    active_at = models.DateTimeField(help_text="When the worker was last seen at work, to the minute.")
+    active_at = models.DateTimeField(help_text=_("When the worker was last seen at work, to the minute."))
     outcome = models.CharField(max_length=20, choices=Outcome, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the time for the whole is over. Empty: there is no limit."
+        null=True, blank=True, help_text=_("When the time for the whole is over. Empty: there is no limit.")
     )
     step_due_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="When the time for the present message is over. Empty: nobody waits for one.",
+        help_text=_("When the time for the present message is over. Empty: nobody waits for one."),
     )
     extensions = models.PositiveSmallIntegerField(
-        default=0, help_text="How often the worker asked for more time."
+        default=0, help_text=_("How often the worker asked for more time.")
     )
 
     class Meta:
@@ -404,17 +414,17 @@ class Waiting(models.Model):
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="waiting")
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="waiting", db_index=False)
     tab = models.UUIDField(
-        null=True, blank=True, help_text="The browser tab in which they wait: the newest one. Empty: none."
+        null=True, blank=True, help_text=_("The browser tab in which they wait: the newest one. Empty: none.")
     )
-    seen_at = models.DateTimeField(help_text="When that tab last said that somebody is there.")
-    waited = models.DurationField(default=timedelta, help_text="While somebody was there.")
+    seen_at = models.DateTimeField(help_text=_("When that tab last said that somebody is there."))
+    waited = models.DurationField(default=timedelta, help_text=_("While somebody was there."))
     meeting = models.UUIDField(null=True, blank=True)
-    asked_at = models.DateTimeField(null=True, blank=True, help_text="Since when the meeting is tried.")
-    answered = models.BooleanField(default=False, help_text="Whether this side has said that it is there.")
+    asked_at = models.DateTimeField(null=True, blank=True, help_text=_("Since when the meeting is tried."))
+    answered = models.BooleanField(default=False, help_text=_("Whether this side has said that it is there."))
     over_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        verbose_name_plural = "waiting"
+        verbose_name_plural = _("waiting")
         indexes = (models.Index(fields=("study", "id"), name="waiting_in_study", condition=Q(over_at=None)),)
         constraints = (
             models.CheckConstraint(
@@ -433,7 +443,7 @@ class Invitation(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
     name = models.CharField(
-        max_length=254, help_text="Whom the researcher invited: an e-mail address, a name."
+        max_length=254, help_text=_("Whom the researcher invited: an e-mail address, a name.")
     )
     token = models.CharField(max_length=30, unique=True, default=invitation_token, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -466,18 +476,18 @@ class PayEntry(models.Model):
         REVERSED = "reversed", _("Reversed")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="pay_entries")
-    participation = models.BigIntegerField(help_text="Its key.")
-    worker = models.CharField(max_length=20, help_text="Pseudonym.")
+    participation = models.BigIntegerField(help_text=_("Its key."))
+    worker = models.CharField(max_length=20, help_text=_("Pseudonym."))
     reason = models.CharField(max_length=10, choices=Reason)
     amount = models.DecimalField(max_digits=10, decimal_places=2)
     currency = models.CharField(max_length=3)
     note = models.CharField(max_length=200, blank=True)
-    by = models.CharField(max_length=150, blank=True, help_text="Who entered it; empty: the platform.")
+    by = models.CharField(max_length=150, blank=True, help_text=_("Who entered it; empty: the platform."))
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ("study", "pk")
-        verbose_name_plural = "pay entries"
+        verbose_name_plural = _("pay entries")
         constraints = (
             models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
             models.CheckConstraint(condition=Q(amount__gt=0), name="pay_above_zero"),
@@ -493,8 +503,8 @@ class Pause(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="pauses", db_index=False)
     began_at = models.DateTimeField()
     began_by = models.CharField(max_length=150, blank=True)
-    holds = models.BooleanField(default=False, help_text="Whether those who had begun were held, too.")
-    turned_away = models.PositiveIntegerField(default=0, help_text="Visits of people who had not begun.")
+    holds = models.BooleanField(default=False, help_text=_("Whether those who had begun were held, too."))
+    turned_away = models.PositiveIntegerField(default=0, help_text=_("Visits of people who had not begun."))
     ended_at = models.DateTimeField(null=True, blank=True)
     ended_by = models.CharField(max_length=150, blank=True)
 
@@ -518,7 +528,7 @@ class VisitCount(models.Model):
     """How often a study's first page was opened, by what it showed. Nothing says by whom."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="visit_counts", db_index=False)
-    saw = models.CharField(max_length=40, help_text="“admitted”, or why they could not take part.")
+    saw = models.CharField(max_length=40, help_text=_("“admitted”, or why they could not take part."))
     visits = models.PositiveIntegerField(default=0)
 
     class Meta:
@@ -536,7 +546,7 @@ class Notice(models.Model):
     text = models.CharField(max_length=300)
     at = models.DateTimeField()
     by = models.CharField(max_length=150, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True, help_text="When another replaced it, or none.")
+    ended_at = models.DateTimeField(null=True, blank=True, help_text=_("When another replaced it, or none."))
 
     class Meta:
         ordering = ("study", "-pk")
@@ -577,13 +587,17 @@ class PanelAct(models.Model):
         Participation, on_delete=models.CASCADE, related_name="panel_acts", db_index=False
     )
     kind = models.CharField(max_length=10, choices=Kind)
-    text = models.CharField(max_length=2000, blank=True, help_text="The reason, or the message.")
-    category = models.CharField(max_length=30, blank=True, help_text="Of a rejection, as the panel has it.")
+    text = models.CharField(max_length=2000, blank=True, help_text=_("The reason, or the message."))
+    category = models.CharField(
+        max_length=30, blank=True, help_text=_("Of a rejection, as the panel has it.")
+    )
     amount = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    their_key = models.CharField(max_length=100, blank=True, help_text="Of a bonus: what the panel calls it.")
+    their_key = models.CharField(
+        max_length=100, blank=True, help_text=_("Of a bonus: what the panel calls it.")
+    )
     tries = models.PositiveSmallIntegerField(default=0)
-    next_at = models.DateTimeField(help_text="Not tried before.")
+    next_at = models.DateTimeField(help_text=_("Not tried before."))
     problem = models.CharField(max_length=1000, blank=True)
     by = models.CharField(max_length=150, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

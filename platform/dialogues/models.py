@@ -1,4 +1,5 @@
 import uuid
+import zlib
 from typing import Any
 
 from django.conf import settings
@@ -7,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.signals import pre_delete
 from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
 
 from bots.models import Bot, BotVersion
 from crowd.models import Assignment, Participation, Worker
@@ -28,19 +30,29 @@ class TranscriptImport(models.Model):
     format = models.CharField(
         max_length=40,
         blank=True,
-        help_text="A key of transcripts.importers.FORMATS; empty: none fits.",
+        help_text=_("A key of transcripts.importers.FORMATS; empty: none fits."),
     )
     uploaded_at = models.DateTimeField()
-    content = models.BinaryField(null=True, blank=True, help_text="The file, until it is imported.")
+    content = models.BinaryField(
+        null=True, blank=True, help_text=_("The file, compressed, until it is imported.")
+    )
 
+    asked_at = models.DateTimeField(null=True, blank=True, help_text=_("When its import was asked for."))
+    refusal = models.TextField(blank=True, help_text=_("Why it was not imported when that was asked for."))
     imported_at = models.DateTimeField(null=True, blank=True)
     systems = models.JSONField(
-        default=dict, blank=True, help_text="By speaker of the file, the system it is; empty for a person."
+        default=dict, blank=True, help_text=_("By speaker of the file, the system it is; empty for a person.")
     )
+    scripted_opening = models.BooleanField(
+        default=False, help_text=_("Whether first turns are scripted, so that nobody judges them.")
+    )
+    language = models.CharField(max_length=35, blank=True, help_text=_("Empty: the only one of the study."))
     conversations = models.PositiveIntegerField(default=0)
     turns = models.PositiveIntegerField(default=0)
-    labels = models.PositiveIntegerField(default=0, help_text="Of raters elsewhere, that came with the file.")
-    left_out = models.PositiveIntegerField(default=0, help_text="Problems for which something stayed out.")
+    labels = models.PositiveIntegerField(
+        default=0, help_text=_("Of raters elsewhere, that came with the file.")
+    )
+    left_out = models.PositiveIntegerField(default=0, help_text=_("Problems for which something stayed out."))
 
     class Meta:
         ordering = ("-uploaded_at",)
@@ -55,6 +67,20 @@ class TranscriptImport(models.Model):
     def __str__(self) -> str:
         return self.file_name
 
+    @property
+    def is_under_way(self) -> bool:
+        return self.asked_at is not None and self.imported_at is None
+
+    @property
+    def file(self) -> bytes:
+        """The file as it was uploaded; nothing once it is imported."""
+        return zlib.decompress(self.content) if self.content else b""
+
+
+def packed(file: bytes) -> bytes:
+    """A file as it is kept: a large one would need several times its size on its way into the database."""
+    return zlib.compress(file, level=1)
+
 
 class Dialogue(models.Model):
     """A conversation of two, who speak by turns: seat 0 has the even positions.
@@ -64,14 +90,14 @@ class Dialogue(models.Model):
     """
 
     class Ending(models.TextChoices):
-        COMPLETE = "complete", "Complete"
-        BOT_FAILED = "bot_failed", "Ended because the bot could not answer"
-        PARTNER_LEFT = "partner_left", "Ended because one of two people left"
+        COMPLETE = "complete", _("Complete")
+        BOT_FAILED = "bot_failed", _("Ended because the bot could not answer")
+        PARTNER_LEFT = "partner_left", _("Ended because one of two people left")
 
     class Origin(models.TextChoices):
-        LIVE = "live", "Held here"
-        IMPORTED = "imported", "Imported from a file"
-        RELAYED = "relayed", "Relayed by hand from another website"
+        LIVE = "live", _("Held here")
+        IMPORTED = "imported", _("Imported from a file")
+        RELAYED = "relayed", _("Relayed by hand from another website")
 
     public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="dialogues")
@@ -91,25 +117,30 @@ class Dialogue(models.Model):
     )
 
     language = models.CharField(
-        max_length=10, blank=True, default="", db_default="", help_text="Code; empty where nobody said which."
+        max_length=10,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Code; empty where nobody said which."),
     )
 
     # The protocol as it was when the conversation began.
     opening_turns = models.PositiveSmallIntegerField(
-        help_text="1 if position 0 is a scripted opening, else 0."
+        help_text=_("1 if position 0 is a scripted opening, else 0.")
     )
     min_turns = models.PositiveSmallIntegerField()
     max_turns = models.PositiveSmallIntegerField()
 
     # How far it is. Kept in step with the turns and labels by the statements that write those.
-    turns = models.PositiveSmallIntegerField(default=0, help_text="All turns, the opening included.")
-    bot_turns = models.PositiveSmallIntegerField(default=0, help_text="Counted turns of bots.")
+    turns = models.PositiveSmallIntegerField(default=0, help_text=_("All turns, the opening included."))
+    bot_turns = models.PositiveSmallIntegerField(default=0, help_text=_("Counted turns of bots."))
     # What each seat still has to annotate, as numbers (dialogues/asks.py). In this row and not in the seats':
     # the statement that saves a turn or a label locks and writes one row.
     due_0 = ArrayField(models.IntegerField(), default=list, blank=True)
     due_1 = ArrayField(models.IntegerField(), default=list, blank=True)
     closing = models.BooleanField(
-        default=False, help_text="One of two people has finished: no more turns, but the other's annotations."
+        default=False,
+        help_text=_("One of two people has finished: no more turns, but the other's annotations."),
     )
 
     class Meta:
@@ -169,7 +200,7 @@ class Seat(models.Model):
     """
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="seats")
-    number = models.PositiveSmallIntegerField(help_text="0 speaks first.")
+    number = models.PositiveSmallIntegerField(help_text=_("0 speaks first."))
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, null=True, blank=True, related_name="seats")
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, null=True, blank=True, related_name="seats")
     operator = models.ForeignKey(
@@ -178,19 +209,19 @@ class Seat(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="Who of the team speaks in a bot's place.",
+        help_text=_("Who of the team speaks in a bot's place."),
     )
     name = models.CharField(
-        max_length=120, blank=True, default="", db_default="", help_text="Of a person elsewhere."
+        max_length=120, blank=True, default="", db_default="", help_text=_("Of a person elsewhere.")
     )
     assignment = models.OneToOneField(
         Assignment, on_delete=models.CASCADE, null=True, blank=True, related_name="seat"
     )
     seen_at = models.DateTimeField(
-        null=True, blank=True, help_text="Of two people: when a tab of this one was last known to be open."
+        null=True, blank=True, help_text=_("Of two people: when a tab of this one was last known to be open.")
     )
     asks = models.JSONField(
-        default=list, blank=True, help_text="What this person is asked, as when the conversation began."
+        default=list, blank=True, help_text=_("What this person is asked, as when the conversation began.")
     )
 
     class Meta:
@@ -218,18 +249,18 @@ class Material(models.Model):
 
     # No index of its own: that of material_once_per_number begins with the seat.
     seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="materials", db_index=False)
-    number = models.PositiveSmallIntegerField(help_text="Its place among what the seat reads, from 1.")
-    key = models.CharField(max_length=20, help_text="Short name in files: FS1")
-    title = models.CharField(max_length=LONGEST_TITLE, help_text="What the reader knows it by.")
-    heading = models.CharField(max_length=300, blank=True, help_text="What it is about.")
+    number = models.PositiveSmallIntegerField(help_text=_("Its place among what the seat reads, from 1."))
+    key = models.CharField(max_length=20, help_text=_("Short name in files: FS1"))
+    title = models.CharField(max_length=LONGEST_TITLE, help_text=_("What the reader knows it by."))
+    heading = models.CharField(max_length=300, blank=True, help_text=_("What it is about."))
     text = models.TextField(blank=True)
     points = ArrayField(
-        models.TextField(), default=list, blank=True, help_text="Single facts after the text."
+        models.TextField(), default=list, blank=True, help_text=_("Single facts after the text.")
     )
     variant = models.CharField(
         max_length=20,
         blank=True,
-        help_text="Which version of a text that has several: shortened, summarized.",
+        help_text=_("Which version of a text that has several: shortened, summarized."),
     )
 
     class Meta:
@@ -272,7 +303,7 @@ class ReadingSet(models.Model):
     article = models.ForeignKey(Article, on_delete=models.PROTECT, related_name="+")
     configuration = models.CharField(max_length=1)
     seed = models.BigIntegerField()
-    counts = models.BooleanField(default=True, help_text="Whether it is one of those of its article.")
+    counts = models.BooleanField(default=True, help_text=_("Whether it is one of those of its article."))
 
     def __str__(self) -> str:
         return f"{self.configuration}: {self.article}"
@@ -290,7 +321,7 @@ class Turn(models.Model):
     text = models.CharField(max_length=MAX_TEXT)
     created_at = models.DateTimeField()
     key = models.UUIDField(
-        null=True, blank=True, help_text="Made by the worker's browser; a resent frame has it again."
+        null=True, blank=True, help_text=_("Made by the worker's browser; a resent frame has it again.")
     )
 
     # Of a bot's reply: what is needed to reproduce it.
@@ -298,12 +329,14 @@ class Turn(models.Model):
     latency_ms = models.PositiveIntegerField(null=True, blank=True)
     seed = models.BigIntegerField(null=True, blank=True)
     candidates = models.JSONField(
-        null=True, blank=True, help_text="Other responses with their scores, if the bot gives them."
+        null=True, blank=True, help_text=_("Other responses with their scores, if the bot gives them.")
     )
     remarks = models.JSONField(
         null=True,
         blank=True,
-        help_text="Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}.",
+        help_text=_(
+            "Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}."
+        ),
     )
 
     class Meta:
@@ -326,8 +359,8 @@ class Typing(models.Model):
     """How a message came to be written, where the study notes that; see dialogues/typing.py."""
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True, related_name="typing")
-    pasted = models.PositiveIntegerField(help_text="Characters that came in by pasting.")
-    typing_ms = models.PositiveIntegerField(help_text="Time of typing, without pauses.")
+    pasted = models.PositiveIntegerField(help_text=_("Characters that came in by pasting."))
+    typing_ms = models.PositiveIntegerField(help_text=_("Time of typing, without pauses."))
 
     def __str__(self) -> str:
         return f"{self.pasted} pasted, {self.typing_ms} ms"
@@ -342,16 +375,16 @@ class OperatorReply(models.Model):
     )
     position = models.PositiveSmallIntegerField()
     text = models.CharField(max_length=MAX_TEXT)
-    key = models.UUIDField(help_text="Made by the operator's browser; a resent frame has it again.")
+    key = models.UUIDField(help_text=_("Made by the operator's browser; a resent frame has it again."))
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     bot_version = models.ForeignKey(BotVersion, on_delete=models.PROTECT, related_name="+")
     written_at = models.DateTimeField()
-    due_at = models.DateTimeField(help_text="Not shown before, lest its speed give the operator away.")
+    due_at = models.DateTimeField(help_text=_("Not shown before, lest its speed give the operator away."))
 
     class Meta:
-        verbose_name_plural = "operator replies"
+        verbose_name_plural = _("operator replies")
         ordering = ("dialogue", "position")
         constraints = (
             models.UniqueConstraint(fields=("dialogue", "position"), name="operator_reply_once_per_position"),
@@ -366,7 +399,7 @@ class Fault(models.Model):
     """A reply that the bot failed to give. It never counts against the worker."""
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="faults")
-    position = models.PositiveSmallIntegerField(help_text="Where the reply was due.")
+    position = models.PositiveSmallIntegerField(help_text=_("Where the reply was due."))
     kind = models.CharField(max_length=40)
     detail = models.TextField(blank=True)
     at = models.DateTimeField()

@@ -22,6 +22,7 @@ from evaluation.report.tables import (
     WORKERS,
 )
 from judging.queries import items_of
+from judging.reading import READ_BESIDE
 from privacy.redacting import redactor_for
 from questions.resolving import question_set
 from reports.reported import ReportedTask, with_report
@@ -137,31 +138,13 @@ SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, 
  WHERE d.study_id = %s
  ORDER BY d.id, s.number, m.number
 """,
-    ITEM_MATERIALS.name: """
-SELECT item, dialogue, seat, number, key, title, heading, text, points, variant
-  FROM (SELECT i.study_id, i.id, side.number AS side, i.key::text AS item, d.public_id::text AS dialogue,
-               s.number::integer AS seat, m.number::integer AS number, m.key, m.title,
-               nullif(m.heading, '') AS heading, nullif(m.text, '') AS text,
-               to_json(m.points)::text AS points, nullif(m.variant, '') AS variant
-          FROM judging_item AS i
-          LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
-          LEFT JOIN labels_pair AS p ON p.id = i.pair_id
-         CROSS JOIN LATERAL (VALUES (0, coalesce(t.dialogue_id, i.dialogue_id, p.first_dialogue_id)),
-                                    (1, p.second_dialogue_id)) AS side (number, dialogue)
-          JOIN dialogues_dialogue AS d ON d.id = side.dialogue
-          JOIN dialogues_seat AS s ON s.dialogue_id = d.id
-          JOIN dialogues_material AS m ON m.seat_id = s.id
-        UNION ALL
-        SELECT i.study_id, i.id, 0, i.key::text, NULL, NULL, read.number::integer, NULL, NULL, NULL,
-               read.sentence, '[]', NULL
-          FROM judging_item AS i
-          LEFT JOIN labels_pair AS p ON p.id = i.pair_id
-          JOIN responses_response AS r ON r.id = coalesce(i.response_id, p.first_response_id)
-          JOIN contexts_context AS c ON c.id = r.context_id
-         CROSS JOIN LATERAL unnest(c.material) WITH ORDINALITY AS read (sentence, number)) AS read
+    ITEM_MATERIALS.name: f"""
+SELECT read.key, read.dialogue, read.seat, read.number, read.name, read.title, read.heading, read.text,
+       to_json(read.points)::text, read.variant
+  FROM ({READ_BESIDE}) AS read
   JOIN judging_judgingplan AS plan ON plan.study_id = read.study_id AND plan.shows_reading
  WHERE read.study_id = %s
- ORDER BY read.id, side, seat, number
+ ORDER BY read.item, read.side, read.seat, read.number
 """,
     FAULTS.name: """
 SELECT d.public_id::text, f.position, f.kind, f.at

@@ -13,6 +13,7 @@ from evaluation.report.columns import answered_in
 from evaluation.spreadsheets import csv_text
 from exports.rows import answered
 from judging.queries import items_of
+from judging.reading import READ_BESIDE
 from privacy.redacting import redactor_for
 from questions.resolving import question_set
 from reports.reported import reported
@@ -44,6 +45,19 @@ class LabelledTurn(NamedTuple):
     shown_ms: int | None
     answer_ms: int | None
     occasion: int
+    material: str | None
+
+
+def _material(conversation: str) -> str:
+    """What a rater had beside an item, as JSON; `conversation` says of a pair in which of the two."""
+    return f"""
+       CASE WHEN plan.shows_reading THEN
+         (SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+                   'conversation', {conversation}, 'seat', read.seat, 'title', read.title,
+                   'heading', read.heading, 'text', read.text,
+                   'points', CASE WHEN read.points <> '{{}}' THEN to_jsonb(read.points) END))
+                 ORDER BY read.side, read.seat, read.number)::text
+            FROM ({READ_BESIDE}) AS read WHERE read.item = i.id) END"""
 
 
 # What readers say of the same turns in a judging study belongs to that study.
@@ -58,7 +72,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        (t.remarks->'texts')::text,
        CASE WHEN v.id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
-       l.shown_ms, l.answer_ms, l.occasion
+       l.shown_ms, l.answer_ms, l.occasion, NULL
   FROM labels_label AS l
   LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
@@ -86,10 +100,12 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''),
        (i.remarks->'texts')::text,
        CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END,
-       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion
+       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
+       {_material("NULL")}
   FROM ({items_of()}) AS i
   JOIN judging_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id
+  LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id
   JOIN studies_study AS s ON s.id = slot.study_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(i.dialogue_id, l.dialogue_id)
   LEFT JOIN responses_response AS r ON r.id = l.response_id
@@ -98,6 +114,10 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
  ORDER BY i.id, l.id
 """
+
+
+_SEEN = """CASE WHEN read.dialogue IS NOT NULL THEN
+                     CASE WHEN (read.side = 1) = slot.is_swapped THEN 'first' ELSE 'second' END END"""
 
 
 # The same of a study of pairs: `bot` has both systems and `response` both responses, as a JSON list, in the
@@ -112,10 +132,12 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        crowd_pseudonym(l.rater_id, l.study_id), l.question_set, l.answers::text, NULL,
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
-       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion
+       s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
+       {_material(_SEEN)}
   FROM ({items_of()}) AS i
   JOIN judging_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id
+  LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id
   JOIN labels_pair AS pair ON pair.id = l.pair_id
   JOIN studies_study AS s ON s.id = slot.study_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = pair.first_dialogue_id
@@ -198,6 +220,7 @@ def _csv_row(row: LabelledTurn, asked: Asked) -> list[object]:
 def _json_line(row: LabelledTurn, asked: Asked) -> str:
     given = json.loads(row.answers)
     fields = row._asdict() | {"answers": given, "remarks": json.loads(row.remarks or "[]")}
+    fields["material"] = json.loads(row.material or "[]")
     named = list(fields.items())
     answers = _answers(row, asked).items()
     return json.dumps(dict([*named[:_ASKED], *answers, *named[_ASKED:]]), ensure_ascii=False) + "\n"

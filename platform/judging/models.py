@@ -5,6 +5,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from crowd.models import Assignment, Worker
 from dialogues.models import Dialogue, Turn
@@ -22,45 +23,55 @@ class JudgingPlan(models.Model):
     raters_per_item = models.PositiveSmallIntegerField(
         default=5,
         validators=[MinValueValidator(1), MaxValueValidator(25)],
-        help_text="Different workers who judge each item: 5 in the paper.",
+        help_text=_("Different workers who judge each item: 5 in the paper."),
     )
     batch_size = models.PositiveSmallIntegerField(
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(500)],
-        verbose_name="items per worker",
-        help_text="After so many the worker is done and gets the completion code.",
+        verbose_name=_("items per worker"),
+        help_text=_("After so many the worker is done and gets the completion code."),
     )
     lease_seconds = models.PositiveIntegerField(
         default=600,
         validators=[MinValueValidator(30), MaxValueValidator(86_400)],
-        verbose_name="seconds for an item",
-        help_text="A worker who is silent for so long loses the item that they have before them to another.",
+        verbose_name=_("seconds for an item"),
+        help_text=_(
+            "A worker who is silent for so long loses the item that they have before them to another."
+        ),
     )
     third_rater = models.BooleanField(
         default=False,
-        verbose_name="one more where they differ",
-        help_text="Where workers answer a question about an item differently, one more judges it. Free text "
-        "is not compared.",
+        verbose_name=_("one more where they differ"),
+        help_text=_(
+            "Where workers answer a question about an item differently, one more judges it. Free text "
+            "is not compared."
+        ),
     )
     shows_reading = models.BooleanField(
         default=False,
-        verbose_name="show readers what the chatters read",
-        help_text="Where those who talked had texts beside the conversation, or a context has sentences to "
-        "read, its judges have them, too. It stays as it is once the study has been opened.",
+        verbose_name=_("show readers what the chatters read"),
+        help_text=_(
+            "Where those who talked had texts beside the conversation, or a context has sentences to "
+            "read, its judges have them, too. It stays as it is once the study has been opened."
+        ),
     )
     training_tries = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(20)],
-        verbose_name="tries at the training questions",
-        help_text="Before they begin, workers answer all training questions of the set rightly, in so many "
-        "tries. 0: no training.",
+        verbose_name=_("tries at the training questions"),
+        help_text=_(
+            "Before they begin, workers answer all training questions of the set rightly, in so many "
+            "tries. 0: no training."
+        ),
     )
     gold_items = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(50)],
-        verbose_name="gold items per worker",
-        help_text="Items with a known answer that every worker judges besides, in places of chance. They "
-        "count in no score.",
+        verbose_name=_("gold items per worker"),
+        help_text=_(
+            "Items with a known answer that every worker judges besides, in places of chance. They "
+            "count in no score."
+        ),
     )
 
     def __str__(self) -> str:
@@ -98,29 +109,33 @@ class Battery(models.Model):
     """
 
     plan = models.OneToOneField(JudgingPlan, on_delete=models.CASCADE, related_name="battery")
-    targets = ArrayField(models.CharField(max_length=200), help_text="One item of each in every battery.")
+    targets = ArrayField(models.CharField(max_length=200), help_text=_("One item of each in every battery."))
     fillers_of = ArrayField(models.CharField(max_length=200), default=list, blank=True)
     fillers = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(200)],
-        help_text="Items of these systems in every battery, all of them different.",
+        help_text=_("Items of these systems in every battery, all of them different."),
     )
     repeats = models.PositiveSmallIntegerField(
-        default=0, validators=[MaxValueValidator(50)], help_text="Fillers that come a second time."
+        default=0, validators=[MaxValueValidator(50)], help_text=_("Fillers that come a second time.")
     )
     reasons_at = ArrayField(
         models.PositiveSmallIntegerField(validators=[MinValueValidator(1)]),
         default=list,
         blank=True,
-        help_text="Places, from 1, at which workers answer the free-text questions, too. For example: 5, 15",
+        help_text=_(
+            "Places, from 1, at which workers answer the free-text questions, too. For example: 5, 15"
+        ),
     )
     workers = models.PositiveSmallIntegerField(
-        default=100, validators=[MinValueValidator(1), MaxValueValidator(5000)], help_text="In each language."
+        default=100,
+        validators=[MinValueValidator(1), MaxValueValidator(5000)],
+        help_text=_("In each language."),
     )
     compared_with = models.CharField(
-        max_length=200, blank=True, help_text="The target that the report compares the others with."
+        max_length=200, blank=True, help_text=_("The target that the report compares the others with.")
     )
-    seed = models.PositiveIntegerField(default=1, help_text="Another number draws other batteries.")
+    seed = models.PositiveIntegerField(default=1, help_text=_("Another number draws other batteries."))
 
     # The rules propose whom to exclude; a person decides. Empty: the rule is not declared.
     repeat_points = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -132,7 +147,7 @@ class Battery(models.Model):
     filler_misses = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
-        verbose_name_plural = "batteries"
+        verbose_name_plural = _("batteries")
 
     def __str__(self) -> str:
         return f"{self.size} items for each worker of {self.plan.study_id}"
@@ -158,18 +173,22 @@ class Item(models.Model):
         unique=True,
         default=uuid.uuid4,
         editable=False,
-        help_text="Random: the order in which items are judged, and their name on the page. So neither "
-        "tells which system an item is from.",
+        help_text=_(
+            "Random: the order in which items are judged, and their name on the page. So neither "
+            "tells which system an item is from."
+        ),
     )
     language = models.CharField(max_length=10)
     right_answers = models.JSONField(
         null=True,
         blank=True,
-        help_text="By question, the answers that are right: a gold item, which counts in no score. "
-        "Empty: the item is judged like most.",
+        help_text=_(
+            "By question, the answers that are right: a gold item, which counts in no score. "
+            "Empty: the item is judged like most."
+        ),
     )
     is_instructed = models.BooleanField(
-        db_default=False, help_text="Whether a gold item itself says what to answer: a check of attention."
+        db_default=False, help_text=_("Whether a gold item itself says what to answer: a check of attention.")
     )
 
     class Meta:
@@ -199,19 +218,19 @@ class Batch(models.Model):
     public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     language = models.CharField(max_length=10)
     size = models.PositiveSmallIntegerField()
-    done = models.PositiveSmallIntegerField(default=0, help_text="Items judged.")
+    done = models.PositiveSmallIntegerField(default=0, help_text=_("Items judged."))
     cursor = models.UUIDField(
-        default=uuid.UUID(int=0), help_text="Key of the item leased last; the next is looked for after it."
+        default=uuid.UUID(int=0), help_text=_("Key of the item leased last; the next is looked for after it.")
     )
     gold_at = ArrayField(
         models.PositiveSmallIntegerField(),
         default=list,
         blank=True,
-        help_text="Places, from 1, at which it gets a gold item.",
+        help_text=_("Places, from 1, at which it gets a gold item."),
     )
 
     class Meta:
-        verbose_name_plural = "batches"
+        verbose_name_plural = _("batches")
         constraints = (
             models.CheckConstraint(name="batch_within_size", condition=Q(done__lte=models.F("size"))),
         )
@@ -232,23 +251,23 @@ class Slot(models.Model):
 
     # No index of its own: those of the unique constraints begin with the item.
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="slots", db_index=False)
-    number = models.PositiveSmallIntegerField(help_text="From 1.")
+    number = models.PositiveSmallIntegerField(help_text=_("From 1."))
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+", db_index=False)
     key = models.UUIDField()
     language = models.CharField(max_length=10)
     is_swapped = models.BooleanField(
-        default=False, help_text="Of a pair: whether whoever judges it here sees its second side first."
+        default=False, help_text=_("Of a pair: whether whoever judges it here sees its second side first.")
     )
-    deck = models.PositiveIntegerField(null=True, blank=True, help_text="Number of the battery, from 1.")
-    place = models.PositiveSmallIntegerField(null=True, blank=True, help_text="In the deck, from 1.")
+    deck = models.PositiveIntegerField(null=True, blank=True, help_text=_("Number of the battery, from 1."))
+    place = models.PositiveSmallIntegerField(null=True, blank=True, help_text=_("In the deck, from 1."))
     occasion = models.PositiveSmallIntegerField(
-        default=1, help_text="2 where whoever judges it here has judged the same item before."
+        default=1, help_text=_("2 where whoever judges it here has judged the same item before.")
     )
     asks_reason = models.BooleanField(
-        default=False, help_text="Of a deck: whether the free-text questions are asked here."
+        default=False, help_text=_("Of a deck: whether the free-text questions are asked here.")
     )
     is_gold = models.BooleanField(
-        db_default=False, help_text="Of a gold item: made for the batch, and never anybody else's."
+        db_default=False, help_text=_("Of a gold item: made for the batch, and never anybody else's.")
     )
     batch = models.ForeignKey(
         Batch, on_delete=models.SET_NULL, null=True, blank=True, related_name="slots", db_index=False
@@ -282,23 +301,23 @@ class Agreement(models.Model):
     """What those who talked said of turns beside what readers said of the same, as it was worked out last."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", "Queued"
-        RUNNING = "running", "Running"
-        READY = "ready", "Ready"
-        FAILED = "failed", "Failed"
+        QUEUED = "queued", _("Queued")
+        RUNNING = "running", _("Running")
+        READY = "ready", _("Ready")
+        FAILED = "failed", _("Failed")
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="agreement")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    wanted_at = models.DateTimeField(help_text="When it was last asked for.")
-    attempts = models.PositiveSmallIntegerField(default=0, help_text="How often it was begun since.")
-    done = models.PositiveIntegerField(default=0, help_text="Bots compared so far.")
-    bots = models.PositiveIntegerField(default=0, help_text="Bots to be compared.")
-    covers = models.CharField(max_length=60, blank=True, help_text="Which labels the result is of.")
-    figures = models.JSONField(default=list, blank=True, help_text="Of each bot, what both parties say.")
+    wanted_at = models.DateTimeField(help_text=_("When it was last asked for."))
+    attempts = models.PositiveSmallIntegerField(default=0, help_text=_("How often it was begun since."))
+    done = models.PositiveIntegerField(default=0, help_text=_("Bots compared so far."))
+    bots = models.PositiveIntegerField(default=0, help_text=_("Bots to be compared."))
+    covers = models.CharField(max_length=60, blank=True, help_text=_("Which labels the result is of."))
+    figures = models.JSONField(default=list, blank=True, help_text=_("Of each bot, what both parties say."))
     turns = ArrayField(
-        models.BigIntegerField(), default=list, help_text="Those of both, the most disputed first."
+        models.BigIntegerField(), default=list, help_text=_("Those of both, the most disputed first.")
     )
-    reason = models.TextField(blank=True, help_text="Why it failed.")
+    reason = models.TextField(blank=True, help_text=_("Why it failed."))
 
     class Meta:
         constraints = (

@@ -12,26 +12,39 @@ from django.utils.translation import gettext as _
 
 from judging.models import Item, Slot
 
-# What a context has is one text without a name, in one hand. Of a pair of conversations, those beside its
-# second one come after those beside its first.
-_READ = """
-SELECT i.id, side.number, seat.number, m.number, m.title, m.heading, m.text, m.points
+READ_BESIDE = """
+SELECT i.study_id, i.id AS item, i.key::text AS key, side.number AS side, d.public_id::text AS dialogue,
+       seat.number::integer AS seat, m.number::integer AS number, m.key AS name, m.title,
+       nullif(m.heading, '') AS heading, nullif(m.text, '') AS text, m.points::text[] AS points,
+       nullif(m.variant, '') AS variant
   FROM judging_item AS i
   LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
   LEFT JOIN labels_pair AS p ON p.id = i.pair_id
  CROSS JOIN LATERAL (VALUES (0, coalesce(t.dialogue_id, i.dialogue_id, p.first_dialogue_id)),
                             (1, p.second_dialogue_id)) AS side (number, dialogue)
-  JOIN dialogues_seat AS seat ON seat.dialogue_id = side.dialogue
+  JOIN dialogues_dialogue AS d ON d.id = side.dialogue
+  JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id
   JOIN dialogues_material AS m ON m.seat_id = seat.id
- WHERE i.id = ANY(%(items)s)
 UNION ALL
-SELECT i.id, 0, 0, 0, '', '', array_to_string(c.material, E'\n\n'), '{}'
+SELECT i.study_id, i.id, i.key::text, 0, NULL, NULL, read.number::integer, NULL, NULL, NULL,
+       read.sentence, '{}', NULL
   FROM judging_item AS i
   LEFT JOIN labels_pair AS p ON p.id = i.pair_id
   JOIN responses_response AS r ON r.id = coalesce(i.response_id, p.first_response_id)
   JOIN contexts_context AS c ON c.id = r.context_id
- WHERE i.id = ANY(%(items)s) AND c.material <> '{}'
- ORDER BY 1, 2, 3, 4
+ CROSS JOIN LATERAL unnest(c.material) WITH ORDINALITY AS read (sentence, number)
+"""
+"""What was to be read with all items there are, text by text, as a subquery.
+
+Of a pair of conversations, `side` says in which of the two. The sentences of a context are in no seat.
+"""
+
+_OF_ITEMS = f"""
+SELECT read.item, read.side, read.seat, read.title, coalesce(read.heading, ''), coalesce(read.text, ''),
+       read.points
+  FROM ({READ_BESIDE}) AS read
+ WHERE read.item = ANY(%(items)s)
+ ORDER BY read.item, read.side, read.seat, read.number
 """
 
 
@@ -85,12 +98,21 @@ _Hands = Mapping[Content, set[_Hand]]
 def _hands(items: list[int]) -> dict[int, _Hands]:
     """By item, each text with the sides and seats that had it, in the order in which they come."""
     found: dict[int, dict[Content, set[_Hand]]] = {}
+    sentences: dict[int, list[str]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_READ, {"items": items})
-        for item, side, seat, _number, title, heading, text, points in cursor.fetchall():
-            content = Content(title or _("Knowledge"), heading, text, tuple(points))
-            found.setdefault(item, {}).setdefault(content, set()).add((side, seat))
-    return dict(found)
+        cursor.execute(_OF_ITEMS, {"items": items})
+        for item, side, seat, title, heading, text, points in cursor.fetchall():
+            if seat is None:
+                sentences.setdefault(item, []).append(text)
+            else:
+                content = Content(title, heading, text, tuple(points))
+                found.setdefault(item, {}).setdefault(content, set()).add((side, seat))
+    # Those of a context are one text without a name, in one hand.
+    of_contexts = {
+        item: {Content(_("Knowledge"), "", "\n\n".join(all_of_them), ()): {(0, 0)}}
+        for item, all_of_them in sentences.items()
+    }
+    return found | of_contexts
 
 
 def _named(hands: _Hands, *, is_swapped: bool) -> list[Read]:

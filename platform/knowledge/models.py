@@ -3,6 +3,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from knowledge.reading_sets import ARTICLE_SECTIONS, ENTITIES, KnownEntity, ToRead
 
@@ -10,11 +11,11 @@ from knowledge.reading_sets import ARTICLE_SECTIONS, ENTITIES, KnownEntity, ToRe
 class KnowledgeBase(models.Model):
     """What people read while they talk: entities and articles. What is known, its versions say."""
 
-    name = models.SlugField(max_length=60, help_text="Short name, also of exported files: open-knowledge")
+    name = models.SlugField(max_length=60, help_text=_("Short name, also of exported files: open-knowledge"))
     title = models.CharField(max_length=120)
     description = models.TextField(max_length=4000, blank=True)
     licence = models.CharField(
-        max_length=120, help_text="Under which the texts may be used, such as CC0 1.0 or CC BY 4.0."
+        max_length=120, help_text=_("Under which the texts may be used, such as CC0 1.0 or CC BY 4.0.")
     )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -22,16 +23,18 @@ class KnowledgeBase(models.Model):
         null=True,
         blank=True,
         related_name="knowledge_bases",
-        help_text="Nobody: it ships with the platform, and every researcher may use it.",
+        help_text=_("Nobody: it ships with the platform, and every researcher may use it."),
     )
     open_to_all = models.BooleanField(
-        "everybody may use it", default=False, help_text="All who sign in may read it and use it in studies."
+        _("everybody may use it"),
+        default=False,
+        help_text=_("All who sign in may read it and use it in studies."),
     )
     shared_with = models.ManyToManyField(
         settings.AUTH_USER_MODEL,
         blank=True,
         related_name="shared_knowledge_bases",
-        help_text="Who may do so besides the owner and admins.",
+        help_text=_("Who may do so besides the owner and admins."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -42,8 +45,10 @@ class KnowledgeBase(models.Model):
                 fields=("owner", "name"),
                 name="knowledge_base_name_once_per_owner",
                 nulls_distinct=False,
-                violation_error_message="You already have a knowledge base of that name. Choose another, or "
-                "import a new version of that base.",
+                violation_error_message=_(
+                    "You already have a knowledge base of that name. Choose another, or "
+                    "import a new version of that base."
+                ),
             ),
         )
 
@@ -59,14 +64,14 @@ class BaseVersion(models.Model):
 
     base = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
-    content_hash = models.CharField(max_length=64, help_text="SHA-256 of its content as JSON.")
-    configurations = models.CharField(max_length=4, help_text="For which there are enough facts: ABCD")
+    content_hash = models.CharField(max_length=64, help_text=_("SHA-256 of its content as JSON."))
+    configurations = models.CharField(max_length=4, help_text=_("For which there are enough facts: ABCD"))
     budgets = models.JSONField(
-        default=dict, blank=True, help_text="By topic, how many entities it should have."
+        default=dict, blank=True, help_text=_("By topic, how many entities it should have.")
     )
     entity_count = models.PositiveIntegerField()
     article_count = models.PositiveIntegerField()
-    origin = models.CharField(max_length=200, blank=True, help_text="Name of the imported file.")
+    origin = models.CharField(max_length=200, blank=True, help_text=_("Name of the imported file."))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -91,17 +96,17 @@ class Entity(models.Model):
     version = models.ForeignKey(
         BaseVersion, on_delete=models.CASCADE, related_name="entities", db_index=False
     )
-    number = models.PositiveIntegerField(help_text="Place in the base, from 1.")
+    number = models.PositiveIntegerField(help_text=_("Place in the base, from 1."))
     name = models.CharField(max_length=120)
     topic = models.CharField(max_length=60)
     aliases = ArrayField(models.CharField(max_length=120), default=list, blank=True)
-    shortened = models.TextField(help_text="The first paragraph or two of its lead.")
-    summarized = models.TextField(help_text="An extract of the whole lead.")
-    facts = ArrayField(models.TextField(), help_text="Things worth telling, one sentence or two each.")
+    shortened = models.TextField(help_text=_("The first paragraph or two of its lead."))
+    summarized = models.TextField(help_text=_("An extract of the whole lead."))
+    facts = ArrayField(models.TextField(), help_text=_("Things worth telling, one sentence or two each."))
 
     class Meta:
         ordering = ("version", "number")
-        verbose_name_plural = "entities"
+        verbose_name_plural = _("entities")
         constraints = (
             models.UniqueConstraint(fields=("version", "number"), name="entity_once_per_number"),
             models.UniqueConstraint(fields=("version", "name"), name="entity_once_per_name"),
@@ -121,13 +126,13 @@ class Article(models.Model):
     version = models.ForeignKey(
         BaseVersion, on_delete=models.CASCADE, related_name="articles", db_index=False
     )
-    number = models.PositiveIntegerField(help_text="Place in the base, from 1.")
-    key = models.CharField(max_length=500, help_text="Its address, or another name that stays the same.")
+    number = models.PositiveIntegerField(help_text=_("Place in the base, from 1."))
+    key = models.CharField(max_length=500, help_text=_("Its address, or another name that stays the same."))
     headline = models.CharField(max_length=300)
-    sections = ArrayField(models.TextField(), help_text="Its text in four parts of similar length.")
+    sections = ArrayField(models.TextField(), help_text=_("Its text in four parts of similar length."))
     named = ArrayField(
         models.PositiveIntegerField(),
-        help_text="Numbers of the three entities that it names most, in that order.",
+        help_text=_("Numbers of the three entities that it names most, in that order."),
     )
 
     class Meta:

@@ -3,6 +3,7 @@ from operator import or_
 
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
 
 from crowd.models import Worker
 from dialogues.models import Dialogue, Turn
@@ -67,7 +68,7 @@ class Label(models.Model):
     """One rater's answers to a question set about one turn, response, whole dialogue, or pair of these."""
 
     study = models.ForeignKey(
-        Study, on_delete=models.CASCADE, related_name="labels", help_text="In which it was given."
+        Study, on_delete=models.CASCADE, related_name="labels", help_text=_("In which it was given.")
     )
     # No indexes of their own: those of the unique constraints begin with them.
     turn = models.ForeignKey(
@@ -83,24 +84,28 @@ class Label(models.Model):
         Pair, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
     )
     rater = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="labels")
-    party = models.CharField(max_length=10, choices=Party, help_text="Who the rater is to what is judged.")
+    party = models.CharField(max_length=10, choices=Party, help_text=_("Who the rater is to what is judged."))
     occasion = models.PositiveSmallIntegerField(
-        default=1, help_text="2 if the same rater judges the same thing a second time, and so on."
+        default=1, help_text=_("2 if the same rater judges the same thing a second time, and so on.")
     )
     question_set = models.CharField(max_length=60)
     answers = models.JSONField(
-        help_text="By question key, as evaluation.questions.QuestionSet.check returns them; of a pair, first "
-        "and second as the rater saw them."
+        help_text=_(
+            "By question key, as evaluation.questions.QuestionSet.check returns them; of a pair, first "
+            "and second as the rater saw them."
+        )
     )
     shown_ms = models.PositiveIntegerField(
-        null=True, blank=True, help_text="How long the question was on screen before it was answered."
+        null=True, blank=True, help_text=_("How long the question was on screen before it was answered.")
     )
     answer_ms = models.PositiveIntegerField(
-        null=True, blank=True, help_text="From what is judged being shown to the answer."
+        null=True, blank=True, help_text=_("From what is judged being shown to the answer.")
     )
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
-    changes = models.PositiveSmallIntegerField(default=0, help_text="How often the rater changed their mind.")
+    changes = models.PositiveSmallIntegerField(
+        default=0, help_text=_("How often the rater changed their mind.")
+    )
 
     class Meta:
         constraints = (

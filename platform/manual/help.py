@@ -3,7 +3,9 @@
 from django.http import HttpRequest
 from django.urls import reverse
 
-# By namespace, or by page where the pages of one namespace are about different things.
+from manual.pages import FILES
+
+# By namespace, or by page where the pages of one namespace are about different things. Tasks name their own.
 HELP = {
     "accounts": "people",
     "accounts:tokens": "api",
@@ -19,23 +21,29 @@ HELP = {
     "crowd:payments": "payments",
     "exports": "exports",
     "judging": "labelling",
-    "judging_task": "labelling",
     "knowledge": "topical-chat",
     "labels": "labelling",
     "monitoring": "running",
     "operating": "wizard-of-oz",
-    "pairs": "pairs",
     "privacy": "privacy",
     "quality": "quality",
     "questions": "questions",
     "rehearsals": "rehearsal",
     "reports": "statistics",
     "responses": "static-evaluation",
-    "self_play": "self-play",
     "transcripts": "imports",
-    "two_people": "human-human",
-    "writing": "static-evaluation",
 }
+
+
+def helps(page: str, *, namespace: str) -> None:
+    """Lead from the pages of a namespace to this page of the manual.
+
+    Raises:
+        ValueError: the manual has no such page.
+    """
+    if page not in FILES:
+        raise ValueError(f"The manual has no page “{page}”. Its pages are: {', '.join(FILES)}.")
+    HELP[namespace] = page
 
 
 def help_of(request: HttpRequest) -> dict[str, str]:

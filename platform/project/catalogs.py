@@ -39,6 +39,7 @@ MODULES = (
 """Modules that say something to workers."""
 OF_STAFF = frozenset(
     {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_open", "why_untrainable"}
+    | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )
 """Functions, classes and attributes in them that say something to researchers only."""
 
@@ -123,6 +124,8 @@ def _of_modules() -> Iterator[tuple[str, Text]]:
 def _in_code(node: ast.AST) -> Iterator[Text]:
     """The texts of a piece of Python, in their order."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in OF_STAFF:
+        return
+    if isinstance(node, ast.keyword) and node.arg in OF_STAFF:
         return
     if isinstance(node, ast.Assign) and any(getattr(each, "id", "") in OF_STAFF for each in node.targets):
         return

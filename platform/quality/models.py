@@ -34,7 +34,7 @@ class Qualification(models.Model):
     )
     title = models.CharField(max_length=120)
     questions = models.JSONField(
-        help_text="Each with `text`, `choices`, `right` (places of the right ones, from 0) and `why`."
+        help_text=_("Each with `text`, `choices`, `right` (places of the right ones, from 0) and `why`.")
     )
     pass_mark = models.PositiveSmallIntegerField(
         validators=[MinValueValidator(1)], help_text=_("So many right answers, or more, pass.")
@@ -80,10 +80,10 @@ class Attempt(models.Model):
     participation = models.ForeignKey(
         Participation, on_delete=models.SET_NULL, null=True, blank=True, related_name="attempts"
     )
-    number = models.PositiveSmallIntegerField(help_text="From 1.")
-    right = models.PositiveSmallIntegerField(help_text="How many answers were right.")
+    number = models.PositiveSmallIntegerField(help_text=_("From 1."))
+    right = models.PositiveSmallIntegerField(help_text=_("How many answers were right."))
     passed = models.BooleanField()
-    given = models.JSONField(help_text="By question, the places of the choices that were given.")
+    given = models.JSONField(help_text=_("By question, the places of the choices that were given."))
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -102,7 +102,7 @@ class Check(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="attention_checks")
     question_set = models.CharField(max_length=60)
     question = models.CharField(max_length=60)
-    right = models.JSONField(help_text="The answer that it asks for.")
+    right = models.JSONField(help_text=_("The answer that it asks for."))
 
     class Meta:
         ordering = ("pk",)
@@ -141,7 +141,7 @@ class Limits(models.Model):
     )
 
     class Meta:
-        verbose_name_plural = "limits"
+        verbose_name_plural = _("limits")
 
     def __str__(self) -> str:
         return f"Limits of {self.study}"
@@ -154,8 +154,8 @@ class Flag(models.Model):
         Participation, on_delete=models.CASCADE, related_name="flags", db_index=False
     )
     kind = models.CharField(max_length=20)
-    figures = models.JSONField(help_text="What it rests on, by name.")
-    evidence = ArrayField(models.BigIntegerField(), default=list, help_text="Labels to look at.")
+    figures = models.JSONField(help_text=_("What it rests on, by name."))
+    evidence = ArrayField(models.BigIntegerField(), default=list, help_text=_("Labels to look at."))
     found_at = models.DateTimeField()
 
     class Meta:
@@ -181,8 +181,8 @@ class Decision(models.Model):
         UNDO = "undo", _("Undo")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="decisions")
-    participation = models.BigIntegerField(help_text="Its key.")
-    worker = models.CharField(max_length=20, help_text="Pseudonym.")
+    participation = models.BigIntegerField(help_text=_("Its key."))
+    worker = models.CharField(max_length=20, help_text=_("Pseudonym."))
     action = models.CharField(max_length=10, choices=Action)
     reason = models.CharField(max_length=500, blank=True)
     undoes = models.OneToOneField(

@@ -3,6 +3,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 # A version's key is the set's name, "-v" and its number, at most 40 characters in all.
 LONGEST_NAME = 34
@@ -12,15 +13,15 @@ class OwnSet(models.Model):
     """A question set that a researcher declares. What it asks, its versions say."""
 
     name = models.CharField(
-        max_length=LONGEST_NAME, unique=True, help_text="Begins the key of every version; never changes."
+        max_length=LONGEST_NAME, unique=True, help_text=_("Begins the key of every version; never changes.")
     )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="question_sets"
     )
-    shared = models.BooleanField(default=False, help_text="Every researcher here may read it and use it.")
+    shared = models.BooleanField(default=False, help_text=_("Every researcher here may read it and use it."))
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(
-        null=True, blank=True, help_text="Since when lists and new studies leave it out."
+        null=True, blank=True, help_text=_("Since when lists and new studies leave it out.")
     )
 
     class Meta:
@@ -38,8 +39,8 @@ class SetVersion(models.Model):
 
     own_set = models.ForeignKey(OwnSet, on_delete=models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
-    key = models.CharField(max_length=40, unique=True, help_text="As studies, labels and files name it.")
-    declaration = models.JSONField(help_text="As evaluation.questions.QuestionSet.to_json gives it.")
+    key = models.CharField(max_length=40, unique=True, help_text=_("As studies, labels and files name it."))
+    declaration = models.JSONField(help_text=_("As evaluation.questions.QuestionSet.to_json gives it."))
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from studies.models import Study
 
@@ -10,11 +11,11 @@ class Rehearsal(models.Model):
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="outcome")
     findings = models.JSONField(
-        help_text="Of each a sentence, and whether it holds; null if that cannot be told."
+        help_text=_("Of each a sentence, and whether it holds; null if that cannot be told.")
     )
-    holds = models.BooleanField(help_text="Whether all of them hold.")
-    verdict = models.TextField(help_text="What came of it, in a sentence.")
-    agreement = models.TextField(blank=True, help_text="Why nothing is said about alpha; empty if it is.")
+    holds = models.BooleanField(help_text=_("Whether all of them hold."))
+    verdict = models.TextField(help_text=_("What came of it, in a sentence."))
+    agreement = models.TextField(blank=True, help_text=_("Why nothing is said about alpha; empty if it is."))
     finished_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -25,22 +26,22 @@ class Attempt(models.Model):
     """The newest rehearsal of a study that was started with a button: how far it is, or why it broke off."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", "Waits to begin"
-        RUNNING = "running", "Under way"
-        DONE = "done", "Done"
-        FAILED = "failed", "Broke off"
+        QUEUED = "queued", _("Waits to begin")
+        RUNNING = "running", _("Under way")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Broke off")
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="attempt")
-    workers = models.PositiveSmallIntegerField(help_text="Simulated ones.")
+    workers = models.PositiveSmallIntegerField(help_text=_("Simulated ones."))
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    done = models.PositiveSmallIntegerField(default=0, help_text="Workers who are through.")
-    said = models.TextField(blank=True, help_text="What it said last.")
-    reason = models.TextField(blank=True, help_text="Why it broke off.")
+    done = models.PositiveSmallIntegerField(default=0, help_text=_("Workers who are through."))
+    said = models.TextField(blank=True, help_text=_("What it said last."))
+    reason = models.TextField(blank=True, help_text=_("Why it broke off."))
     started_at = models.DateTimeField()
-    told_at = models.DateTimeField(help_text="When it said something last.")
+    told_at = models.DateTimeField(help_text=_("When it said something last."))
 
     class Meta:
         constraints = (

@@ -1,5 +1,6 @@
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from dialogues.models import Dialogue
 from studies.models import Study
@@ -9,23 +10,27 @@ class Report(models.Model):
     """A study's results as computed once. The newest ready one is shown; older ones stay."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", "Queued"
-        RUNNING = "running", "Running"
-        READY = "ready", "Ready"
-        FAILED = "failed", "Failed"
+        QUEUED = "queued", _("Queued")
+        RUNNING = "running", _("Running")
+        READY = "ready", _("Ready")
+        FAILED = "failed", _("Failed")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    results_version = models.PositiveBigIntegerField(help_text="The study's results_version that it covers.")
+    results_version = models.PositiveBigIntegerField(
+        help_text=_("The study's results_version that it covers.")
+    )
     judgments = models.PositiveIntegerField(
-        default=0, help_text="Items judged, of a judging study, when its labels were read."
+        default=0, help_text=_("Items judged, of a judging study, when its labels were read.")
     )
     requested_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0, help_text="How often its computation was begun.")
+    attempts = models.PositiveSmallIntegerField(
+        default=0, help_text=_("How often its computation was begun.")
+    )
     finished_at = models.DateTimeField(null=True, blank=True)
     result = models.JSONField(null=True, blank=True)
-    reason = models.TextField(blank=True, help_text="Why it failed.")
+    reason = models.TextField(blank=True, help_text=_("Why it failed."))
 
     class Meta:
         ordering = ("-pk",)
@@ -51,8 +56,8 @@ class MeasuredTalk(models.Model):
     """The metrics of a finished conversation with a person, reply by reply (`measuring`)."""
 
     dialogue = models.OneToOneField(Dialogue, on_delete=models.CASCADE, related_name="measured")
-    by = models.JSONField(help_text="By metric, its encoder; empty if it needs none.")
-    values = models.JSONField(help_text="By metric, a number for each reply; null where there is none.")
+    by = models.JSONField(help_text=_("By metric, its encoder; empty if it needs none."))
+    values = models.JSONField(help_text=_("By metric, a number for each reply; null where there is none."))
 
     def __str__(self) -> str:
         return f"Metrics of {self.dialogue_id}"
@@ -63,8 +68,8 @@ class Chart(models.Model):
 
     report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="charts")
     name = models.CharField(max_length=20)
-    svg = models.TextField(help_text="Themed by the page that holds it.")
-    narrow_svg = models.TextField(help_text="The same, drawn for a phone.")
+    svg = models.TextField(help_text=_("Themed by the page that holds it."))
+    narrow_svg = models.TextField(help_text=_("The same, drawn for a phone."))
 
     class Meta:
         ordering = ("pk",)

@@ -2,6 +2,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from bots.models import Bot, BotVersion
 from contexts.models import Context, ContextSetVersion
@@ -14,9 +15,9 @@ MAX_RESPONSE = 4000
 class Source(models.TextChoices):
     """Where the responses of a run come from."""
 
-    BOT = "bot", "A bot"
-    PERSON = "person", "People"
-    FILE = "file", "A file"
+    BOT = "bot", _("A bot")
+    PERSON = "person", _("People")
+    FILE = "file", _("A file")
 
 
 class ResponseRun(models.Model):
@@ -27,21 +28,23 @@ class ResponseRun(models.Model):
     """
 
     class State(models.TextChoices):
-        QUEUED = "queued", "Waiting to begin"
-        RUNNING = "running", "Under way"
-        DONE = "done", "Complete"
-        FAILED = "failed", "Stopped with errors"
-        CANCELLED = "cancelled", "Cancelled"
+        QUEUED = "queued", _("Waiting to begin")
+        RUNNING = "running", _("Under way")
+        DONE = "done", _("Complete")
+        FAILED = "failed", _("Stopped with errors")
+        CANCELLED = "cancelled", _("Cancelled")
 
     context_version = models.ForeignKey(ContextSetVersion, on_delete=models.PROTECT, related_name="runs")
     source = models.CharField(max_length=10, choices=Source)
-    system = models.CharField(max_length=120, help_text="What reports call whoever responded.")
+    system = models.CharField(max_length=120, help_text=_("What reports call whoever responded."))
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="runs")
-    repetitions = models.PositiveSmallIntegerField(default=1, help_text="Responses wanted for each context.")
+    repetitions = models.PositiveSmallIntegerField(
+        default=1, help_text=_("Responses wanted for each context.")
+    )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    reason = models.TextField(blank=True, help_text="Why it stopped.")
+    reason = models.TextField(blank=True, help_text=_("Why it stopped."))
     created_at = models.DateTimeField(auto_now_add=True)
-    active_at = models.DateTimeField(null=True, blank=True, help_text="When a job last worked on it.")
+    active_at = models.DateTimeField(null=True, blank=True, help_text=_("When a job last worked on it."))
     finished_at = models.DateTimeField(null=True, blank=True)
 
     # Of a bot's run: what is needed to repeat it.
@@ -52,13 +55,13 @@ class ResponseRun(models.Model):
         null=True,
         blank=True,
         related_name="runs",
-        help_text="Who answered first. A bot that changes on the way stops the run.",
+        help_text=_("Who answered first. A bot that changes on the way stops the run."),
     )
     decoding = models.JSONField(
-        default=dict, blank=True, help_text="The bot's configuration when the run began."
+        default=dict, blank=True, help_text=_("The bot's configuration when the run began.")
     )
     seed = models.BigIntegerField(
-        null=True, blank=True, help_text="Seeds of all responses are derived from it."
+        null=True, blank=True, help_text=_("Seeds of all responses are derived from it.")
     )
 
     # Of people's: the study in which they write.
@@ -94,7 +97,7 @@ class Response(models.Model):
     # No index of its own: that of response_once_per_repetition begins with the run.
     run = models.ForeignKey(ResponseRun, on_delete=models.CASCADE, related_name="responses", db_index=False)
     context = models.ForeignKey(Context, on_delete=models.PROTECT, related_name="responses")
-    repetition = models.PositiveSmallIntegerField(default=1, help_text="From 1.")
+    repetition = models.PositiveSmallIntegerField(default=1, help_text=_("From 1."))
     text = models.CharField(max_length=MAX_RESPONSE)
     created_at = models.DateTimeField()
 
@@ -105,12 +108,14 @@ class Response(models.Model):
     latency_ms = models.PositiveIntegerField(null=True, blank=True)
     seed = models.BigIntegerField(null=True, blank=True)
     candidates = models.JSONField(
-        null=True, blank=True, help_text="Other responses with their scores, if the bot gives them."
+        null=True, blank=True, help_text=_("Other responses with their scores, if the bot gives them.")
     )
     remarks = models.JSONField(
         null=True,
         blank=True,
-        help_text="Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}.",
+        help_text=_(
+            "Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}."
+        ),
     )
 
     # Of a person's: who wrote it.

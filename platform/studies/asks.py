@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 # As many as one number of a list of due annotations has room for (dialogues/asks.py).
 MOST_ASKS = 32
@@ -11,37 +12,37 @@ MOST_ASKS = 32
 class About(models.TextChoices):
     """What an ask is about."""
 
-    OWN_TURN = "own_turn", "Each of their own turns"
-    PARTNER_TURN = "partner_turn", "Each turn of the partner"
-    DIALOGUE = "dialogue", "The whole conversation"
-    RESPONSE = "response", "A response to a context"
-    PAIR = "pair", "Two responses, or two conversations"
-    CONTEXT = "context", "A context"
+    OWN_TURN = "own_turn", _("Each of their own turns")
+    PARTNER_TURN = "partner_turn", _("Each turn of the partner")
+    DIALOGUE = "dialogue", _("The whole conversation")
+    RESPONSE = "response", _("A response to a context")
+    PAIR = "pair", _("Two responses, or two conversations")
+    CONTEXT = "context", _("A context")
 
 
 class Party(models.TextChoices):
     """Who a rater is to what they judge."""
 
-    CHATTER = "chatter", "Talked with a bot, or judges their own words or the whole of their conversation"
-    PARTNER = "partner", "Talked with the person whose words they judge"
-    READER = "reader", "Reads what others said"
-    OUTSIDE = "outside", "Judged it elsewhere; came with a file"
+    CHATTER = "chatter", _("Talked with a bot, or judges their own words or the whole of their conversation")
+    PARTNER = "partner", _("Talked with the person whose words they judge")
+    READER = "reader", _("Reads what others said")
+    OUTSIDE = "outside", _("Judged it elsewhere; came with a file")
 
 
 class By(models.TextChoices):
     """Who is asked."""
 
-    TALKERS = "talkers", "The people who talk"
-    READERS = "readers", "Others, who read"
+    TALKERS = "talkers", _("The people who talk")
+    READERS = "readers", _("Others, who read")
 
 
 class Moment(models.TextChoices):
     """When those who talk are asked."""
 
-    EACH_TURN = "each_turn", "Under each turn, before the next message can be sent"
-    WAITING = "waiting", "While the partner writes"
-    BEFORE_FINISH = "before_finish", "Any time before the conversation is finished"
-    AT_END = "at_end", "When the conversation is over, before it is finished"
+    EACH_TURN = "each_turn", _("Under each turn, before the next message can be sent")
+    WAITING = "waiting", _("While the partner writes")
+    BEFORE_FINISH = "before_finish", _("Any time before the conversation is finished")
+    AT_END = "at_end", _("When the conversation is over, before it is finished")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import get_language_info
+from django.utils.translation import gettext_lazy as _
 
 from bots.models import Bot
 from evaluation.report.analysis import Analysis
@@ -40,25 +41,25 @@ def language_name(code: str, *, in_itself: bool = False) -> str:
 
 
 class Speaker(models.TextChoices):
-    BOT = "bot", "The chatbot"
-    HUMAN = "human", "The worker"
+    BOT = "bot", _("The chatbot")
+    HUMAN = "human", _("The worker")
 
 
 class PrimaryAnalysis(models.TextChoices):
     """Whose labels a report's numbers rest on, declared before anybody has answered."""
 
-    ALL = Analysis.ALL.value, "All workers"
-    WITHOUT_EXCLUDED = Analysis.WITHOUT_EXCLUDED.value, "Without the workers excluded by the rules below"
+    ALL = Analysis.ALL.value, _("All workers")
+    WITHOUT_EXCLUDED = Analysis.WITHOUT_EXCLUDED.value, _("Without the workers excluded by the rules below")
 
 
 class Study(models.Model):
     """What is evaluated, and how: the protocol, its wording, and the bots with their targets."""
 
     class State(models.TextChoices):
-        DRAFT = "draft", "Draft"
-        OPEN = "open", "Open"
-        PAUSED = "paused", "Paused"
-        CLOSED = "closed", "Closed"
+        DRAFT = "draft", _("Draft")
+        OPEN = "open", _("Open")
+        PAUSED = "paused", _("Paused")
+        CLOSED = "closed", _("Closed")
 
     code = models.CharField(max_length=20, unique=True, default=entry_code, editable=False)
     title = models.CharField(max_length=120)
@@ -67,7 +68,7 @@ class Study(models.Model):
         max_length=20,
         default=first_key,
         validators=[refuse_unknown],
-        help_text="Key of a task: studies/tasks.py.",
+        help_text=_("Key of a task: studies/tasks.py."),
     )
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -77,58 +78,72 @@ class Study(models.Model):
         max_length=500,
         default="Hi!",
         blank=True,
-        help_text="Said by the opening speaker before the conversation; neither counted nor labelled. "
-        "Empty with the worker opening: the worker's first message is an ordinary turn.",
+        help_text=_(
+            "Said by the opening speaker before the conversation; neither counted nor labelled. "
+            "Empty with the worker opening: the worker's first message is an ordinary turn."
+        ),
     )
     min_turns = models.PositiveSmallIntegerField(
         default=14,
         validators=[MinValueValidator(2), MaxValueValidator(500)],
-        help_text="The opening is not counted.",
+        help_text=_("The opening is not counted."),
     )
     max_turns = models.PositiveSmallIntegerField(
         default=28,
         validators=[MinValueValidator(2), MaxValueValidator(500)],
-        help_text="The opening is not counted.",
+        help_text=_("The opening is not counted."),
     )
-    blind = models.BooleanField(default=True, help_text="Workers do not learn which bot they talk to.")
+    blind = models.BooleanField(default=True, help_text=_("Workers do not learn which bot they talk to."))
     primary_analysis = models.CharField(
         max_length=20,
         choices=PrimaryAnalysis,
         default=PrimaryAnalysis.ALL,
-        help_text="The report's numbers follow it; the other analysis is shown beside. It is declared before "
-        "the study opens and stays as it is.",
+        help_text=_(
+            "The report's numbers follow it; the other analysis is shown beside. It is declared before "
+            "the study opens and stays as it is."
+        ),
     )
     exclusion_rules = models.TextField(
         max_length=2000,
         blank=True,
-        help_text="By which rules workers are excluded, such as: all answers alike, or a median of less than "
-        "2 seconds per answer. Each exclusion names its reason, and the excluded are paid.",
+        help_text=_(
+            "By which rules workers are excluded, such as: all answers alike, or a median of less than "
+            "2 seconds per answer. Each exclusion names its reason, and the excluded are paid."
+        ),
     )
     pilot_size = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(1000)],
-        verbose_name="people of the pilot",
-        help_text="After so many people nobody new is admitted until you have looked and go on. They are "
-        "then excluded from the primary analysis. 0: no pilot.",
+        verbose_name=_("people of the pilot"),
+        help_text=_(
+            "After so many people nobody new is admitted until you have looked and go on. They are then "
+            "excluded from the primary analysis. 0: no pilot."
+        ),
     )
     pilot_over_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="When it went on from its pilot."
+        null=True, blank=True, editable=False, help_text=_("When it went on from its pilot.")
     )
     markdown = models.BooleanField(
         default=False,
-        help_text="Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. "
-        "Images are never loaded.",
+        help_text=_(
+            "Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. "
+            "Images are never loaded."
+        ),
     )
     material = models.TextField(
         max_length=LONGEST_PASTED,
         blank=True,
         validators=[refuse_unreadable],
-        help_text="Texts that workers have beside what they do. A line that begins with # names one; "
-        "what follows is its text.",
+        help_text=_(
+            "Texts that workers have beside what they do. A line that begins with # names one; "
+            "what follows is its text."
+        ),
     )
     bots_read = models.BooleanField(
         default=False,
-        help_text="Bots that can use knowledge get the same texts, as in their prompt; others ignore them.",
+        help_text=_(
+            "Bots that can use knowledge get the same texts, as in their prompt; others ignore them."
+        ),
     )
     knowledge = models.ForeignKey(
         BaseVersion,
@@ -136,20 +151,26 @@ class Study(models.Model):
         null=True,
         blank=True,
         related_name="studies",
-        help_text="Each conversation is about one of its articles: those who talk get reading sets from it.",
+        help_text=_(
+            "Each conversation is about one of its articles: those who talk get reading sets from it."
+        ),
     )
     practice = models.BooleanField(
         default=True,
-        help_text="Workers try the questions on their worked examples before they begin, and learn what the "
-        "author would have answered. Nothing of it is stored as a label.",
+        help_text=_(
+            "Workers try the questions on their worked examples before they begin, and learn what the "
+            "author would have answered. Nothing of it is stored as a label."
+        ),
     )
-    languages = ArrayField(models.CharField(max_length=10), default=list, help_text="For example: en, zh")
+    languages = ArrayField(models.CharField(max_length=10), default=list, help_text=_("For example: en, zh"))
     instructions = models.TextField(max_length=8000, blank=True)
     debriefing = models.TextField(
         max_length=8000,
         blank=True,
-        help_text="Workers read it on their last page, however they ended. It is the place for what they "
-        "could not be told before, such as that a person answered as the chatbot.",
+        help_text=_(
+            "Workers read it on their last page, however they ended. It is the place for what they "
+            "could not be told before, such as that a person answered as the chatbot."
+        ),
     )
     pay_amount = models.DecimalField(
         max_digits=8, decimal_places=2, default=Decimal(0), validators=[MinValueValidator(Decimal(0))]
@@ -161,60 +182,72 @@ class Study(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal("0.01"))],
-        help_text="What an hour of this work should pay at least. Payments warns when it pays less.",
+        help_text=_("What an hour of this work should pay at least. Payments warns when it pays less."),
     )
     expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
     message_minutes = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(240)],
-        verbose_name="minutes for each message",
-        help_text="For each message, judgment or text, from the moment when it is the worker's turn. "
-        "0: as long as they like.",
+        verbose_name=_("minutes for each message"),
+        help_text=_(
+            "For each message, judgment or text, from the moment when it is the worker's turn. "
+            "0: as long as they like."
+        ),
     )
     session_minutes = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(1440)],
-        verbose_name="minutes for the whole",
-        help_text="From the beginning of the work to its end; waiting for a partner is not counted. "
-        "0: as long as they like.",
+        verbose_name=_("minutes for the whole"),
+        help_text=_(
+            "From the beginning of the work to its end; waiting for a partner is not counted. "
+            "0: as long as they like."
+        ),
     )
     extensions = models.PositiveSmallIntegerField(
         default=10,
         validators=[MaxValueValidator(100)],
-        verbose_name="extensions",
-        help_text="How often a worker may ask for the same time once more. Fewer than ten shut out people "
-        "who need longer (WCAG 2.2.1).",
+        verbose_name=_("extensions"),
+        help_text=_(
+            "How often a worker may ask for the same time once more. Fewer than ten shut out people "
+            "who need longer (WCAG 2.2.1)."
+        ),
     )
     notes_typing = models.BooleanField(
         default=False,
-        verbose_name="note pasting and time of typing",
-        help_text="Of each message in a chat: how many characters were pasted, and how long it was typed; "
-        "never which keys. Workers read so before they agree.",
+        verbose_name=_("note pasting and time of typing"),
+        help_text=_(
+            "Of each message in a chat: how many characters were pasted, and how long it was typed; "
+            "never which keys. Workers read so before they agree."
+        ),
     )
     withdrawal_days = models.PositiveSmallIntegerField(
         default=30,
         validators=[MaxValueValidator(3650)],
-        verbose_name="days to withdraw",
-        help_text="So long after the end of their part people may have their texts and answers removed. "
-        "They are told so before they agree; later it can be made longer, not shorter.",
+        verbose_name=_("days to withdraw"),
+        help_text=_(
+            "So long after the end of their part people may have their texts and answers removed. "
+            "They are told so before they agree; later it can be made longer, not shorter."
+        ),
     )
     retention_days = models.PositiveSmallIntegerField(
         default=180,
         validators=[MinValueValidator(1), MaxValueValidator(3650)],
-        verbose_name="days until ids are erased",
-        help_text="So long after the end of somebody's part their panel id and all else by which they could "
-        "be found again are erased, once they are paid. Later it can be made shorter, not longer.",
+        verbose_name=_("days until ids are erased"),
+        help_text=_(
+            "So long after the end of somebody's part their panel id and all else by which they could "
+            "be found again are erased, once they are paid. Later it can be made shorter, not longer."
+        ),
     )
     contact = models.EmailField(
         blank=True,
-        help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",
+        help_text=_("Workers see it on the consent page, at the end, and wherever somebody is turned away."),
     )
     closed_to_workers_of = models.ManyToManyField(
         "self",
         symmetrical=False,
         blank=True,
         related_name="closes",
-        help_text="Who took part in one of these studies cannot take part in this one.",
+        help_text=_("Who took part in one of these studies cannot take part in this one."),
     )
 
     rehearsal_of = models.OneToOneField(
@@ -224,28 +257,28 @@ class Study(models.Model):
         blank=True,
         editable=False,
         related_name="rehearsal",
-        help_text="The study that simulated workers try out here. Never counted with studies of people.",
+        help_text=_("The study that simulated workers try out here. Never counted with studies of people."),
     )
     tags = ArrayField(
         models.CharField(max_length=LONGEST_TAG),
         default=list,
         blank=True,
         size=MOST_TAGS,
-        help_text="Words by which lists are narrowed, such as: pilot, 2026.",
+        help_text=_("Words by which lists are narrowed, such as: pilot, 2026."),
     )
     archived_at = models.DateTimeField(
         null=True,
         blank=True,
         editable=False,
-        help_text="Since when it is left out of lists.",
+        help_text=_("Since when it is left out of lists."),
     )
     results_version = models.PositiveBigIntegerField(
-        default=0, editable=False, help_text="Grows with every commit that changes the report."
+        default=0, editable=False, help_text=_("Grows with every commit that changes the report.")
     )
 
     class Meta:
         ordering = ("-created_at",)
-        verbose_name_plural = "studies"
+        verbose_name_plural = _("studies")
         constraints = (
             models.CheckConstraint(
                 name="study_archived_is_not_open",
@@ -254,28 +287,34 @@ class Study(models.Model):
             models.CheckConstraint(
                 name="study_turn_limits",
                 condition=Q(min_turns__gte=2, max_turns__gte=(F("min_turns") + 1) / 2 * 2),
-                violation_error_message="The maximum of turns must leave room for the minimum, "
-                "which is at least 2; turns come in pairs of a message and its reply.",
+                violation_error_message=_(
+                    "The maximum of turns must leave room for the minimum, "
+                    "which is at least 2; turns come in pairs of a message and its reply."
+                ),
             ),
             models.CheckConstraint(
                 name="study_exclusions_need_rules",
                 condition=Q(primary_analysis=PrimaryAnalysis.ALL)
                 | ~Q(exclusion_rules="")
                 | Q(pilot_size__gt=0),
-                violation_error_message="Say by which rules workers are excluded, or take all workers as the "
-                "primary analysis.",
+                violation_error_message=_(
+                    "Say by which rules workers are excluded, or take all workers as the primary analysis."
+                ),
             ),
             models.CheckConstraint(
                 name="study_pilot_is_left_out",
                 condition=Q(pilot_size=0) | ~Q(primary_analysis=PrimaryAnalysis.ALL),
-                violation_error_message="A pilot is left out of the primary analysis. Choose the one without "
-                "the excluded workers, or set the people of the pilot to 0.",
+                violation_error_message=_(
+                    "A pilot is left out of the primary analysis. Choose the one without the excluded "
+                    "workers, or set the people of the pilot to 0."
+                ),
             ),
             models.CheckConstraint(
                 name="study_bot_opening_needs_text",
                 condition=Q(opening_speaker=Speaker.HUMAN) | ~Q(opening_text=""),
-                violation_error_message="A conversation that the chatbot opens needs an opening text, "
-                "such as “Hi!”.",
+                violation_error_message=_(
+                    "A conversation that the chatbot opens needs an opening text, such as “Hi!”."
+                ),
             ),
         )
 
@@ -321,13 +360,13 @@ class Ask(models.Model):
     """One thing that a study asks: which questions, of whom, about what, when."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="asks", db_index=False)
-    number = models.PositiveSmallIntegerField(help_text="From 0; the report begins with the first.")
+    number = models.PositiveSmallIntegerField(help_text=_("From 0; the report begins with the first."))
     question_set = models.CharField(max_length=60, validators=[refuse_unknown_set])
     about = models.CharField(max_length=20, choices=About)
     by = models.CharField(max_length=10, choices=By)
-    moment = models.CharField(max_length=20, choices=Moment, blank=True, help_text="Empty: of readers.")
+    moment = models.CharField(max_length=20, choices=Moment, blank=True, help_text=_("Empty: of readers."))
     required = models.BooleanField(
-        default=True, help_text="Without the answers a conversation cannot be finished."
+        default=True, help_text=_("Without the answers a conversation cannot be finished.")
     )
 
     class Meta:
@@ -385,11 +424,11 @@ class StudyBot(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_bots")
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="study_bots")
-    target = models.PositiveIntegerField(default=100, help_text="0: no further workers for this bot.")
+    target = models.PositiveIntegerField(default=100, help_text=_("0: no further workers for this bot."))
     facets = models.JSONField(
         default=dict,
         blank=True,
-        help_text="What the bot is, for the report: by facet, such as architecture, its level.",
+        help_text=_("What the bot is, for the report: by facet, such as architecture, its level."),
     )
 
     class Meta:
@@ -423,7 +462,9 @@ class Share(models.Model):
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shared_studies"
     )
-    may_change = models.BooleanField(default=False, help_text="Else they read its results and conversations.")
+    may_change = models.BooleanField(
+        default=False, help_text=_("Else they read its results and conversations.")
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

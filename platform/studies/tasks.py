@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext as _
 
+from manual.help import helps
 from studies.asks import About, Asked, By
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class StudyTask(ABC):
         has_conversations: whether its studies hold conversations, which others can judge.
         has_workers: whether people do it, who agree to it before.
         has_rehearsals: whether simulated workers can do it.
+        manual: page of the manual that explains it.
+        namespace: of the addresses of its pages.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
         may_ask: whom such a study can ask, and about what.
     """
@@ -49,6 +52,8 @@ class StudyTask(ABC):
     place: ClassVar[int]
     form: ClassVar["type[StudyPage]"]
     overview: ClassVar[str]
+    manual: ClassVar[str]
+    namespace: ClassVar[str]
     has_conversations: ClassVar[bool] = False
     has_workers: ClassVar[bool] = False
     has_rehearsals: ClassVar[bool] = False
@@ -104,10 +109,12 @@ def register(task: type[T]) -> type[T]:
 
     Raises:
         TypeError: the class leaves out something that a task has.
+        ValueError: the manual has no page of the name that the class gives.
     """
     declared = {name for base in task.__mro__ for name in getattr(base, "__annotations__", ())}
     if missing := sorted(name for name in declared if not hasattr(task, name)):
         raise TypeError(f"{task.__name__} does not say its {', '.join(missing)}.")
+    helps(task.manual, namespace=task.namespace)
     _TASKS[task.key] = task()
     return task
 

@@ -358,6 +358,7 @@ def test_the_answers_that_ship_make_a_battery_that_opens(make_queue: MakeQueue, 
     systems = Counter(empty.items.values_list("response__run__system", flat=True))
     assert systems == dict.fromkeys(ANSWERS, 100) | {"Small talk": 30}
     opened = set_state(empty.pk, Study.State.OPEN)
+    assert "up to 20 short texts" in browser.get(opened.get_entry_url()).content.decode()
     slots = Slot.objects.filter(item__study=opened)
     decks: dict[int | None, list[Slot]] = {}
     for slot in slots.select_related("item__response__run", "item__response__context"):

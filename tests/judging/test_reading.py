@@ -1,9 +1,12 @@
 """What readers have beside an item: the study's own texts, and what those who talked had to read."""
 
+import csv
 import json
 import zipfile
-from io import BytesIO
+from io import BytesIO, StringIO
+from itertools import chain
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -14,6 +17,7 @@ from dialogues import material
 from dialogues.models import Dialogue, Material
 from evaluation.report.bundle import recompute
 from exports.bundle import write_bundle
+from exports.turns import labelled_turns
 from judging import pairs, subjects
 from judging import services as judging
 from judging.models import Item, JudgingPlan, Slot
@@ -95,6 +99,7 @@ def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
     first = Pair.objects.get().first_dialogue
     (title,) = Material.objects.filter(seat__dialogue=first).values_list("title", flat=True)
 
+    seen = []
     for _ in range(2):
         desk = begin(study)
         (item,) = judging.state(desk)["items"]
@@ -104,7 +109,12 @@ def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
             "To read in the second conversation only.",
         ]
         assert (item["reading"][0].title == title) is not swapped
+        seen.append([each.title for each in item["reading"]])
+        judging.judge(desk, key=UUID(item["key"]), answers={"better": "tied"})
     assert {each.title for each in read_beside(Item.objects.get())} == {"Bees", "Wasps"}
+    exported = [json.loads(row.material or "") for row in chain(*labelled_turns(study))]
+    told = [{each["conversation"]: each["title"] for each in material} for material in exported]
+    assert told == [{"first": first, "second": second} for first, second in seen]
 
 
 def test_an_opened_study_goes_on_showing_the_same(make_queue: MakeQueue, sign_in: SignIn, rex: User) -> None:
@@ -155,6 +165,27 @@ def test_the_item_s_page_shows_them_as_text(
 
     assert "Raters had 2 texts to read beside it" in shown
     assert "They &lt;b&gt;dance&lt;/b&gt;." in shown
+
+
+def test_the_rows_of_judgments_have_what_stood_beside_each(
+    make_queue: MakeQueue, chats: Study, sign_in: SignIn, rex: User
+) -> None:
+    chat_with(chats, worker=(BEES, WASPS))
+    queue, page = queue_of(make_queue, chats), sign_in(rex)
+    judge(queue, lambda item: YES)
+
+    line = b"".join(page.get(f"/studies/{queue.pk}/turns.jsonl")).decode()
+    as_csv = b"".join(page.get(f"/studies/{queue.pk}/turns.csv")).decode()
+
+    in_seat_1 = [
+        {"seat": 1, "title": "Bees", "text": "They <b>dance</b>."},
+        {"seat": 1, "title": "Wasps", "heading": "Nests", "text": "=SUM(A1)", "points": ["Paper."]},
+    ]
+    assert json.loads(line)["material"] == in_seat_1
+    (row,) = csv.DictReader(StringIO(as_csv))
+    assert json.loads(row["material"]) == in_seat_1
+    JudgingPlan.objects.filter(study=queue).update(shows_reading=False)
+    assert [row.material for row in chain(*labelled_turns(queue))] == [None]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -98,10 +98,12 @@ def test_every_text_of_a_template_is_marked() -> None:
 
 
 def unmarked_in_code(source: str) -> Iterator[str]:
-    """What messages, refusals of forms, and the labels and helps of fields say without being marked."""
-    for call in ast.walk(ast.parse(source)):
-        if isinstance(call, ast.Call):
-            yield from (ast.unparse(text) for said in _said_by(call) for text in _plain(said))
+    """What messages, refusals, models, and the labels and helps of fields say without being marked."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            yield from (ast.unparse(text) for said in _said_by(node) for text in _plain(said))
+        elif isinstance(node, ast.ClassDef):
+            yield from (ast.unparse(text) for said in _named_in(node) for text in _plain(said))
 
 
 def _said_by(call: ast.Call) -> list[ast.expr]:
@@ -112,7 +114,24 @@ def _said_by(call: ast.Call) -> list[ast.expr]:
         return call.args[:1]
     if re.fullmatch(r"forms\.\w+Field|\w*SetField", called):
         return [each.value for each in call.keywords if each.arg in ("label", "help_text", "empty_label")]
+    if re.fullmatch(r"models\.\w+Constraint", called):
+        return [each.value for each in call.keywords if each.arg == "violation_error_message"]
+    if re.fullmatch(r"models\.\w+|ArrayField", called):
+        names_a_model = re.search(r"To\w+Field$", called)
+        named_first = call.args[:1] if called.endswith("Field") and not names_a_model else []
+        return [*named_first, *(each.value for each in call.keywords if each.arg in _NAMED_BY)]
     return []
+
+
+_NAMED_BY = ("verbose_name", "verbose_name_plural", "help_text")
+
+
+def _named_in(found: ast.ClassDef) -> list[ast.expr]:
+    """The names of choices, and of a model as a whole."""
+    assigned = [each for each in found.body if isinstance(each, ast.Assign)]
+    if any("Choices" in ast.unparse(base) for base in found.bases):
+        return [each.value.elts[-1] for each in assigned if isinstance(each.value, ast.Tuple)]
+    return [each.value for each in assigned if ast.unparse(each.targets[0]) in _NAMED_BY]
 
 
 def _plain(said: ast.expr) -> Iterator[ast.expr]:
@@ -136,13 +155,19 @@ def _plain(said: ast.expr) -> Iterator[ast.expr]:
         ("raise ValidationError(_('%(n)d are too many.') % {'n': n})", []),
         ("raise ValidationError(str(error))", []),
         ("forms.CharField(label='Name', help_text=_('Of the bot.'))", ["'Name'"]),
+        ("models.CharField('name', help_text='Of the bot.', choices=Kind)", ["'name'", "'Of the bot.'"]),
+        ("models.OneToOneField('self', help_text=_('Of the bot.'))", []),
+        ("models.ForeignKey('bots.Bot', verbose_name=_('bot'))", []),
+        ("models.CheckConstraint(name='so_it_is', violation_error_message='Not so.')", ["'Not so.'"]),
+        ("class State(models.TextChoices):\n    OPEN = 'open', 'Open'", ["'Open'"]),
+        ("class Meta:\n    verbose_name_plural = 'batteries'", ["'batteries'"]),
     ],
 )
 def test_words_of_code_are_found(source: str, found: list[str]) -> None:
     assert list(unmarked_in_code(source)) == found
 
 
-def test_messages_refusals_and_fields_are_marked() -> None:
+def test_messages_refusals_models_and_fields_are_marked() -> None:
     found = {
         str(path.relative_to(ROOT)): words
         for path in (ROOT / "platform").rglob("*.py")

@@ -9,10 +9,11 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.template.loader import get_template
 from django.test import Client
-from django.urls import reverse
+from django.urls import get_resolver, reverse
 
 from accounts.models import User
 from crowd.work import WorkerTask
+from manual.help import HELP, helps
 from reports.reported import ReportedTask
 from studies.models import Study
 from studies.services import save_study
@@ -26,7 +27,8 @@ FOLDERS = {path.parent.name for path in (ROOT / "platform/tasks").glob("*/task.p
 # Where a word that is also a task's key says something else.
 OTHER_MEANING = {
     "platform/operating/consumers.py": "a kind of frame",
-    "platform/manual/": "pages of the manual, and which of them helps where",
+    "platform/manual/pages.py": "a page of the manual",
+    "platform/manual/help.py": "the app of that name",
     "evaluation/": "what scores generalise to: other conversations",
     "platform/judging/": "the app of that name, and how plans are reached from a study",
     "platform/project/settings.py": "the app of that name",
@@ -57,6 +59,8 @@ def test_what_a_task_declares_is_there(task: StudyTask) -> None:
         assert reverse(task.read_at, args=[1])
 
     assert all(get_template(name) for name in templates)
+    assert HELP[task.namespace] == task.manual
+    assert get_resolver().app_dict[task.namespace]
     assert type(task).__module__ == f"tasks.{task.key}.task"
 
 
@@ -93,9 +97,15 @@ def test_a_task_that_leaves_something_out_is_refused_by_name() -> None:
         key = "silent"
         title = "Say nothing"
 
-    with pytest.raises(TypeError, match="Silent does not say its form, menu, overview, place"):
+    with pytest.raises(TypeError, match="Silent does not say its form, manual, menu, namespace, over"):
         register(Silent)  # type: ignore[type-abstract]
     assert "silent" not in {task.key for task in tasks()}
+
+
+def test_a_page_that_the_manual_does_not_have_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"The manual has no page “singing”. Its pages are: questions"):
+        helps("singing", namespace="singing")
+    assert "singing" not in HELP
 
 
 @pytest.mark.django_db

@@ -33,6 +33,8 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     place = 1
     form = ConversationPage
     overview = "tasks/conversation/overview.html"
+    manual = "labelling"
+    namespace = "conversation"
 
     begin = "conversation:start"
     go_on = "conversation:chat"

@@ -36,6 +36,8 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     place = 3
     form = JudgingPage
     overview = "tasks/judging/overview.html"
+    manual = "labelling"
+    namespace = "judging_task"
     asks = (OF_EACH_ITEM,)
     may_ask = frozenset((By.READERS, about) for about in (About.RESPONSE, About.DIALOGUE))
 

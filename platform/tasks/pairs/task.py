@@ -36,6 +36,8 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     place = 5
     form = PairsPage
     overview = "tasks/pairs/overview.html"
+    manual = "pairs"
+    namespace = "pairs"
 
     begin = "pairs:start"
     go_on = "pairs:compare"

@@ -32,6 +32,8 @@ class SelfPlay(TaskWithReport):
     place = 4
     form = SelfPlayPage
     overview = "tasks/self_play/overview.html"
+    manual = "self-play"
+    namespace = "self_play"
     has_conversations = True
 
     report = "tasks/self_play/report.html"

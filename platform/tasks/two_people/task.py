@@ -30,6 +30,8 @@ class TwoPeople(WorkerTask, TalkTask):
     place = 6
     form = TwoPeoplePage
     overview = "tasks/two_people/overview.html"
+    manual = "human-human"
+    namespace = "two_people"
 
     begin = "two_people:start"
     go_on = "two_people:talk"

@@ -1,6 +1,7 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from contexts.models import ContextSetVersion
 from studies.models import Study
@@ -11,18 +12,18 @@ class WritingPlan(models.Model):
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="writing")
     context_version = models.ForeignKey(
-        ContextSetVersion, on_delete=models.PROTECT, related_name="writing_plans", verbose_name="contexts"
+        ContextSetVersion, on_delete=models.PROTECT, related_name="writing_plans", verbose_name=_("contexts")
     )
     responses_per_context = models.PositiveSmallIntegerField(
         default=1,
         validators=[MinValueValidator(1), MaxValueValidator(20)],
-        help_text="Each by another worker.",
+        help_text=_("Each by another worker."),
     )
     batch_size = models.PositiveSmallIntegerField(
         default=10,
         validators=[MinValueValidator(1), MaxValueValidator(200)],
-        verbose_name="responses per worker",
-        help_text="After so many the worker is done and gets the completion code.",
+        verbose_name=_("responses per worker"),
+        help_text=_("After so many the worker is done and gets the completion code."),
     )
 
     class Meta:

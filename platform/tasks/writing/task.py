@@ -25,6 +25,8 @@ class Writing(WorkerTask):
     place = 2
     form = WritingPage
     overview = "tasks/writing/overview.html"
+    manual = "static-evaluation"
+    namespace = "writing"
 
     begin = "writing:start"
     go_on = "writing:write"
