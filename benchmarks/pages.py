@@ -50,8 +50,9 @@ SELECT p.id, p.id, p.study, c.id, now() - p.id * interval '7 seconds', 'P' || lp
        CASE WHEN p.id % 50 = 0 THEN now() END, '', '{{}}', '',
        CASE WHEN p.id % 40 = 0 THEN 'All answers alike.' ELSE '' END, '', ''
   FROM place AS p JOIN studies_consentversion AS c ON c.study_id = p.study;
-INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, outcome, ended_at)
-SELECT p.id, p.id, b.id, now() - p.id * interval '7 seconds', now() - p.id * interval '6 seconds',
+INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, extensions, outcome,
+                              ended_at)
+SELECT p.id, p.id, b.id, now() - p.id * interval '7 seconds', now() - p.id * interval '6 seconds', 0,
        CASE WHEN p.id % 20 = 0 THEN '' ELSE 'complete' END, CASE WHEN p.id % 20 <> 0 THEN now() END
   FROM place AS p
   JOIN (SELECT id, bot_id, study_id, row_number() OVER (PARTITION BY study_id ORDER BY id) - 1 AS nth
@@ -97,8 +98,8 @@ SELECT n, n, {judging}, c.id, now(), 'P' || lpad(n::text, 9, '0'), 'r' || n, 'c'
        '', ''
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n
   JOIN studies_consentversion AS c ON c.study_id = {judging};
-INSERT INTO crowd_assignment (id, participation_id, assigned_at, active_at, outcome, ended_at)
-SELECT n, n, now(), now(), 'complete', now()
+INSERT INTO crowd_assignment (id, participation_id, assigned_at, active_at, extensions, outcome, ended_at)
+SELECT n, n, now(), now(), 0, 'complete', now()
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n;
 INSERT INTO judging_batch (id, assignment_id, study_id, worker_id, public_id, language, size, done, cursor,
                            gold_at)
