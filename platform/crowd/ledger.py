@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -130,7 +130,10 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
 
 
 def summed(study: Study) -> QuerySet[PayEntry, tuple[Any, ...]]:
-    """A row for each participation, for `account_of`."""
+    """A row for each participation, for `account_of`.
+
+    Who was promised something, sent nothing and began anew in another browser has the later one only.
+    """
     entries = PayEntry.objects.filter(study=study).values("participation", "worker")
     by_reason = entries.annotate(
         promised=_sum(Reason.PROMISED),
@@ -139,6 +142,8 @@ def summed(study: Study) -> QuerySet[PayEntry, tuple[Any, ...]]:
         reversed=_sum(Reason.REVERSED),
         paid=_sum(Reason.PAID),
     )
+    is_there = Exists(Participation.objects.filter(pk=OuterRef("participation")))
+    by_reason = by_reason.filter(is_there | ~Q(earned=None, bonus=None, reversed=None, paid=None))
     return by_reason.values_list("participation", "worker", "promised", "earned", "bonus", "reversed", "paid")
 
 
