@@ -15,7 +15,10 @@ On the CPU, with random weights of about 33 million parameters:
 - `shipped`: the first ratio for the small trained model, whose samples end by themselves;
 - `training`: tokens per second (contexts and responses) of one update, ours and of PyTorch's `nn.Transformer`
   with about as many parameters;
-- `corpus`: megabytes of text per second on one core, and the share of that time inside sentencepiece.
+- `corpus`: megabytes of text per second on one core, and the share of that time inside sentencepiece;
+- `gpus_way`: how often a reply drawn as on a GPU waits for the device, and calls an operation that computes,
+  per token, counted in a profile of the CPU in place of one of a GPU. There attention and each convolution
+  take fewer, and all those of a token are called at once, as a CUDA graph.
 
 On a GPU, with random weights in bf16:
 
@@ -29,6 +32,7 @@ import json
 import random
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +44,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from chatbots.bots.meena import SHIPPED
+from chatbots.meena.cache import TO_DEVICE, TO_HOST
 from chatbots.meena.checkpoint import load_checkpoint
 from chatbots.meena.config import MeenaConfig, preset
 from chatbots.meena.corpus.building import Corpus, CorpusSettings
@@ -261,6 +266,7 @@ def measure_cpu(repeats: int) -> MEASURES:
             "ours_over_plain": trained["plain"] / trained["ours"],
         },
         "corpus": measure_corpus(),
+        "gpus_way": measure_gpus_way(),
     }
 
 
@@ -298,6 +304,48 @@ def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> 
             "throughput_over_one": 8 * ours / taken["eight"],
             "products_alone_allow": 8 * taken["products_packed"] / taken["eight_products_packed"],
         },
+    }
+
+
+VIEWS = {
+    *("alias", "as_strided", "detach", "empty", "empty_like", "empty_strided", "expand", "permute"),
+    *("reshape", "resolve_conj", "resolve_neg", "select", "slice", "split", "squeeze", "t", "transpose"),
+    *(
+        "unbind",
+        "unsqueeze",
+        "view",
+        "_unsafe_view",
+        "lift_fresh",
+        "narrow",
+        "chunk",
+        "flatten",
+        "result_type",
+    ),
+}
+"""Operations that compute nothing."""
+
+
+def measure_gpus_way() -> MEASURES:
+    """What Python asks of the device for the tokens of a reply, from the second one on."""
+    model = random_model(MEDIUM, torch.device("cpu"))
+    stream = SampleStream(model, ALL, room=1, steady=True)
+    stream.admit(contexts(1), [1])
+    stream.step()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        for _ in range(TOKENS - 1):
+            stream.step()
+    events = profile.events() or []
+    called = Counter(
+        event.name.removeprefix("aten::")
+        for event in events
+        if event.name.startswith("aten::") and not any("::" in child.name for child in event.cpu_children)
+    )
+    waits = Counter(event.name for event in events)
+    kernels = sum(times for name, times in called.items() if name not in VIEWS)
+    return {
+        "waits_per_token": (waits[TO_HOST] + waits[TO_DEVICE] + called["_local_scalar_dense"]) / (TOKENS - 1),
+        "operations_per_token": kernels / (TOKENS - 1),
+        "of_them_per_block": kernels / (TOKENS - 1) / MEDIUM.decoder_blocks,
     }
 
 

@@ -248,6 +248,9 @@ class Bot(ABC):
     listed_as: ClassVar[Kind] = Kind.MODEL
     """Under what lists show it."""
 
+    inner_setting: ClassVar[str] = ""
+    """Setting with the bot inside this one, or the list of them: `chatbots.wrapping.InnerBot`."""
+
     libraries: ClassVar[tuple[str, ...]] = ()
     """Distributions (as named on PyPI) whose version can change what this bot says."""
 

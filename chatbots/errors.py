@@ -84,6 +84,10 @@ class OperatorLateError(ChatbotError):
     """A person answers in the bot's place, and has not done so in the time for which people are to wait."""
 
 
+class NobodyAnsweredError(ChatbotError):
+    """None of the bots inside an ensemble gave a reply; the message says why each did not."""
+
+
 class ServiceError(ChatbotError):
     """A service gave no usable answer; the message says what it did, and holds no secret."""
 

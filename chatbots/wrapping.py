@@ -6,7 +6,16 @@ from dataclasses import replace
 from itertools import count
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, PlainValidator, SerializeAsAny, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import (
+    Field,
+    PlainValidator,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_serializer,
+)
 from pydantic_core import PydanticCustomError
 
 from chatbots.base import Answering, Bot, BotConfiguration, Context, Failure, Kind, Response, is_blank
@@ -28,7 +37,11 @@ def _checked(settings: Any, info: ValidationInfo) -> BotConfiguration:
 
 
 class InnerBot(BotConfiguration):
-    """The bot inside a wrapper."""
+    """A bot inside another.
+
+    Where bots are registered, `registered` and `revision` say which one it is: adapter and configuration are
+    then filled in from there before they are checked, and left out of all that is written down.
+    """
 
     adapter: str = Field(
         description="Registered name of the bot inside.", examples=["openai-chat", "dialogpt"]
@@ -36,6 +49,19 @@ class InnerBot(BotConfiguration):
     configuration: Annotated[
         SerializeAsAny[BotConfiguration], PlainValidator(_checked), WithJsonSchema({"type": "object"})
     ] = Field({}, validate_default=True, description="Its settings.")
+    registered: str | None = Field(None, description="Name of the registered bot that it is.")
+    revision: int | None = Field(None, ge=1, description="Which revision of that bot's settings.")
+
+    @property
+    def label(self) -> str:
+        """What remarks call it."""
+        return self.registered or self.adapter
+
+    @model_serializer(mode="wrap")
+    def _as_named(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        kept = ("registered", "revision") if self.registered else ("adapter", "configuration")
+        written: dict[str, Any] = write(self)
+        return {key: written[key] for key in kept}
 
     @field_validator("adapter")
     @classmethod
@@ -66,6 +92,7 @@ class WrapperBot(Bot):
     """
 
     listed_as = Kind.WRAPPER
+    inner_setting = "bot"
     Configuration: ClassVar[type[BotConfiguration]] = WrapperConfiguration
     configuration: WrapperConfiguration
 

@@ -39,7 +39,8 @@ class ModelConfiguration(BotConfiguration):
     device: str = Field("cpu", description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.")
     precision: Literal["fast", "fp32", "bf16"] = Field(
         "fast",
-        description="Float32 with the CPU's fastest products (in bf16 where it can), plain float32, or bf16.",
+        description="Fast: on a GPU bf16 where it can, on a CPU float32 with its fastest products (in bf16 "
+        "where it can). Or plain float32, or bf16.",
     )
 
     @field_validator("checkpoint")
@@ -147,9 +148,8 @@ class MeenaBaseBot(ContinuousBot):
         assert isinstance(configuration, MeenaConfiguration | BeamConfiguration)
         shape, contexts = read_config(Path(configuration.checkpoint)), configuration.batch
         state = decoding_bytes(shape, contexts=contexts, samples=configuration.samples)
-        if configuration.precision == "bf16":
-            return 2 * count_parameters(shape)["total"] + state // 2
-        return 4 * count_parameters(shape)["total"] + state
+        size: int = weight_type(configuration).itemsize
+        return size * count_parameters(shape)["total"] + state * size // 4
 
     @property
     def max_batch(self) -> int:
@@ -226,6 +226,18 @@ def held_out(folder: Path, bot: str) -> dict[str, object] | None:
         raise ConfigurationError(bot, [Problem("checkpoint", str(folder), cure)]) from error
 
 
+def weight_type(configuration: ModelConfiguration) -> Any:
+    """The type of the weights in memory, and of what decoding remembers: float32 or bf16."""
+    import torch
+
+    from chatbots.meena.precision import training_precision
+
+    device = torch.device(configuration.device)
+    fast_on_gpu = configuration.precision == "fast" and device.type == "cuda" and torch.cuda.is_available()
+    in_bf16 = fast_on_gpu and training_precision(device) == "bf16"
+    return torch.bfloat16 if configuration.precision == "bf16" or in_bf16 else torch.float32
+
+
 def load_responder(folder: Path, configuration: MeenaConfiguration | BeamConfiguration) -> Any:
     """A `chatbots.meena.responder.Responder` with the model of that folder."""
     import torch
@@ -236,8 +248,9 @@ def load_responder(folder: Path, configuration: MeenaConfiguration | BeamConfigu
     from chatbots.meena.sampling import SamplingSettings
     from chatbots.safety import CLASSIFIERS
 
-    dtype = torch.bfloat16 if configuration.precision == "bf16" else torch.float32
-    model, tokenizer = load_checkpoint(folder, device=torch.device(configuration.device), dtype=dtype)
+    model, tokenizer = load_checkpoint(
+        folder, device=torch.device(configuration.device), dtype=weight_type(configuration)
+    )
     settings = SamplingSettings(
         samples=configuration.samples,
         temperature=configuration.temperature,

@@ -28,7 +28,7 @@ _ALSO_WORDS = {
     "bixby", "cortana", "meena", "replika", "cleverbot", "generic",
 }  # fmt: skip
 # Settings of adapters whose value names who made the bot, or which model it is.
-_MAKER_SETTINGS, _SYSTEM_SETTINGS = {"maker"}, {"model", "model_name", "persona_name"}
+_MAKER_SETTINGS, _SYSTEM_SETTINGS = {"maker"}, {"model", "model_name", "persona_name", "registered"}
 
 _IS_CALLED = (
     r"\b(?:i am|i'm|im|this is|my name is|name's|call me|known as|it's me,?|"

@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.profiler import record_function
 
+TO_DEVICE, TO_HOST = "meena: to the device", "meena: to the host"
+"""What a profile calls the transfers, each of which waits for a GPU."""
 SPAN = 16
 """Attention goes over a multiple of so many positions, the last ones masked.
 
@@ -29,6 +33,19 @@ last digit depends on them. They also take longer for odd numbers than for the n
 def whole_spans(positions: int) -> int:
     """The next multiple of `SPAN`."""
     return -(-positions // SPAN) * SPAN
+
+
+def to_device(values: NDArray[Any], device: torch.device) -> Tensor:
+    """The same numbers on the device that computes."""
+    with record_function(TO_DEVICE):
+        return torch.from_numpy(values).to(device, copy=True)
+
+
+def to_host(values: Tensor) -> NDArray[Any]:
+    """The same numbers where Python reads them, once the device has them."""
+    with record_function(TO_HOST):
+        found: NDArray[Any] = values.cpu().numpy()
+    return found
 
 
 def new_past(like: Tensor, *, rows: int, heads: int, positions: int, channels: int) -> Tensor:
@@ -92,8 +109,7 @@ class Rows:
         indices: 0 … n - 1, (n,).
         positions: the position that each row is about to fill, (n,).
         common: that position, if it is the same for all.
-        longest: 1 + the largest of them, in whole spans.
-        position_mask: -inf at the positions that a row does not have, else 0, (n or 1, 1, 1, longest).
+        longest: 1 + the largest of them, in whole spans, or more.
         slots: context · samples + sample of each row, (n,); None if all samples of all contexts are there in
             this order.
         contexts: c.
@@ -106,7 +122,6 @@ class Rows:
     positions: Tensor
     common: int | None
     longest: int
-    position_mask: Tensor
     slots: Tensor | None
     contexts: int
     samples: int
@@ -117,6 +132,12 @@ class Rows:
     def count(self) -> int:
         """Live rows n."""
         return len(self.indices)
+
+    @cached_property
+    def position_mask(self) -> Tensor:
+        """-inf at the positions that a row does not have, else 0, (n or 1, 1, 1, longest)."""
+        asking = self.positions if self.common is None else self.positions[:1]
+        return mask_beyond(self.longest, asking + 1, self.context_mask)
 
     @property
     def new(self) -> tuple[slice, int] | tuple[Tensor, Tensor]:
@@ -156,6 +177,12 @@ class Rows:
         return past[places, self.indices]
 
 
+def mask_beyond(size: int, lengths: Tensor, like: Tensor) -> Tensor:
+    """What to add to attention scores of a type: -inf from each length on, (k,) → (k, 1, 1, size)."""
+    beyond = torch.arange(size, device=like.device) >= lengths[:, None, None, None]
+    return like.new_zeros(beyond.shape).masked_fill_(beyond, -torch.inf)
+
+
 class DecoderBlock(Protocol):
     """What a decoder block does one token at a time; `forward` is for whole responses."""
 
@@ -180,9 +207,20 @@ class DecoderState:
         contexts: most contexts at once.
         samples: rows of each context when it enters.
         like: of the blocks' states' type, on their device.
+        steady: whether a step has the shapes and the memory of the one before it as long as nobody joins or
+            leaves and no more room is needed, so that it can be recorded; rows then leave with their context.
     """
 
-    def __init__(self, blocks: Sequence[DecoderBlock], *, contexts: int, samples: int, like: Tensor) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[DecoderBlock],
+        *,
+        contexts: int,
+        samples: int,
+        like: Tensor,
+        steady: bool = False,
+    ) -> None:
+        self.steady = steady
         self._steppable = blocks
         self._memory = Room(0, 0, 0, 0)
         self.blocks: list[BlockState] = [block.new_state(self._memory) for block in blocks]
@@ -194,6 +232,9 @@ class DecoderState:
         self.sample_of: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.positions: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._like, self._device = like, like.device
+        self._placed: tuple[Tensor, ...] | None = None  # of who is there now
+        self._kept: dict[tuple[int, tuple[int, ...]], Tensor] = {}
+        self._times_grown = 0
 
     def admit(self, memories: Sequence[Sequence[Tensor]], length: int) -> int:
         """Let one context join, with `samples` rows at position 0.
@@ -224,31 +265,59 @@ class DecoderState:
         self.sample_of = np.append(self.sample_of, np.arange(self.samples))
         self.positions = np.append(self.positions, np.zeros(self.samples, dtype=np.int64))
         self.contexts += 1
+        self._placed = None
         return context
+
+    def prepare(self) -> tuple[int, ...]:
+        """Have on the device what the next step needs.
+
+        Returns:
+            Numbers that stay the same while a steady batch's steps have the same shapes and memory.
+        """
+        self._grow(positions=whole_spans(int(self.positions.max()) + 1))
+        if self._placed is None:
+            slots = self.context_of * self.samples + self.sample_of
+            in_order = len(slots) == self.contexts * self.samples and bool((np.diff(slots) == 1).all())
+            if self.steady and not in_order:
+                raise RuntimeError("A row has left a steady batch before its context.")
+            lengths = to_device(self.context_lengths[: self.contexts], self._device)
+            placed = [
+                torch.arange(len(self.positions), device=self._device),
+                to_device(self.positions, self._device),
+                mask_beyond(self._context_length, lengths, self._like),
+                *([] if in_order else [to_device(slots, self._device)]),
+            ]
+            self._placed = tuple(map(self._keep, range(len(placed)), placed))
+        return self._times_grown, len(self.positions), self.contexts, self._context_length
 
     def rows(self) -> Rows:
         """The rows as the next step needs them."""
-        lengths = torch.from_numpy(self.context_lengths[: self.contexts].copy()).to(self._device)
-        positions = torch.from_numpy(self.positions.copy()).to(self._device)
-        common = int(self.positions[0]) if (self.positions == self.positions[0]).all() else None
-        longest = whole_spans(int(self.positions.max()) + 1)
-        self._grow(positions=longest)
-        longest_context = whole_spans(int(self.context_lengths[: self.contexts].max()))
-        asking = positions if common is None else positions[:1]
-        slots = self.context_of * self.samples + self.sample_of
-        in_order = len(slots) == self.contexts * self.samples and bool((np.diff(slots) == 1).all())
+        self.prepare()
+        assert self._placed is not None
+        indices, positions, context_mask, *slots = self._placed
+        alike = not self.steady and bool((self.positions == self.positions[0]).all())
         return Rows(
-            indices=torch.arange(len(self.positions), device=self._device),
+            indices=indices,
             positions=positions,
-            common=common,
-            longest=longest,
-            position_mask=self._mask(longest, asking + 1),
-            slots=None if in_order else torch.from_numpy(slots).to(self._device),
+            common=int(self.positions[0]) if alike else None,
+            longest=self._memory.positions if self.steady else whole_spans(int(self.positions.max()) + 1),
+            slots=slots[0] if slots else None,
             contexts=self.contexts,
             samples=self.samples,
-            context_length=longest_context,
-            context_mask=self._mask(longest_context, lengths),
+            context_length=self._context_length,
+            context_mask=context_mask,
         )
+
+    @property
+    def _context_length(self) -> int:
+        return whole_spans(int(self.context_lengths[: self.contexts].max()))
+
+    def _keep(self, number: int, value: Tensor) -> Tensor:
+        """The value where one of its shape was before, if batches are steady."""
+        if not self.steady:
+            return value
+        held = self._kept.setdefault((number, tuple(value.shape)), value)
+        return held if held is value else held.copy_(value)
 
     def _grow(self, **needed: int) -> None:
         """Have room for at least so much; of what there is too little of, twice as much as before.
@@ -258,6 +327,7 @@ class DecoderState:
         short = {name: size for name, size in needed.items() if size > getattr(self._memory, name)}
         if not short:
             return
+        self._times_grown += 1
         doubled = {name: max(size, 2 * getattr(self._memory, name)) for name, size in short.items()}
         most = {"rows": self.room * self.samples, "contexts": self.room}
         self._memory = self._memory._replace(
@@ -269,14 +339,11 @@ class DecoderState:
                 new[tuple(map(slice, old.shape))] = old
             self.blocks[number] = larger
 
-    def _mask(self, size: int, lengths: Tensor) -> Tensor:
-        """What to add to attention scores: -inf from each length on, (k,) → (k, 1, 1, size)."""
-        beyond = torch.arange(size, device=self._device) >= lengths[:, None, None, None]
-        return self._like.new_zeros(beyond.shape).masked_fill_(beyond, -torch.inf)
-
     def advance(self) -> None:
         """Every row has been given one more token."""
         self.positions = self.positions + 1
+        if self._placed is not None:
+            self._placed[1].add_(1)
 
     def release_rows(self, finished: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Let finished rows leave, and contexts without rows with them.
@@ -288,6 +355,7 @@ class DecoderState:
             For each row that stays, in its new order, the row it was before.
         """
         order = fill_holes(~finished)
+        self._placed = None
         moved = np.flatnonzero(order != np.arange(len(order)))
         self._move([held for block in self.blocks for held in block.row_tensors()], order[moved], moved)
         self.context_of, self.sample_of = self.context_of[order], self.sample_of[order]
@@ -297,7 +365,7 @@ class DecoderState:
 
     def reorder_rows(self, sources: NDArray[np.int64]) -> None:
         """Make row i continue row `sources[i]`, as beam search does; all of one context, none leaves."""
-        index = torch.from_numpy(sources).to(self._device)
+        index = to_device(sources, self._device)
         for block in self.blocks:
             for held in block.row_tensors():
                 held[: len(sources)] = held[index]
@@ -320,8 +388,7 @@ class DecoderState:
     ) -> None:
         if not len(sources):
             return
-        source = torch.from_numpy(sources).to(self._device)
-        target = torch.from_numpy(targets).to(self._device)
+        source, target = to_device(sources, self._device), to_device(targets, self._device)
         for held in tensors:
             held[target] = held[source]
 

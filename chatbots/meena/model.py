@@ -124,9 +124,15 @@ class Meena(nn.Module):
         """Scores before softmax, by the shared embedding: (…, d) → (…, v)."""
         return self.embedding.scores(states)
 
-    def new_state(self, *, contexts: int, samples: int) -> DecoderState:
+    def new_state(self, *, contexts: int, samples: int, steady: bool = False) -> DecoderState:
         """An empty decoding batch for at most `contexts` contexts of `samples` rows each."""
-        return DecoderState(self._steppable(), contexts=contexts, samples=samples, like=self.embedding.weight)
+        return DecoderState(
+            self._steppable(),
+            contexts=contexts,
+            samples=samples,
+            like=self.embedding.weight,
+            steady=steady,
+        )
 
     def admit(self, state: DecoderState, contexts: Sequence[Sequence[int]]) -> None:
         """Encode contexts and let each join the decoding batch.
@@ -153,11 +159,16 @@ class Meena(nn.Module):
         Returns:
             Scores before softmax, (n, v).
         """
+        scores = self.score_next(tokens, state)
+        state.advance()
+        return scores
+
+    def score_next(self, tokens: Tensor, state: DecoderState) -> Tensor:
+        """What `step` returns, without moving the batch on: called again, it does the same again."""
         rows = state.rows()
         x = self._embed(tokens, self.positions[rows.positions])
         for block, block_state in zip(self._steppable(), state.blocks, strict=True):
             x = block.step(x, block_state, rows)
-        state.advance()
         return self.scores(self.decoder_norm(x))
 
     def _steppable(self) -> Sequence[DecoderBlock]:

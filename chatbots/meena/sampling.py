@@ -24,13 +24,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
+from chatbots.meena.cache import to_device, to_host
 from chatbots.meena.model import Meena
+from chatbots.meena.recording import Recorded
 from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 
 BLOCK = 64
 """Tokens that are searched together."""
 ROWS = 40
 """Rows whose tokens are drawn together on the CPU, so that their probabilities stay in a core's cache."""
+LOOKING = 4
+"""Tokens after which Python waits for a GPU, to see whose samples have ended."""
 RankBy = Literal["per_token", "total"]
 
 
@@ -172,25 +176,31 @@ class SampleStream:
         model: in evaluation mode.
         settings: how to draw.
         room: most contexts at once.
+        steady: whether to draw as a GPU does best: samples stay until all of their context have ended, and
+            Python looks who has only every `LOOKING` tokens. The samples are the same. None: on a GPU.
     """
 
-    def __init__(self, model: Meena, settings: SamplingSettings, *, room: int = 8) -> None:
+    def __init__(
+        self, model: Meena, settings: SamplingSettings, *, room: int = 8, steady: bool | None = None
+    ) -> None:
         self.model, self.settings = model, settings
         self.device = model.embedding.weight.device
         self.longest = model.config.response_length
-        self.state = model.new_state(contexts=room, samples=settings.samples)
+        self.steady = self.device.type == "cuda" if steady is None else steady
+        self.state = model.new_state(contexts=room, samples=settings.samples, steady=self.steady)
+        self._drawn = Drawn.nothing(self.device, self.longest)
+        self._recorded = Recorded(self.device)
+        self._unseen = 0
         self._open: dict[int, _Open] = {}
         self._keys = count()
         self._owner: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # key of each row's context
-        self._tokens: NDArray[np.int64] = np.zeros((0, self.longest), dtype=np.int64)
-        self._uniforms: NDArray[np.float64] = np.zeros((0, self.longest))
-        self._log_likelihood: NDArray[np.float64] = np.zeros(0)
 
     @property
     def room(self) -> int:
         """Contexts that can join now."""
         return self.state.room - self.state.contexts
 
+    @torch.inference_mode()
     def admit(self, contexts: Sequence[Sequence[int]], seeds: Sequence[int]) -> list[int]:
         """Let contexts join.
 
@@ -205,63 +215,121 @@ class SampleStream:
         if not keys:
             return keys
         n = self.settings.samples
-        with torch.inference_mode():
-            self.model.admit(self.state, contexts)
+        self.model.admit(self.state, contexts)
         self._open |= {key: _Open(key) for key in keys}
+        uniforms = np.concatenate([uniform_numbers(seed, n, self.longest) for seed in seeds])
+        self._drawn = self._drawn.joined(len(self._owner), to_device(uniforms, self.device))
         self._owner = np.append(self._owner, np.repeat(keys, n))
-        uniforms = [uniform_numbers(seed, n, self.longest) for seed in seeds]
-        self._uniforms = np.concatenate([self._uniforms, *uniforms])
-        self._tokens = np.concatenate([self._tokens, np.zeros((n * len(keys), self.longest), dtype=np.int64)])
-        self._log_likelihood = np.append(self._log_likelihood, np.zeros(n * len(keys)))
         return keys
 
+    @torch.inference_mode()
     def step(self) -> dict[int, list[Sample]]:
         """Draw one more token of every sample.
 
         Returns:
-            The samples of the contexts that are done now, by key, in the order of drawing.
+            The samples of the contexts that are known to be done now, by key, in the order of drawing.
         """
         if not len(self._owner):
             return {}
-        positions, rows = self.state.positions, np.arange(len(self._owner))
-        last = np.where(positions == 0, Tokenizer.start, self._tokens[rows, positions - 1])
-        tokens, log_probabilities = self._draw(last, self._uniforms[rows, positions])
-        self._tokens[rows, positions] = tokens
-        self._log_likelihood += log_probabilities
-        ended = (tokens == Tokenizer.end) | (positions + 1 == self.longest)
+        shapes = *self.state.prepare(), len(self._drawn.ended)
+        self._recorded.run(shapes, self._draw)
+        self.state.advance()
+        self._unseen += 1
+        full = self.state.positions == self.longest
+        if self._unseen < (LOOKING if self.steady else 1) and not full.any():
+            return {}
+        self._unseen = 0
+        ended = to_host(self._drawn.ended[: len(full)]) | full
+        if self.steady:
+            whole = ended.reshape(-1, self.settings.samples).all(axis=1)
+            ended = np.repeat(whole, self.settings.samples)
         return self._leave(ended) if ended.any() else {}
 
-    @torch.inference_mode()
-    def _draw(
-        self, last: NDArray[np.int64], uniforms: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        scores = self.model.step(torch.from_numpy(last).to(self.device), self.state)
-        given = torch.from_numpy(uniforms).to(self.device)
-        together = ROWS if self.device.type == "cpu" else len(scores)
-        drawn = [
+    def _draw(self) -> None:
+        """Draw and store a token of each row; done again, it changes nothing."""
+        rows, drawn = self.state.rows(), self._drawn
+        n, at = rows.count, rows.positions.unsqueeze(1)
+        last = drawn.tokens[:n].gather(1, at).squeeze(1)
+        scores = self.model.score_next(last, self.state)
+        uniforms = drawn.uniforms[:n].gather(1, at).squeeze(1)
+        together = ROWS if self.device.type == "cpu" else n
+        parts = [
             draw(some, of_them, temperature=self.settings.temperature, top_k=self.settings.top_k)
-            for some, of_them in zip(torch.split(scores, together), torch.split(given, together), strict=True)
+            for some, of_them in zip(
+                torch.split(scores, together), torch.split(uniforms, together), strict=True
+            )
         ]
-        tokens, log_probabilities = (torch.cat(parts).double() for parts in zip(*drawn, strict=True))
-        # One transfer, the only one of a step that waits for the device: tokens are exact as doubles.
-        found = torch.stack([tokens, log_probabilities]).cpu().numpy()
-        return found[0].astype(np.int64), found[1]
+        tokens, log_probabilities = (torch.cat(part) for part in zip(*parts, strict=True))
+        drawn.tokens[:n].scatter_(1, at + 1, tokens.unsqueeze(1))
+        drawn.log_probabilities[:n].scatter_(1, at, log_probabilities.unsqueeze(1))
+        drawn.ended[:n].logical_or_(tokens == Tokenizer.end)
 
-    @torch.inference_mode()
     def _leave(self, ended: NDArray[np.bool_]) -> dict[int, list[Sample]]:
         done: dict[int, list[Sample]] = {}
-        for row in np.flatnonzero(ended):
+        rows = np.flatnonzero(ended)
+        index = to_device(rows, self.device)
+        all_tokens = to_host(self._drawn.tokens[index])[:, 1:]
+        all_log_probabilities = to_host(self._drawn.log_probabilities[index]).astype(np.float64)
+        for row, tokens, of_them in zip(rows, all_tokens, all_log_probabilities, strict=True):
             entry = self._open[int(self._owner[row])]
-            length = self.state.positions[row]  # already counts this token
-            tokens = tuple(self._tokens[row, :length].tolist())
-            entry.samples[int(self.state.sample_of[row])] = Sample(tokens, float(self._log_likelihood[row]))
+            length = int(self.state.positions[row])  # already counts the last token
+            if Tokenizer.end in (said := tokens[:length].tolist()):
+                length = said.index(Tokenizer.end) + 1
+            sample = Sample(tuple(said[:length]), float(of_them[:length].sum()))
+            entry.samples[int(self.state.sample_of[row])] = sample
             if len(entry.samples) == self.settings.samples:
                 done[entry.key] = [entry.samples[index] for index in range(self.settings.samples)]
                 del self._open[entry.key]
         order = self.state.release_rows(ended)
-        self._owner, self._tokens = self._owner[order], self._tokens[order]
-        self._uniforms, self._log_likelihood = self._uniforms[order], self._log_likelihood[order]
+        self._owner = self._owner[order]
+        self._drawn.keep(order)
         return done
+
+
+class Drawn(NamedTuple):
+    """What has been drawn, on the device that draws; rows beyond the live ones are spare.
+
+    Attributes:
+        tokens: of each row behind the start token, (rows, 1 + L).
+        log_probabilities: the model's own, of each token, (rows, L).
+        uniforms: the random number of each token, (rows, L).
+        ended: whether the end has been drawn, (rows,); what follows it counts for nothing.
+    """
+
+    tokens: Tensor
+    log_probabilities: Tensor
+    uniforms: Tensor
+    ended: Tensor
+
+    @classmethod
+    def nothing(cls, device: torch.device, longest: int, rows: int = 0) -> Drawn:
+        """Room for so many rows."""
+        return cls(
+            torch.full((rows, 1 + longest), Tokenizer.start, device=device),
+            torch.zeros(rows, longest, device=device),
+            torch.zeros(rows, longest, dtype=torch.float64, device=device),
+            torch.zeros(rows, dtype=torch.bool, device=device),
+        )
+
+    def joined(self, count: int, uniforms: Tensor) -> Drawn:
+        """With rows of these random numbers behind the first `count`, in memory twice as large if need be."""
+        needed, there, drawn = count + len(uniforms), len(self.ended), self
+        if needed > there:
+            drawn = Drawn.nothing(uniforms.device, uniforms.size(1), max(needed, 2 * there))
+            for new, old in zip(drawn, self, strict=True):
+                new[:there] = old
+        drawn.tokens[count:needed] = Tokenizer.start
+        drawn.uniforms[count:needed] = uniforms
+        drawn.ended[count:needed] = False
+        return drawn
+
+    def keep(self, order: NDArray[np.int64]) -> None:
+        """Have row i continue as the row `order[i]`."""
+        moved = np.flatnonzero(order != np.arange(len(order)))
+        if len(moved):
+            source, target = (to_device(rows, self.ended.device) for rows in (order[moved], moved))
+            for held in self:
+                held[target] = held[source]
 
 
 def uniform_numbers(seed: int, samples: int, longest: int) -> NDArray[np.float64]:

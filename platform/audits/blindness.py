@@ -14,7 +14,9 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from audits.models import Audit, AuditedReply
+from bots import members
 from bots.models import Bot
+from chatbots.errors import ChatbotError
 from chatbots.identity.naming import Named, Names, named, names_of
 from judging.queries import items_of
 from live.remembered import key_of, remembered
@@ -117,7 +119,7 @@ def _read(study: Study) -> Blindness:
     rows = _rows(study, _SAID if talks else _QUEUED)
     wanted = {row[0] for row in rows} | set(study.study_bots.values_list("bot", flat=True))
     bots = Bot.objects.in_bulk([pk for pk in wanted if pk])
-    names = {pk: names_of(bot.title, bot.name, bot.configuration) for pk, bot in bots.items()}
+    names = {pk: names_of(bot.title, bot.name, _settings(bot)) for pk, bot in bots.items()}
     slips = [
         _slip(system, text, found, *_place(study, where, position))
         for bot, system, text, where, position in rows
@@ -126,6 +128,15 @@ def _read(study: Study) -> Blindness:
     asked = [bot for bot in bots.values() if not (bot.is_outside or bot.is_operated)] if talks else []
     before, unaudited = _in_audits(asked, names)
     return Blindness((*before, *slips)[:MOST_SHOWN], len(rows), len(slips), unaudited)
+
+
+def _settings(bot: Bot) -> dict[str, Any]:
+    """With those of the bots inside it, which may be named as well."""
+    try:
+        return members.filled(bot.adapter, bot.configuration)
+    except ChatbotError:  # its adapter, or a bot inside, is gone
+        configuration: dict[str, Any] = bot.configuration
+        return configuration
 
 
 def _rows(study: Study, statement: str) -> list[tuple[Any, ...]]:

@@ -14,7 +14,7 @@ from accounts.limits import TooManyAtOnceError, too_often
 from accounts.models import User
 from accounts.people import UnknownPersonError, people_named
 from bots import queries, services, trial
-from bots.models import Bot
+from bots.models import OPERATED, Bot
 from chatbots.registry import REGISTRY
 from live.answers import answers
 
@@ -45,6 +45,9 @@ class BotIn(Sent):
     configuration: dict[str, Any] = {}
     open_to_all: bool = Field(False, description="Whether all who sign in may see and use it.")
     shared_with: list[str] = Field([], description="Names of those who may besides you and admins.")
+    operators: list[str] = Field(
+        [], description="Of a bot in whose place people answer: who may, besides you and admins."
+    )
 
 
 class BotChange(Sent):
@@ -55,6 +58,7 @@ class BotChange(Sent):
     active: bool | None = None
     open_to_all: bool | None = None
     shared_with: list[str] | None = Field(None, description="Replaces all names.")
+    operators: list[str] | None = Field(None, description="Replaces all names.")
 
 
 class BotOut(Schema):
@@ -65,6 +69,7 @@ class BotOut(Schema):
     owner: str | None = Field(description="Whose it is; null: nobody's but the admins'.")
     open_to_all: bool
     shared_with: list[str]
+    operators: list[str] = Field(description="Who may answer in its place; empty for other bots.")
     state: str = Field(description="ready, loading, failing, stuck, failed, not hosted, no operator, or off")
     configuration: dict[str, Any] = Field(description="With defaults; secrets masked.")
 
@@ -119,6 +124,7 @@ def _shown(standing: queries.Standing) -> dict[str, Any]:
         "owner": bot.owner.username if bot.owner else None,
         "open_to_all": bot.open_to_all,
         "shared_with": sorted(person.username for person in bot.shared_with.all()),
+        "operators": sorted(person.username for person in bot.operators.all()) if bot.is_operated else [],
         "state": standing.state,
         "configuration": queries.shown_settings(bot),
     }
@@ -142,10 +148,13 @@ def bots(request: HttpRequest) -> list[dict[str, Any]]:
 @router.post("/bots", response=answers(BotOut, 409, status=201, has_body=True))
 def register(request: HttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
     """Register a bot, which is yours alone unless you share it. Safe to repeat with the same values."""
-    settings = sent.model_dump(exclude={"open_to_all", "shared_with"})
+    settings = sent.model_dump(exclude={"open_to_all", "shared_with", "operators"})
     with transaction.atomic():
         bot = services.register_bot(**settings, owner=person(request))
-        services.share(bot, named=_people(sent.shared_with), open_to_all=sent.open_to_all)
+        operators = _operators(bot, sent.operators)
+        services.share(
+            bot, named=_people(sent.shared_with), open_to_all=sent.open_to_all, operators=operators
+        )
     return Status(201, _shown(queries.standing(bot)))
 
 
@@ -162,10 +171,20 @@ def _people(names: list[str]) -> list[User]:
         raise HttpError(422, str(error)) from None
 
 
+def _operators(bot: Bot, names: list[str]) -> list[User]:
+    if names and not bot.is_operated:
+        raise HttpError(
+            422,
+            f"“operators” names {names[0]}, but nobody answers in the place of “{bot.name}”: its adapter is "
+            f"“{bot.adapter}”. Leave the field out, or register a bot with the adapter “{OPERATED}”.",
+        )
+    return _people(names)
+
+
 @router.patch("/bots/{slug:name}", response=answers(BotOut, 404, 409, has_body=True))
 @transaction.atomic
 def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
-    """Change a bot of your own: title, configuration (a new revision), on or off, who else may use it."""
+    """Change a bot of your own: title, configuration (a new revision), on or off, who may use or be it."""
     found = get_object_or_404(queries.changeable_by(person(request)), name=name)
     if sent.title is not None or sent.configuration is not None:
         services.change_bot(
@@ -176,11 +195,12 @@ def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
         )
     if sent.active is not None:
         services.set_active(found.pk, sent.active)
-    if sent.open_to_all is not None or sent.shared_with is not None:
+    if (sent.open_to_all, sent.shared_with, sent.operators) != (None, None, None):
         services.share(
             found,
             named=found.shared_with.all() if sent.shared_with is None else _people(sent.shared_with),
             open_to_all=found.open_to_all if sent.open_to_all is None else sent.open_to_all,
+            operators=None if sent.operators is None else _operators(found, sent.operators),
         )
     return _shown(queries.standing(Bot.objects.get(pk=found.pk)))
 

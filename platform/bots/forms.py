@@ -11,7 +11,9 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from accounts.people import UnknownPersonError, people_named
+from bots import members
 from bots.models import OPERATED, Bot
+from bots.picking import choices_for, named_by, value_of
 from bots.queries import shown_settings
 from bots.services import newest_revision
 from chatbots.errors import ConfigurationError
@@ -76,15 +78,28 @@ class BotForm(forms.Form):
         ),
     )
 
-    def __init__(self, adapter: str, *args: Any, bot: Bot | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        adapter: str,
+        *args: Any,
+        bot: Bot | None = None,
+        user: User | None = None,
+        as_json: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """`as_json`: bots inside are written as JSON rather than chosen from those that the user may see."""
         super().__init__(*args, **kwargs)
-        self.adapter, self.bot = adapter, bot
+        self.adapter, self.bot, self.user = adapter, bot, user
+        self.inside = REGISTRY.bot_class(adapter).inner_setting
+        self.picks = bool(self.inside and user and not as_json and self._names_all())
         schema = REGISTRY.describe(adapter).schema
         self._schemas = {key: resolved(each, schema) for key, each in schema.get("properties", {}).items()}
         required = set(schema.get("required", ()))
         for key, each in self._schemas.items():
             self.fields[PREFIX + key] = field_of(each, key in required)
             self.initial.setdefault(PREFIX + key, self._shown(key))
+        if self.picks:
+            self._let_pick()
         if adapter != OPERATED:
             del self.fields["operators"]
         elif bot:
@@ -96,6 +111,37 @@ class BotForm(forms.Form):
             self.initial["shared_with"] = _names(bot.shared_with.all())
             self.fields["revision"] = forms.IntegerField(widget=forms.HiddenInput(), required=False)
             self.initial["revision"] = newest_revision(bot)
+
+    def _inside(self) -> list[Any]:
+        """The bots inside as they are stored."""
+        stored = self.bot.configuration.get(self.inside) if self.bot else None
+        return stored if isinstance(stored, list) else [stored] if stored else []
+
+    def _names_all(self) -> bool:
+        return all(map(members.is_named, self._inside()))
+
+    def _let_pick(self) -> None:
+        assert self.user
+        schema, chosen = self._schemas[self.inside], self._inside()
+        choices = choices_for(self.user, chosen, besides=self.bot)
+        common: dict[str, Any] = {"label": label_of(schema), "required": True}
+        several = schema.get("type") == "array"
+        if several:
+            field: forms.Field = forms.MultipleChoiceField(
+                **common,
+                choices=choices,
+                widget=forms.CheckboxSelectMultiple,
+                help_text=gettext_lazy("Tick two to eight. Each keeps the settings that it has now."),
+            )
+        else:
+            field = forms.ChoiceField(
+                **common,
+                choices=[("", gettext_lazy("Choose a bot")), *choices],
+                help_text=gettext_lazy("It keeps the settings that it has now."),
+            )
+        self.fields[PREFIX + self.inside] = field
+        values = [value_of(each) for each in chosen]
+        self.initial[PREFIX + self.inside] = values if several else (values or [""])[0]
 
     def _shown(self, key: str) -> Any:
         """What stands in the field at first. A secret never does."""
@@ -111,7 +157,10 @@ class BotForm(forms.Form):
         for key, schema in self._schemas.items():
             value = self.cleaned_data.get(PREFIX + key)
             kind = type_of(schema)
-            if is_secret(schema) and not value:
+            if self.picks and key == self.inside:
+                if value:
+                    found[key] = [*map(named_by, value)] if isinstance(value, list) else named_by(value)
+            elif is_secret(schema) and not value:
                 if self.bot and key in self.bot.configuration:
                     found[key] = self.bot.configuration[key]  # a secret left empty stays as it is
             elif kind == "list":
@@ -141,7 +190,8 @@ class BotForm(forms.Form):
         cleaned = super().clean() or self.cleaned_data
         marked = frozenset(self.errors)
         try:
-            REGISTRY.configuration(self.adapter, self.settings())
+            settings = members.pinned(self.adapter, self.settings(), by=self.user, of=self.bot)
+            members.configuration_of(self.adapter, settings)
         except ConfigurationError as error:
             for problem in error.problems:
                 if PREFIX + problem.field not in marked:
@@ -152,6 +202,15 @@ class BotForm(forms.Form):
         key, _, below = path.partition(".")
         known = PREFIX + key in self.fields
         self.add_error(PREFIX + key if known else None, f"{below} = {why}" if below else why)
+
+    @property
+    def inside_name(self) -> str:
+        """Name of the field with the bots inside; empty if it has none."""
+        return PREFIX + self.inside if self.inside else ""
+
+    @property
+    def may_pick(self) -> bool:
+        return bool(self.inside) and self._names_all()
 
     def setting_fields(self) -> list[forms.BoundField]:
         return [self[PREFIX + key] for key in self._schemas]

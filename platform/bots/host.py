@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from bots import memory
+from bots import members, memory
 from bots.models import OPERATED, Bot
 from bots.services import note_memory, version_of
 from chatbots import base
@@ -139,7 +139,7 @@ def _load(hosted: HostedBot) -> base.Bot:
     row = hosted.row
     try:
         with memory.one_at_a_time() as alone:
-            configuration = REGISTRY.configuration(row.adapter, row.configuration)
+            configuration = members.configuration_of(row.adapter, row.configuration)
             adapter = REGISTRY.bot_class(row.adapter)
             declared = adapter.memory_needed(configuration) or 0
             memory.refuse_over_budget(row.title, max(declared, row.memory_bytes or 0))

@@ -38,10 +38,17 @@ def version_now(bot: Bot) -> BotVersion:
 
 
 def come(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPresence:
-    """Somebody has opened the operator's page, in this tab and from now on in no other."""
-    presence, _ = OperatorPresence.objects.update_or_create(
+    """Somebody has opened the operator's page, in this tab and from now on in no other.
+
+    That they take no new conversations outlives a reload and a broken line, but not a page that was closed:
+    who comes back another day would wait for people in vain.
+    """
+    presence, _ = OperatorPresence.objects.get_or_create(
         bot=bot, operator=operator, defaults={"tab": tab, "seen_at": now}
     )
+    presence.takes_new = presence.takes_new or presence.seen_at <= now - GONE
+    presence.tab, presence.seen_at = tab, now
+    presence.save(update_fields=["takes_new", "tab", "seen_at"])
     return presence
 
 
@@ -51,9 +58,9 @@ def there(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPres
     return own.first() if own.update(seen_at=now) else None
 
 
-def take_new(bot: Bot, operator: User, wanted: bool) -> None:
-    """Have new conversations given to this operator, or none until they say so."""
-    OperatorPresence.objects.filter(bot=bot, operator=operator).update(takes_new=wanted)
+def take_new(bot: Bot, operator: User, tab: UUID, wanted: bool) -> None:
+    """Have new conversations given to this operator, or none until they say so or close their page."""
+    OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab).update(takes_new=wanted)
 
 
 def gone(bot: Bot, operator: User, tab: UUID) -> None:

@@ -5,14 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from accounts.access import shared_with, visible_to
+from accounts.access import visible_to
 from accounts.models import User
-from bots import host, presence
+from bots import host, members, presence
+from bots.access import visible_bots as visible_bots  # what pages ask for
 from bots.models import OUTSIDE, Bot, BotCopy
 from chatbots.base import Kind
 from chatbots.errors import ChatbotError
@@ -81,22 +82,6 @@ class CopyHealth:
 def _bars(labels: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int, int]]:
     highest = max(counts, default=0) or 1
     return [(label, n, round(100 * n / highest)) for label, n in zip(labels, counts, strict=False)]
-
-
-def visible_bots(user: User | AnonymousUser) -> QuerySet[Bot]:
-    """The bots that this person may see with settings and figures, talk with and choose for studies.
-
-    Of any other in one of their studies they see the title. A system elsewhere has no settings; whoever has
-    conversations of it sees it.
-    """
-    talked_here = Q(adapter=OUTSIDE, study_bots__study__owner=user.pk)
-    return shared_with(
-        user,
-        Bot.objects.all(),
-        owner="owner",
-        named="shared_with",
-        everybody=Q(open_to_all=True) | talked_here,
-    )
 
 
 def standings(user: User | AnonymousUser) -> list[Standing]:
@@ -180,12 +165,16 @@ def readable(settings: dict[str, Any]) -> dict[str, str]:
 def _readable(value: Any) -> str:
     if value in (None, "", [], {}):
         return "not set"
+    if isinstance(value, list) and all(map(members.is_named, value)):
+        return ", ".join(map(_readable, value))
+    if members.is_named(value):
+        return f"{value['registered']} v{value['revision']}"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def shown_settings(bot: Bot) -> dict[str, Any]:
     """A bot's configuration with defaults filled in and secrets masked, for people to read."""
     try:
-        return REGISTRY.configuration(bot.adapter, bot.configuration).model_dump(mode="json")
+        return members.configuration_of(bot.adapter, bot.configuration).model_dump(mode="json")
     except ChatbotError as error:  # an adapter that has changed since, or is gone
         return {"(cannot be read)": str(error)}

@@ -12,9 +12,9 @@ from django.utils.translation import gettext
 from pydantic import SecretStr
 
 from accounts.models import User
+from bots import members
 from bots.models import LONGEST_NOTE, OUTSIDE, RESERVED_NAMES, Bot, BotRevision, BotVersion
 from chatbots.errors import ChatbotError, DuplicateBotError
-from chatbots.registry import REGISTRY
 
 MASK = str(SecretStr("any"))
 """What pydantic shows instead of a secret."""
@@ -42,7 +42,8 @@ def register_bot(
     settings = dict(configuration or {})
     if name in RESERVED_NAMES:
         raise DuplicateBotError(f"'{name}' is the address of another page. Choose another name.")
-    REGISTRY.configuration(adapter, settings)  # loading it is the host's, and may take minutes
+    settings = members.pinned(adapter, settings, by=owner)
+    members.configuration_of(adapter, settings)  # loading it is the host's, and may take minutes
     bot, is_new = Bot.objects.get_or_create(
         name=name,
         defaults={
@@ -108,6 +109,7 @@ def change_bot(
             "Open the page anew and make your change there."
         )
     settings = {key: with_secrets(value, bot.configuration.get(key)) for key, value in configuration.items()}
+    settings = members.pinned(bot.adapter, settings, by=by, of=bot)
     if _means_the_same(bot, settings):
         settings = bot.configuration
     else:
@@ -130,9 +132,9 @@ def _means_the_same(bot: Bot, settings: Mapping[str, Any]) -> bool:
     Raises:
         chatbots.errors.ChatbotError: the adapter refuses them.
     """
-    wanted = REGISTRY.configuration(bot.adapter, settings)
+    wanted = members.configuration_of(bot.adapter, settings)
     try:
-        return wanted == REGISTRY.configuration(bot.adapter, bot.configuration)
+        return wanted == members.configuration_of(bot.adapter, bot.configuration)
     except ChatbotError:  # an adapter that has changed since
         return False
 

@@ -75,7 +75,7 @@ def choose(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest, adapter: str) -> HttpResponse:
     try:
-        form = BotForm(adapter, request.POST or None)
+        form = BotForm(adapter, request.POST or None, **_of(request))
     except UnknownBotError as error:
         messages.error(request, str(error))
         return redirect("bots:choose")
@@ -106,7 +106,7 @@ def new(request: HttpRequest, adapter: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(queries.changeable_by(request.user), name=name)
-    form = BotForm(found.adapter, request.POST or None, bot=found)
+    form = BotForm(found.adapter, request.POST or None, bot=found, **_of(request))
     if request.method == "POST" and form.is_valid():
         try:
             with transaction.atomic():
@@ -125,6 +125,10 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
             messages.success(request, _("Saved.") if found.is_operated else said)
             return redirect(found)
     return _form(request, form)
+
+
+def _of(request: HttpRequest) -> dict[str, Any]:
+    return {"user": request.user, "as_json": request.GET.get("inside") == "json"}
 
 
 def _form(request: HttpRequest, form: BotForm) -> HttpResponse:

@@ -18,6 +18,7 @@ from crowd.models import (
     Redaction,
     StudyPanel,
     TextReview,
+    VisitCount,
     Waiting,
     Withdrawal,
     Worker,
@@ -109,6 +110,12 @@ class WithdrawalAdmin(ViewOnly, admin.ModelAdmin[Withdrawal]):
 @admin.register(Pause)
 class PauseAdmin(ViewOnly, admin.ModelAdmin[Pause]):
     list_display = ("study", "began_at", "began_by", "holds", "turned_away", "ended_at")
+    list_filter = ("study",)
+
+
+@admin.register(VisitCount)
+class VisitCountAdmin(ViewOnly, admin.ModelAdmin[VisitCount]):
+    list_display = ("study", "saw", "visits")
     list_filter = ("study",)
 
 

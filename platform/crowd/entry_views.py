@@ -10,7 +10,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.limits import guessed_too_often, too_many, too_often
-from crowd import pausing, refusals, services
+from crowd import refusals, services, visits
 from crowd.models import Participation, Worker
 from crowd.panels import Arrival, by_plain_link, carried, is_preview
 from crowd.panels.mturk import FRAMED_BY
@@ -66,8 +66,6 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
         EntryRefusedError: the study is not open, not for them, or full, or its bots are down.
     """
     if study.state != Study.State.OPEN:
-        if study.state == Study.State.PAUSED:
-            pausing.count_turned_away(study)
         raise refusals.not_taking(study)
     services.refuse_whom_it_knew(arrival, study)
     worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
@@ -107,7 +105,20 @@ def _welcome(
         "consent": study.consent_versions.last(),
         "arrival": carried(arrival, study) if arrival else "",
     }
+    if request.method != "POST" and not more.keys() & {"recognised", "preview"}:
+        refusal = more.get("refusal")
+        context["visit"] = visits.ticket(study, refusal.reason if refusal else visits.ADMITTED)
     return render(request, "crowd/welcome.html", context | more, status=status)
+
+
+@require_POST
+@worker_page
+def seen(request: HttpRequest, study: Study) -> HttpResponse:
+    """Count that somebody has the first page in sight."""
+    if too_often(request, "seen", rate="300/m"):
+        return HttpResponse(status=429)
+    was_counted = visits.count(study, request.POST.get("visit", "")[:200])
+    return HttpResponse(status=204 if was_counted else 422)
 
 
 @require_POST

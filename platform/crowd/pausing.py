@@ -88,11 +88,15 @@ def _end_pause(study: Study, *, by: str, now: datetime) -> None:
 class Running:
     """What there is to say of a study that runs, beside its work; the newest first."""
 
+    study: Study
     pause: Pause | None
     pauses: list[Pause]
     notice: Notice | None
     told: list[Notice]
-    under_way: int
+
+    @property
+    def under_way(self) -> int:
+        return Assignment.objects.filter(participation__study=self.study, outcome="").count()
 
 
 def running(study: Study) -> Running:
@@ -100,11 +104,11 @@ def running(study: Study) -> Running:
     pauses = list(Pause.objects.filter(study=study)[:MOST_SHOWN])
     told = list(Notice.objects.filter(study=study)[:MOST_SHOWN])
     return Running(
+        study=study,
         pause=next((each for each in pauses if each.ended_at is None), None),
         pauses=[each for each in pauses if each.ended_at],
         notice=next((each for each in told if each.ended_at is None), None),
         told=told,
-        under_way=Assignment.objects.filter(participation__study=study, outcome="").count(),
     )
 
 

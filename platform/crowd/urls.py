@@ -15,6 +15,7 @@ from crowd import (
 app_name = "crowd"
 urlpatterns = [
     path("s/<slug:code>/", entry_views.enter, name="enter"),
+    path("s/<slug:code>/seen/", entry_views.seen, name="seen"),
     path("s/<slug:code>/consent/", entry_views.consent, name="consent"),
     path("s/<slug:code>/resume/", entry_views.resume, name="resume"),
     path("s/<slug:code>/instructions/", views.instructions, name="instructions"),

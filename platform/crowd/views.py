@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from crowd import gates, practice, refusals, services
+from crowd import gates, practice, refusals, services, visits
 from crowd.languages import language_of_pages, language_of_questions
 from crowd.models import CODED, PAID, Assignment, Participation
 from crowd.panels import Arrival, Outcome, WayBack, arrival_by, arrival_carried, arrival_of, way_back
@@ -56,6 +56,8 @@ def refused(request: HttpRequest, refusal: EntryRefusedError, study: Study | Non
         "cure": refusal.cure,
         "back": back,
     }
+    if study and request.resolver_match and request.resolver_match.view_name == "crowd:enter":
+        context["visit"] = visits.ticket(study, refusal.reason)
     response = render(request, "crowd/message.html", context, status=refusal.status)
     return with_form_to(request, response, back)
 

@@ -1,4 +1,5 @@
 import uuid
+import zlib
 from typing import Any
 
 from django.conf import settings
@@ -32,12 +33,20 @@ class TranscriptImport(models.Model):
         help_text=_("A key of transcripts.importers.FORMATS; empty: none fits."),
     )
     uploaded_at = models.DateTimeField()
-    content = models.BinaryField(null=True, blank=True, help_text=_("The file, until it is imported."))
+    content = models.BinaryField(
+        null=True, blank=True, help_text=_("The file, compressed, until it is imported.")
+    )
 
+    asked_at = models.DateTimeField(null=True, blank=True, help_text=_("When its import was asked for."))
+    refusal = models.TextField(blank=True, help_text=_("Why it was not imported when that was asked for."))
     imported_at = models.DateTimeField(null=True, blank=True)
     systems = models.JSONField(
         default=dict, blank=True, help_text=_("By speaker of the file, the system it is; empty for a person.")
     )
+    scripted_opening = models.BooleanField(
+        default=False, help_text=_("Whether first turns are scripted, so that nobody judges them.")
+    )
+    language = models.CharField(max_length=35, blank=True, help_text=_("Empty: the only one of the study."))
     conversations = models.PositiveIntegerField(default=0)
     turns = models.PositiveIntegerField(default=0)
     labels = models.PositiveIntegerField(
@@ -57,6 +66,20 @@ class TranscriptImport(models.Model):
 
     def __str__(self) -> str:
         return self.file_name
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.asked_at is not None and self.imported_at is None
+
+    @property
+    def file(self) -> bytes:
+        """The file as it was uploaded; nothing once it is imported."""
+        return zlib.decompress(self.content) if self.content else b""
+
+
+def packed(file: bytes) -> bytes:
+    """A file as it is kept: a large one would need several times its size on its way into the database."""
+    return zlib.compress(file, level=1)
 
 
 class Dialogue(models.Model):

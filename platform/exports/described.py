@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from bots import members
 from bots.models import Bot
 from bots.queries import visible_bots
 from chatbots.errors import ChatbotError
-from chatbots.registry import REGISTRY
 from judging.batteries import as_json, battery_of
 from judging.models import JudgingPlan
 from judging.queued import QueuedTask
@@ -107,7 +107,7 @@ def described_bot(bot: Bot, shown_as: str, target: int, *, is_theirs: bool) -> d
 def _configuration(bot: Bot) -> object:
     """As the adapter declares it, which knows its secrets; all of it masked if the adapter is not here."""
     try:
-        declared = REGISTRY.configuration(bot.adapter, bot.configuration).model_dump(mode="json")
+        declared = members.configuration_of(bot.adapter, bot.configuration).model_dump(mode="json")
     except ChatbotError:
         return dict.fromkeys(bot.configuration, MASK)
     return masked(declared)

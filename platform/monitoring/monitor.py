@@ -1,57 +1,29 @@
-"""How a study goes now: who is where, where people are lost, how quick workers and bots are, what fails."""
+"""How a study goes now: who is where (funnel.py), how quick workers and bots are, what fails."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, F, Q
+from django.db.models import Count, Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from bots import presence
 from bots.queries import WORDS
-from crowd.models import Assignment, Participation
 from crowd.queries import progress
 from crowd.services import HOLD
 from dialogues.models import Fault
+from monitoring.funnel import Stage, Stood, stages
 from studies.models import Study
 from studies.tasks import task_of
 
-READING = timedelta(minutes=10)
-"""For so long after they agreed, or got their place, people are taken to be reading."""
-AT_IT = timedelta(minutes=5)
-"""Whoever was seen within this time is at work; then they are silent, and after `HOLD` they are lost."""
 SHOWN_FAULTS = 8
 DAY = timedelta(days=1)
 # Times are those of the newest conversations, or batches, so that a large study is as quick as a small one.
 TIMED_CONVERSATIONS = 300
 TIMED_BATCHES = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A step on the way of workers through a study.
-
-    Attributes:
-        title: what they have done.
-        reached: how many came so far.
-        here: how many are at it now.
-        lost: how many went no further, and are gone.
-        why: of the lost, in words; empty where none are.
-        of_all: those who reached it, in percent of all who agreed.
-        loss: the lost, in percent of those who reached it.
-    """
-
-    title: str
-    reached: int
-    here: int
-    lost: int
-    why: str
-    of_all: int
-    loss: int
 
 
 class Times(NamedTuple):
@@ -113,71 +85,17 @@ class Monitor:
 def monitor(study: Study, *, now: datetime | None = None) -> Monitor:
     """Read all of it."""
     at = now or timezone.now()
-    counts = _counts(study, at)
+    stood = Stood(study, at)
     faults = Fault.objects.filter(dialogue__study=study).select_related("dialogue")
     return Monitor(
-        stages=stages(study, counts),
+        stages=stages(study, stood),
         stopped=_stopped(study, at),
         bots=_bots(study, at),
         faults=list(faults.order_by("-at")[:SHOWN_FAULTS]),
         judged_in=_judged_in(study),
-        pay=_pay(study, counts["complete"] + counts["bot_failed"]),
+        pay=_pay(study, stood.through),
         at=at,
     )
-
-
-def _counts(study: Study, now: datetime) -> dict[str, int]:
-    began, sent = Q(assignment__isnull=False), Q(assignment__active_at__gt=F("assignment__assigned_at"))
-    is_open = began & Q(assignment__outcome="")
-    told = {
-        "agreed": Q(),
-        "reading": Q(assignment=None, consented_at__gt=now - READING),
-        "began": began,
-        "waiting": is_open & ~sent & Q(assignment__assigned_at__gt=now - READING),
-        "sent": sent | (began & ~Q(assignment__outcome="")),
-        "at_it": is_open & sent & Q(assignment__active_at__gt=now - AT_IT),
-        "silent": is_open & sent & Q(assignment__active_at__range=(now - HOLD, now - AT_IT)),
-        "complete": Q(assignment__outcome=Assignment.Outcome.COMPLETE),
-        "bot_failed": Q(assignment__outcome=Assignment.Outcome.BOT_FAILED),
-    }
-    rows = Participation.objects.filter(study=study)
-    return rows.aggregate(**{name: Count("pk", filter=which) for name, which in told.items()})
-
-
-def stages(study: Study, n: Mapping[str, int]) -> list[Stage]:
-    """The way of workers, from these counts of people."""
-    chats = task_of(study).has_conversations
-    first = _("Sent their first message") if chats else _("Began the work")
-    never = n["agreed"] - n["began"] - n["reading"]
-    idle = n["began"] - n["sent"] - n["waiting"]
-    gone = n["sent"] - n["complete"] - n["bot_failed"] - n["at_it"] - n["silent"]
-    silent = _("%(n)s silent, their place is held") % {"n": n["silent"]} if n["silent"] else ""
-    failed = _("%(n)s because the bot could not answer") % {"n": n["bot_failed"]} if n["bot_failed"] else ""
-    left = _("%(n)s silent for over an hour") % {"n": gone} if gone else ""
-    rows = [
-        (
-            _("Agreed to take part"),
-            n["agreed"],
-            n["reading"],
-            never,
-            _("Never pressed Start") if never else "",
-        ),
-        (_("Got a place"), n["began"], n["waiting"], idle, _("Sent nothing") if idle else ""),
-        (first, n["sent"], n["at_it"] + n["silent"], gone + n["bot_failed"], _said(failed, left, silent)),
-        (_("Finished"), n["complete"], 0, 0, ""),
-    ]
-    return [
-        Stage(title, reached, here, lost, why, _share(reached, n["agreed"]), _share(lost, reached))
-        for title, reached, here, lost, why in rows
-    ]
-
-
-def _said(*parts: str) -> str:
-    return "; ".join(part for part in parts if part)
-
-
-def _share(part: int, whole: int) -> int:
-    return round(100 * part / whole) if whole else 0
 
 
 # How much was done by those who stopped: messages of the worker in a conversation, or items of a batch.
@@ -259,6 +177,8 @@ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY l.answer_ms) / 1000
 
 
 def _judged_in(study: Study) -> float | None:
+    if task_of(study).has_conversations:
+        return None
     ((seconds,),) = _rows(_JUDGED_IN, [study.pk, TIMED_BATCHES])
     return _number(seconds)
 

@@ -138,7 +138,7 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
     async def take_new(self, frame: Frame) -> None:
         assert self.bot
         wanted = field(frame, "wanted", bool)
-        await in_database(operators.take_new, self.bot, self.operator, wanted)
+        await in_database(operators.take_new, self.bot, self.operator, self.tab, wanted)
         await self.say({"type": "takes_new", "wanted": wanted})
 
     async def open(self, frame: Frame) -> None:

@@ -12,13 +12,13 @@ from asgiref.typing import (
     Scope,
 )
 
-# As in deploy/nginx.conf.template; the largest upload that a page takes is 20 MB.
-MOST_BYTES = 32 * 1024**2
+# As in deploy/nginx.conf.template; the largest upload that a page takes is 60 MB.
+MOST_BYTES = 64 * 1024**2
 # Of all requests that are being received.
-MOST_BYTES_AT_ONCE = 16 * MOST_BYTES
+MOST_BYTES_AT_ONCE = 8 * MOST_BYTES
 SECONDS = 120.0
 
-TOO_LARGE = (413, "The request is larger than 32 MB. Nothing was changed. Split what you send.\n")
+TOO_LARGE = (413, "The request is larger than 64 MB. Nothing was changed. Split what you send.\n")
 TOO_SLOW = (408, "The request did not come in time. Nothing was changed. Try again.\n")
 TOO_MUCH = (503, "Too much is being uploaded at the moment. Nothing was changed. Try again in a minute.\n")
 

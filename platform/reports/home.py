@@ -17,7 +17,7 @@ from bots import drift, presence
 from bots.models import Bot
 from crowd.models import Assignment, Participation
 from dialogues.models import Fault
-from monitoring.monitor import AT_IT
+from monitoring.funnel import AT_IT
 from reports.models import Report
 from studies.models import Study, StudyBot
 from studies.queries import readable_real_studies_of, real_studies_of

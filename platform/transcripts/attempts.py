@@ -5,8 +5,8 @@ from collections.abc import Callable
 from django.contrib import messages
 from django.http import HttpRequest
 
+from transcripts.importing import ImportRefusedError
 from transcripts.relaying import RelayRefusedError
-from transcripts.writing import ImportRefusedError
 
 
 def attempt(request: HttpRequest, step: Callable[[], object], *, done: str = "") -> bool:

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST, require_safe
+from kombu.exceptions import OperationalError
 
 from accounts.limits import reads_a_file
 from accounts.models import User
@@ -16,11 +16,12 @@ from dialogues.models import Dialogue, TranscriptImport
 from dialogues.queries import imports_of, labelled_import
 from studies.models import Study
 from studies.queries import studies_of
-from transcripts import importing, undoing
+from transcripts import importing, under_way, undoing
+from transcripts import tasks as jobs
 from transcripts.attempts import attempt
 from transcripts.importers import FORMATS
+from transcripts.importing import ImportRefusedError
 from transcripts.reading import Preview
-from transcripts.writing import ImportRefusedError
 
 SHOWN_TURNS = 8
 
@@ -73,21 +74,39 @@ def one(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> HttpResponse:
-    context = {"study": record.study, "record": record, "formats": FORMATS.values(), "error": error}
-    if record.imported_at:
+    record = under_way.look_after(record)
+    error = error or record.refusal
+    context = {"study": record.study, "record": record, "formats": FORMATS.values(), "stamp": _stamp(record)}
+    if record.is_under_way:
+        context["progress"] = under_way.progress(record)
+    elif record.imported_at:
         context["is_labelled"] = labelled_import(record)
     else:
         try:
             seen = importing.preview_of(record)
         except ImportRefusedError as refused:
             seen, error = Preview(), error or str(refused)
-            context["error"] = error
-        context |= {"seen": seen, "speakers": _speakers(request, seen), "first": _first(seen)}
-    return render(request, "transcripts/import.html", context, status=422 if error else 200)
+        context |= {"seen": seen, "speakers": _speakers(request, record, seen), "first": _first(seen)}
+    return render(
+        request, "transcripts/import.html", context | {"error": error}, status=422 if error else 200
+    )
 
 
-def _speakers(request: HttpRequest, seen: Preview) -> list[dict[str, object]]:
-    guessed = importing.guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge)
+def _stamp(record: TranscriptImport) -> str:
+    done = under_way.progress(record).get("done", 0) if record.is_under_way else 0
+    return f"{record.asked_at}-{record.imported_at}-{done}"
+
+
+@require_GET
+@login_required
+def stamp(request: HttpRequest, pk: int) -> JsonResponse:
+    """A word that changes while a file comes in; its page asks for it every few seconds."""
+    record = get_object_or_404(imports_of(request.user).defer("content"), pk=pk)
+    return JsonResponse({"stamp": _stamp(under_way.look_after(record))})
+
+
+def _speakers(request: HttpRequest, record: TranscriptImport, seen: Preview) -> list[dict[str, object]]:
+    guessed = importing.guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge) | record.systems
     return [
         {
             "field": f"system-{number}",
@@ -116,7 +135,8 @@ def _first(seen: Preview) -> list[dict[str, object]]:
 @require_POST
 @login_required
 def set_format(request: HttpRequest, pk: int) -> HttpResponse:
-    record = get_object_or_404(imports_of(request.user).filter(imported_at=None), pk=pk)
+    drafts = imports_of(request.user).filter(imported_at=None, asked_at=None)
+    record = get_object_or_404(drafts, pk=pk)
     attempt(request, partial(importing.set_format, record, request.POST.get("format", "")))
     return redirect("transcripts:import", pk=record.pk)
 
@@ -126,32 +146,27 @@ def set_format(request: HttpRequest, pk: int) -> HttpResponse:
 @reads_a_file
 def confirm(request: HttpRequest, pk: int) -> HttpResponse:
     record = get_object_or_404(imports_of(request.user), pk=pk)
-    if record.imported_at:
-        return redirect("transcripts:import", pk=record.pk)
+    if record.imported_at or record.is_under_way:
+        return redirect("transcripts:import", pk=pk)
     try:
-        speakers = importing.preview_of(record).speakers
-        systems = {name: request.POST.get(f"system-{number}", "") for number, name in enumerate(speakers)}
-        done = importing.import_draft(
-            record.pk,
-            systems=systems,
-            scripted_opening="scripted_opening" in request.POST,
-            language=request.POST.get("language", ""),
-        )
+        seen = importing.preview_of(record)
+        with transaction.atomic():
+            systems = {
+                name: request.POST.get(f"system-{number}", "") for number, name in enumerate(seen.speakers)
+            }
+            if importing.ask_for(
+                pk,
+                systems=systems,
+                scripted_opening="scripted_opening" in request.POST,
+                language=request.POST.get("language", ""),
+                parts=seen.conversations + len(seen.rated) + seen.problem_count,
+            ):
+                transaction.on_commit(partial(jobs.bring_in.delay, pk))
     except ImportRefusedError as error:
         return _one(request, record, error=str(error))
-    messages.success(request, _imported(done))
-    return redirect("transcripts:import", pk=done.pk)
-
-
-def _imported(done: TranscriptImport) -> str:
-    if not done.conversations:
-        return ngettext("%(count)d rating is imported.", "%(count)d ratings are imported.", done.labels) % {
-            "count": done.labels
-        }
-    return _("%(conversations)d conversations with %(turns)d turns are imported.") % {
-        "conversations": done.conversations,
-        "turns": done.turns,
-    }
+    except OperationalError:
+        under_way.give_up(pk, _("The job queue does not answer. Import the file once Redis is back."))
+    return redirect("transcripts:import", pk=pk)
 
 
 @require_POST

@@ -1,40 +1,39 @@
-"""Conversations from files become dialogues of a study. An import is one transaction, and can be undone."""
+"""Files of conversations: uploaded, looked at, then brought in (by `storing`) or thrown away."""
 
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from io import BytesIO
-from itertools import islice
 from subprocess import SubprocessError
-from typing import IO, BinaryIO, TypeVar
+from typing import IO, BinaryIO
 
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from dialogues.models import Dialogue, TranscriptImport
+from dialogues.models import TranscriptImport, packed
 from live.apart import PATIENCE_SECONDS
+from live.remembered import key_of, remembered
 from studies.models import Study
-from studies.services import results_changed
-from transcripts import ratings
-from transcripts.importers import FORMATS, Checked, Limits, Problem, Rated, Source, checked, guessed
-from transcripts.reading import Preview, checked_apart, read_apart
-from transcripts.writing import Entry, ImportRefusedError, Writer, versions
+from transcripts import ratings, under_way
+from transcripts.importers import FORMATS, Limits, guessed
+from transcripts.reading import Preview, previewed_apart, told_preview
 
 log = logging.getLogger(__name__)
 
-MAX_UPLOAD = 20 * 1024 * 1024  # bytes
-ON_PAGE = Limits(conversations=5_000, turns=100_000)
-BY_COMMAND = Limits(conversations=100_000, turns=3_000_000)
-
-T = TypeVar("T")
+# The largest file of the published datasets that can be read (Topical-Chat's train.json) has 46 MB.
+MAX_UPLOAD = 60 * 1024 * 1024  # bytes
+ON_PAGE = Limits(conversations=20_000, turns=500_000)
 
 _HEAD = 8192  # bytes, by which a format is guessed
-_BATCH = 500
 _PERSON = re.compile(r"(human|user|person|worker|volunteer|agent_|you|me|我|用户)[\s_]*\d*", re.IGNORECASE)
+
+
+class ImportRefusedError(Exception):
+    """Nothing was changed; the message says why and what to do."""
 
 
 def upload(
@@ -74,7 +73,7 @@ def upload(
             )
             % {"name": name, "most": MAX_UPLOAD // 1024**2}
         )
-    TranscriptImport.objects.filter(study=study, by=by, imported_at=None).delete()
+    TranscriptImport.objects.filter(study=study, by=by, imported_at=None, asked_at=None).delete()
     return TranscriptImport.objects.create(
         study=study,
         by=by,
@@ -82,7 +81,7 @@ def upload(
         sha256=hashlib.sha256(content).hexdigest(),
         format=format_of(BytesIO(content)),
         uploaded_at=now or timezone.now(),
-        content=content,
+        content=packed(content),
     )
 
 
@@ -115,7 +114,18 @@ def preview_of(draft: TranscriptImport) -> Preview:
     """
     if not draft.format:
         return Preview()
-    seen = _read(read_apart, draft)
+    read_as = key_of("preview", draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns)
+    try:
+        seen = told_preview(remembered(read_as, lambda: previewed_apart(draft.file, draft.format, ON_PAGE)))
+    except SubprocessError as error:
+        log.warning("Upload %s could not be read: %s", draft.pk, error)
+        raise ImportRefusedError(
+            _(
+                "“%(name)s” could not be read within %(seconds)d s. Split it, or ask an admin to import it "
+                "with manage.py import_dialogues."
+            )
+            % {"name": draft.file_name, "seconds": PATIENCE_SECONDS}
+        ) from None
     leave_out_unrateable(draft.study, seen)
     return seen
 
@@ -129,21 +139,6 @@ def leave_out_unrateable(study: Study, seen: Preview) -> None:
     seen.problems.sort(key=lambda problem: problem.line)
 
 
-def _read(how: Callable[[bytes, str, Limits], T], draft: TranscriptImport) -> T:
-    """What another process reads in the upload: this one may serve workers."""
-    try:
-        return how(bytes(draft.content or b""), draft.format, ON_PAGE)
-    except SubprocessError as error:
-        log.warning("Upload %s could not be read: %s", draft.pk, error)
-        raise ImportRefusedError(
-            _(
-                "“%(name)s” could not be read within %(seconds)d s. Split it, or ask an admin to import it "
-                "with manage.py import_dialogues."
-            )
-            % {"name": draft.file_name, "seconds": PATIENCE_SECONDS}
-        ) from None
-
-
 def guessed_systems(speakers: Iterable[str], *, talkers_judge: bool = False) -> dict[str, str]:
     """By speaker the system that they seem to be, empty for a person.
 
@@ -155,82 +150,77 @@ def guessed_systems(speakers: Iterable[str], *, talkers_judge: bool = False) -> 
     return systems if talkers_judge or any(systems.values()) else dict.fromkeys(names, "Human")
 
 
+def language_of(study: Study, asked: str) -> str:
+    """The language that conversations come in with.
+
+    Raises:
+        ImportRefusedError: it is none of the study, or the study has several and none was named.
+    """
+    language = asked or study.only_language
+    if language not in study.languages:
+        have = ", ".join(study.languages)
+        raise ImportRefusedError(
+            _("Say in which language these conversations are: one of the study's, %(have)s.") % {"have": have}
+            if not language
+            else _(
+                "“%(language)s” is no language of this study, which has %(have)s. Add it to the study, or "
+                "import the conversations into another."
+            )
+            % {"language": language[:20], "have": have}
+        )
+    return language
+
+
+def refuse_unknown_format(format_key: str) -> None:
+    """Let no file through whose format nobody can read.
+
+    Raises:
+        ImportRefusedError: this is such a format, or none.
+    """
+    if format_key not in FORMATS:
+        raise ImportRefusedError(_("Choose a format first."))
+
+
+def titles_of(systems: Mapping[str, str]) -> dict[str, str]:
+    return {speaker: title.strip()[:120] for speaker, title in systems.items()}
+
+
 @transaction.atomic
-def import_draft(
+def ask_for(
     draft_id: int,
     *,
     systems: Mapping[str, str],
     scripted_opening: bool,
     language: str = "",
+    parts: int = 0,
     now: datetime | None = None,
-) -> TranscriptImport:
-    """Bring an upload in as finished dialogues of its study, or as ratings of such. Safe to repeat.
+) -> bool:
+    """Have an upload brought in as finished dialogues of its study, or as ratings of such.
 
     Args:
         draft_id: the upload.
         systems: by speaker, the title of the system that they are; empty for a person.
         scripted_opening: whether first turns are scripted, so that nobody judges them.
         language: of the conversations, one of the study; may be left out where that has one only.
+        parts: of the file, as its preview counted them: what the progress is told of.
         now: when; now if not given.
 
+    Returns:
+        Whether a process is to be started for it; False if it was asked for before.
+
     Raises:
-        ImportRefusedError: nothing can come in, or a conversation would have nothing to judge.
+        ImportRefusedError: it cannot come in like this; nothing was changed.
     """
     draft = TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=draft_id)
-    if draft.imported_at is None:
-        _refuse_unknown(draft.format)
-        how = Entry(systems, scripted_opening, language)
-        _bring_in(draft, _read(checked_apart, draft), how, now or timezone.now())
-    return draft
-
-
-@transaction.atomic
-def import_file(
-    study: Study,
-    file: BinaryIO,
-    *,
-    name: str,
-    format_key: str,
-    systems: Mapping[str, str],
-    scripted_opening: bool,
-    language: str = "",
-) -> TranscriptImport:
-    """Bring a file in that may be larger than an upload; as `import_draft` otherwise."""
-    now = timezone.now()
-    digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # any binary file will do
-    file.seek(0)
-    record = TranscriptImport.objects.create(
-        study=study, file_name=name[:200], sha256=digest, format=format_key, uploaded_at=now, content=b""
-    )
-    how = Entry(systems, scripted_opening, language)
-    _refuse_unknown(format_key)
-    _bring_in(record, checked(Source(file), format_key, BY_COMMAND), how, now)
-    return record
-
-
-def _refuse_unknown(format_key: str) -> None:
-    if format_key not in FORMATS:
-        raise ImportRefusedError(_("Choose a format first."))
-
-
-def _bring_in(
-    record: TranscriptImport, found: Iterator[Checked | Rated | Problem], how: Entry, now: datetime
-) -> None:
-    record.systems = {speaker: title.strip()[:120] for speaker, title in how.systems.items()}
-    writer = Writer(record, versions(record), how, now)
-    for batch in _batches(found):
-        writer.write([each for each in batch if isinstance(each, Checked)])
-        ratings.store(record, [each for each in batch if isinstance(each, Rated)], now)
-        record.left_out += sum(isinstance(each, Problem) for each in batch)
-    if not record.conversations and not record.labels:
-        raise ImportRefusedError(_("There is no conversation and no rating in the file that could come in."))
-    # The database refuses turns in a finished dialogue, so they are finished last.
-    record.dialogues.update(ending=Dialogue.Ending.COMPLETE, ended_at=now)
-    record.imported_at, record.content = now, None
-    record.save()
-    results_changed(record.study_id)
-
-
-def _batches(found: Iterator[Checked | Rated | Problem]) -> Iterator[list[Checked | Rated | Problem]]:
-    while batch := list(islice(found, _BATCH)):
-        yield batch
+    if draft.imported_at or draft.is_under_way:
+        return False
+    refuse_unknown_format(draft.format)
+    if systems:
+        language_of(draft.study, language)
+    draft.systems = titles_of(systems)
+    draft.scripted_opening = scripted_opening
+    draft.language = language
+    draft.asked_at, draft.refusal = now or timezone.now(), ""
+    draft.save(update_fields=["systems", "scripted_opening", "language", "asked_at", "refusal"])
+    under_way.begin(draft.pk, parts)
+    return True

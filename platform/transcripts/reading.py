@@ -1,13 +1,12 @@
 """What a file brings in, read by a process of its own: `python -m transcripts.reading …`.
 
-The process that serves pages serves workers, too, and a file of 20 MB takes seconds of Python. Pure, so that
+The process that serves pages serves workers, too, and a large file takes seconds of Python. Pure, so that
 the process needs no Django and is there at once.
 """
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from typing import Any
@@ -90,36 +89,22 @@ def preview(source: Source, format_key: str, limits: Limits) -> Preview:
     return seen
 
 
-def read_apart(content: bytes, format_key: str, limits: Limits) -> Preview:
-    """The same by another process.
+def previewed_apart(content: bytes, format_key: str, limits: Limits) -> dict[str, Any]:
+    """The same by another process, for `told_preview`.
 
     Raises:
         subprocess.SubprocessError: it failed, or was not ready in time.
     """
-    told: dict[str, Any] = json.loads(_said("preview", content, format_key, limits))
+    said = run(_MODULE, [format_key, str(limits.conversations), str(limits.turns)], content)
+    told: dict[str, Any] = json.loads(said)
+    return told
+
+
+def told_preview(told: dict[str, Any]) -> Preview:
+    """A preview of its own from what another process told."""
     first = [_conversation(each) for each in told["first"]]
     problems = [Problem(**each) for each in told["problems"]]
     return Preview(**told | {"speakers": Counter(told["speakers"]), "first": first, "problems": problems})
-
-
-def checked_apart(content: bytes, format_key: str, limits: Limits) -> Iterator[Checked | Rated | Problem]:
-    """What `checked` finds, found by another process before the first is given.
-
-    Raises:
-        subprocess.SubprocessError: as `read_apart`, at once.
-    """
-    lines = _said("all", content, format_key, limits).splitlines()
-    return map(_found, map(json.loads, lines))
-
-
-def _said(what: str, content: bytes, format_key: str, limits: Limits) -> bytes:
-    return run(_MODULE, [what, format_key, str(limits.conversations), str(limits.turns)], content)
-
-
-def _found(told: dict[str, Any]) -> Checked | Rated | Problem:
-    if "texts" in told:
-        return _conversation(told)
-    return Rated(**told) if "given" in told else Problem(**told)
 
 
 def _conversation(told: dict[str, Any]) -> Checked:
@@ -130,14 +115,9 @@ def _conversation(told: dict[str, Any]) -> Checked:
 
 
 def main() -> None:
-    what, format_key, conversations, turns = sys.argv[1:]
-    source = Source(BytesIO(sys.stdin.buffer.read()))
+    format_key, conversations, turns = sys.argv[1:]
     limits = Limits(int(conversations), int(turns))
-    if what == "all":
-        for found in checked(source, format_key, limits):
-            print(json.dumps(asdict(found)))
-        return
-    seen = preview(source, format_key, limits)
+    seen = preview(Source(BytesIO(sys.stdin.buffer.read())), format_key, limits)
     # `asdict` makes a Counter of pairs from a Counter.
     json.dump(asdict(seen) | {"speakers": dict(seen.speakers)}, sys.stdout)
 

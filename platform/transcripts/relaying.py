@@ -155,7 +155,7 @@ def discard(dialogue_id: int) -> None:
     """Delete a relayed conversation.
 
     Raises:
-        transcripts.writing.ImportRefusedError: somebody has labelled one of its turns.
+        transcripts.importing.ImportRefusedError: somebody has labelled one of its turns.
     """
     dialogue = _locked(dialogue_id)
     refuse_labelled([dialogue.pk])

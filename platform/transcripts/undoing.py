@@ -11,7 +11,7 @@ from dialogues.queries import LABELLED
 from studies.models import Study
 from studies.services import results_changed
 from transcripts import ratings
-from transcripts.writing import ImportRefusedError
+from transcripts.importing import ImportRefusedError
 
 
 @transaction.atomic
@@ -19,11 +19,13 @@ def undo(record_id: int) -> None:
     """Delete an import with what it brought, or an upload that was not imported.
 
     Raises:
-        ImportRefusedError: somebody here has labelled one of its turns.
+        ImportRefusedError: somebody here has labelled one of its turns, or it is being brought in.
     """
     record = (
         TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=record_id)
     )
+    if record.is_under_way:
+        raise ImportRefusedError(_("This file is being imported. Wait until that is over, then undo it."))
     refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
     was_imported = record.imported_at is not None
     if was_imported:

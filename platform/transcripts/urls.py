@@ -8,6 +8,7 @@ urlpatterns = [
     path("studies/<int:pk>/imports/upload/", import_views.upload, name="upload"),
     path("studies/<int:pk>/relay/", relay_views.begin, name="begin_relay"),
     path("imports/<int:pk>/", import_views.one, name="import"),
+    path("imports/<int:pk>/stamp/", import_views.stamp, name="import_stamp"),
     path("imports/<int:pk>/format/", import_views.set_format, name="import_format"),
     path("imports/<int:pk>/confirm/", import_views.confirm, name="import_confirm"),
     path("imports/<int:pk>/undo/", import_views.undo, name="import_undo"),

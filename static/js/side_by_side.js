@@ -24,9 +24,11 @@ class Column {
     const reply = make("li", { class: "is-bot" }, make("b", {}, gettext("Bot")), make("p", { class: "soft" }, gettext("Waiting …")));
     this.list.append(reply);
     try {
-      const { said, ms } = await this.ask(text);
+      const { said, ms, remarks } = await this.ask(text);
       this.turns.push(text, said);
-      reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, said), make("p", { class: "small soft" }, `${ms} ms`));
+      const facts = make("p", { class: "small soft" }, `${ms} ms`);
+      for (const remark of remarks) facts.append(make("br"), remark);
+      reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, said), facts);
     } catch (error) {
       const why = error instanceof TypeError ? gettext("The server cannot be reached. Try again.") : error instanceof Error ? error.message : String(error);
       reply.replaceChildren(make("p", { class: "note note--bad" }, why));
@@ -48,7 +50,11 @@ class Column {
     }
     const body = await response.json();
     if (!response.ok) throw new Error(body.error);
-    return { said: /** @type {string} */ (body.text), ms: /** @type {number} */ (body.latency_ms) };
+    return {
+      said: /** @type {string} */ (body.text),
+      ms: /** @type {number} */ (body.latency_ms),
+      remarks: /** @type {string[]} */ (body.remarks),
+    };
   }
 
   restart() {

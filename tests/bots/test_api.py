@@ -13,7 +13,7 @@ from django.test import Client
 
 from accounts import tokens
 from accounts.models import ApiToken, User
-from bots import host
+from bots import host, operators
 from bots.models import Bot, BotCopy
 from bots.services import register_bot, share
 
@@ -87,6 +87,25 @@ def test_a_bot_is_registered_changed_and_switched_off(rex: User, call: Call) -> 
     assert changed.json()["state"] == "off"
     bot = Bot.objects.get()
     assert (bot.owner, bot.title, bot.revisions.count()) == (rex, "Parrot", 2)
+
+
+def test_who_answers_in_a_bot_s_place_is_set_over_the_api(rex: User, mallory: User, call: Call) -> None:
+    send = call(rex)
+    wizard = {"name": "wizard", "title": "Wizard", "adapter": "operator", "operators": ["mallory"]}
+
+    made = send("POST", "/bots", wizard)
+    assert (made.status_code, made.json()["operators"]) == (201, ["mallory"])
+    assert [*operators.operable_bots(mallory)] == [Bot.objects.get()]
+    assert send("PATCH", "/bots/wizard", {"title": "Oz"}).json()["operators"] == ["mallory"]
+    unknown = send("PATCH", "/bots/wizard", {"operators": ["nobody"]})
+    assert (unknown.status_code, "nobody" in unknown.json()["error"]) == (422, True)
+    assert send("PATCH", "/bots/wizard", {"operators": []}).json()["operators"] == []
+    assert not operators.operable_bots(mallory).exists()
+
+    refused = send("POST", "/bots", PARROT | {"operators": ["mallory"]})
+    assert refused.status_code == 422
+    assert "nobody answers in the place of “parrot”" in refused.json()["error"]
+    assert not Bot.objects.filter(name="parrot").exists()
 
 
 def test_wrong_settings_name_each_field_and_its_cure(rex: User, call: Call) -> None:

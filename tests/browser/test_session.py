@@ -4,7 +4,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from crowd.models import Participation
+from crowd.models import Participation, VisitCount
 from labels.models import Label
 from studies.models import Study
 from tests.browser.conftest import Visitor
@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 async def test_a_full_session_leads_to_the_completion_code(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
+    assert [(each.saw, each.visits) async for each in VisitCount.objects.all()] == [("admitted", 1)]
     for number in range(1, 7):
         await wanda.exchange(f"Message {number}", "Yes", "No")
     await wanda.may_finish(so=False)

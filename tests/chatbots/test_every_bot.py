@@ -23,6 +23,7 @@ class Classifier:
         return ["robot" in text for text in texts]
 """
 INNER = {"adapter": "eliza", "configuration": {}}
+GENERIC = {"adapter": "generic", "configuration": {}}
 
 
 def speak_every_protocol(received: Received) -> Sent:
@@ -67,6 +68,9 @@ def needs(tmp_path_factory):
             "repetition-filter": {"bot": INNER},
             "safety-filter": {"bot": INNER},
             "latency-floor": {"bot": INNER},
+            "router": {"bots": [INNER, GENERIC], "rules": ["you, @question: generic"]},
+            "best-of-several": {"bots": [INNER, GENERIC], "scorer": "overlap"},
+            "vote": {"bots": [INNER, GENERIC]},
         }
 
 

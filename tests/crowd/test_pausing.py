@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts import tokens
 from accounts.models import User
-from crowd import pausing
+from crowd import pausing, visits
 from crowd.models import Assignment, Notice, Participation, Pause
 from crowd.refusals import EntryRefusedError
 from crowd.services import assign
@@ -30,6 +30,9 @@ def test_nobody_new_is_admitted_and_whoever_came_in_vain_is_counted(study: Study
         page = client.get(study.get_entry_url())
         assert page.status_code == 403
         assert "The research team has paused it for a while" in page.text
+        assert Pause.objects.get().turned_away == 0  # a page that nobody may have in sight
+    for _ in range(2):
+        visits.count(study, visits.ticket(study, "paused"))
     study.refresh_from_db()
     with pytest.raises(EntryRefusedError, match="paused it for a while"):
         enter(study)

@@ -15,7 +15,7 @@ from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy
 from tests.judging.conftest import begin
 from tests.planted import computed, talked
-from transcripts.importing import import_file
+from transcripts.storing import import_file
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

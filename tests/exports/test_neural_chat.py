@@ -20,10 +20,11 @@ from studies.asks import About, Asked, Moment, Party
 from studies.models import Study
 from tests.conftest import MakeStudy, pseudonym_of, start_dialogue
 from tests.planted import SignIn, add_exchange, add_label, computed
+from tests.transcripts.imports import import_draft
 from transcripts.importers.neural_chat import RATING_COLUMNS, RECORD_COLUMNS
-from transcripts.importing import import_draft, upload
+from transcripts.importing import ImportRefusedError, upload
+from transcripts.storing import import_requested
 from transcripts.undoing import undo
-from transcripts.writing import ImportRefusedError
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -201,8 +202,10 @@ def test_ratings_alone_join_the_conversations_that_are_there(
     text = page.content.decode()
     assert "No conversation “c3” was imported into this study" in text
     assert "Import 2 ratings" in text
-    done = browser.post(f"/imports/{draft.pk}/confirm/", follow=True).content.decode()
-    assert "2 ratings are imported" in done
+    browser.post(f"/imports/{draft.pk}/confirm/")
+    import_requested(draft.pk)
+    done = browser.get(f"/imports/{draft.pk}/").content.decode()
+    assert "<dt>Votes, ratings, annotations</dt><dd>2</dd>" in done
     own = {"ID", "User Session Key", "Study Key", "Datetime"}
     first, second = (
         [_without(row, own) for row in table("".join(neural_chat.ratings(each)))] for each in (study, other)

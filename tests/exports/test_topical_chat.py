@@ -20,8 +20,10 @@ from studies.models import Study
 from tests.chatbots.knowledge.topical_chat import PARTS, SHARED, published
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed
+from tests.transcripts.imports import import_draft
 from transcripts.importers import Checked, Limits, Problem, Source, checked
-from transcripts.importing import import_draft, upload
+from transcripts.importing import upload
+from transcripts.storing import import_requested
 from transcripts.undoing import undo
 
 ASKS = [
@@ -148,6 +150,7 @@ def test_the_page_shows_both_files_before_anything_is_stored(
     assert "agent_2 did not rate 1 turn of the other: 2" in page.replace("&#x27;", "'")
     assert not Dialogue.objects.exists()
     browser.post(f"{answer.url}confirm/", {"system-0": "", "system-1": ""})
+    import_requested(TranscriptImport.objects.get().pk)
     assert [each.source_id for each in Dialogue.objects.all()] == ["t_1"]
 
 

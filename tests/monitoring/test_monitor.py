@@ -1,17 +1,23 @@
 """How a study goes now, against people who were put where the page is to find them."""
 
+import re
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from django.db import connection
 from django.db.models.functions import Now
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
 from bots.models import BotCopy
-from crowd.models import Assignment, Participation
-from crowd.services import assign, complete
+from crowd import visits
+from crowd.ledger import pay
+from crowd.models import Assignment, Participation, Practice
+from crowd.practice import practised
+from crowd.services import assign, complete, end
 from dialogues.models import Dialogue, Fault, Turn
 from monitoring.monitor import monitor
 from studies.models import Study
@@ -49,12 +55,71 @@ def test_everybody_is_where_they_are(short: Study) -> None:
     found = monitor(short, now=NOW)
 
     told = [(each.reached, each.here, each.lost) for each in found.stages]
-    # agreed: 2 without a place, 2 untouched, 3 who wrote, 1 whose bot failed, 1 finished
-    assert told == [(9, 1, 1), (7, 1, 1), (5, 2, 2), (1, 0, 0)]
-    assert [(each.of_all, each.loss) for each in found.stages] == [(100, 11), (78, 14), (56, 40), (11, 0)]
-    assert found.stages[2].why == (
-        "1 because the bot could not answer; 1 silent for over an hour; 1 silent, their place is held"
-    )
+    # 9 agreed: 2 without a place, 2 untouched, 1 whose bot failed before they wrote, 3 who wrote, 1 finished
+    assert told == [(9, 0, 0), (9, 1, 1), (7, 1, 2), (4, 2, 1), (1, 0, 0)]
+    assert [(each.of_all, each.loss) for each in found.stages[1:]] == [(100, 11), (78, 29), (44, 25), (11, 0)]
+    assert [each.why for each in found.stages] == [
+        "",
+        "1 never pressed Start",
+        "1 because the bot could not answer; 1 sent nothing",
+        "1 silent for over an hour; 1 silent, their place is held",
+        "",
+    ]
+
+
+def test_from_the_opened_link_to_the_pay(make_study: MakeStudy, rex: User) -> None:
+    study = make_study(practice=True, pay_amount="2.00", pay_currency="EUR")
+    for saw, times in (("admitted", 7), ("study_full", 2), ("odd_link", 1)):
+        for _ in range(times):
+            assert visits.count(study, visits.ticket(study, saw))
+    assert not visits.count(study, "9:admitted:made-up")
+    people = [enter(study) for _ in range(6)]
+    for each in people[2:]:  # two never practised; one of them left
+        for own in practised(study):
+            Practice.objects.create(worker=each.worker, question_set=own.questions.key, passed_at=NOW)
+    end(people[0].pk, Assignment.Outcome.WITHDRAWN)
+    Participation.objects.filter(pk=people[1].pk).update(consented_at=ago(hours=3))
+    end(people[2].pk, Assignment.Outcome.WITHDRAWN)  # who had practised
+    for each, outcome in ((5, "complete"), (3, "complete"), (4, "timed_out")):
+        begun = assign(people[each].pk)
+        complete(begun.pk, Assignment.Outcome(outcome), now=begun.assigned_at + timedelta(minutes=20))
+        if each == 5:
+            pay(study, total=Decimal("2.00"), by=rex)
+
+    way = {each.title: each for each in monitor(study, now=NOW).stages}
+
+    told = {title: (each.reached, each.lost, each.why) for title, each in way.items()}
+    assert told == {
+        "Opened the link": (
+            10, 4,
+            "2 found all places taken; 1 saw the consent page and did not agree; "
+            "1 with a link that did not let them in",
+        ),
+        "Agreed to take part": (6, 2, "1 did not finish practice or qualification; 1 left the study"),
+        "Practised or qualified": (4, 1, "1 left the study"),
+        "Got a place": (3, 1, "1 ran out of time"),
+        "Sent their first message": (2, 0, ""),
+        "Finished": (2, 0, ""),
+        "Paid": (1, 0, "1 of the finished are not paid yet"),
+    }  # fmt: skip
+    assert [each.of_all for each in way.values()] == [100, 60, 40, 30, 20, 20, 10]
+
+
+def test_a_visit_counts_when_the_page_says_so_and_not_by_a_get(short: Study, client: Client) -> None:
+    page = client.get(short.get_entry_url())
+    ticket = re.search(r'name="visit" value="([^"]+)"', page.text)
+    assert ticket
+    assert visits.counted(short) == {}
+
+    assert client.post(f"/s/{short.code}/seen/", {"visit": ticket[1]}).status_code == 204
+
+    assert visits.counted(short) == {"admitted": 1}
+    assert client.post(f"/s/{short.code}/seen/", {"visit": ticket[1] + "x"}).status_code == 422
+    assert client.post(f"/s/{short.code}/seen/").status_code == 422
+    refused = client.get(f"{short.get_entry_url()}?PROLIFIC_PID=x")
+    assert refused.status_code >= 400
+    assert 'name="visit"' in refused.text
+    assert visits.counted(short) == {"admitted": 1}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +168,7 @@ def test_a_judging_study_has_no_conversations_to_time(make_queue: MakeQueue) -> 
     found = monitor(make_queue(2), now=NOW)
 
     assert (found.bots, found.stopped, found.judged_in, found.faults) == ([], [], None, [])
-    assert [each.title for each in found.stages][2] == "Began the work"
+    assert [each.title for each in found.stages][3] == "Began the work"
 
 
 def test_pay_is_due_to_whoever_is_through(make_study: MakeStudy) -> None:

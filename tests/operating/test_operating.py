@@ -101,6 +101,26 @@ async def test_people_are_admitted_while_an_operator_is_there_and_has_room(
     assert await is_refused(study) == "no_bot"
 
 
+async def test_who_took_no_new_conversations_takes_them_again_once_their_page_was_closed(
+    make_wizard: MakeWizard, rex: User, open_page: OpenPage
+) -> None:
+    study = await sync_to_async(make_wizard)()
+    page = await open_page(rex)
+    await page.send(type="take_new", wanted=False)
+    await page.receive("takes_new")
+
+    await page.disconnect()
+    reloaded = await open_page(rex)
+    assert not reloaded.first["takes_new"]
+    assert await is_refused(study) == "no_bot"
+
+    await reloaded.disconnect()
+    await OperatorPresence.objects.aupdate(seen_at=timezone.now() - operators.GONE)
+    another_day = await open_page(rex)
+    assert another_day.first["takes_new"]
+    assert await is_refused(study) == ""
+
+
 async def test_new_conversations_go_to_who_has_fewest(
     make_wizard: MakeWizard, rex: User, rose: User, open_page: OpenPage
 ) -> None:

@@ -267,6 +267,7 @@ def things(
         "privacy": {"token": taking_part.own_link.split("/")[-2]},
         "transcripts:import": {"pk": draft.pk},
         "transcripts:import_format": {"pk": draft.pk},
+        "transcripts:import_stamp": {"pk": draft.pk},
         "transcripts:import_confirm": {"pk": draft.pk},
         "transcripts:import_undo": {"pk": draft.pk},
         "transcripts:relay": {"pk": relay.pk},

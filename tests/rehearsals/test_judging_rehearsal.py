@@ -35,8 +35,8 @@ from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
 from tests.judging.conftest import begin
 from tests.planted import SignIn, talked
 from tests.rehearsals.conftest import rehearsed, rows
+from transcripts.importing import ImportRefusedError
 from transcripts.undoing import refuse_labelled
-from transcripts.writing import ImportRefusedError
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from io import BytesIO, StringIO
 from pathlib import Path
 
@@ -29,13 +30,14 @@ from studies.asks import About, Party
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy
-from transcripts import importing
-from transcripts.importers import FORMATS, Problem, Source, checked, checking
+from tests.transcripts.imports import import_draft
+from transcripts import importing, storing, under_way
+from transcripts.importers import FORMATS, Problem, Source, checking
 from transcripts.importers.formats import Format
-from transcripts.importing import guessed_systems, import_draft, upload
-from transcripts.reading import checked_apart, preview, read_apart
+from transcripts.importing import ImportRefusedError, guessed_systems, upload
+from transcripts.reading import preview, previewed_apart, told_preview
+from transcripts.tasks import started
 from transcripts.undoing import refuse_labelled, undo
-from transcripts.writing import ImportRefusedError
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "meena"
 
@@ -166,7 +168,8 @@ def test_a_refused_import_leaves_nothing_behind(
 
     draft.refresh_from_db()
     assert draft.imported_at is None
-    assert bytes(draft.content or b"") == content
+    assert draft.file == content
+    assert not draft.is_under_way
     assert not Dialogue.objects.exists()
     assert study.study_bots.count() == before
 
@@ -177,7 +180,7 @@ def test_uploads_are_bounded_and_replace_what_was_not_imported(study: Study) -> 
 
     assert list(TranscriptImport.objects.all()) == [second]
     assert first.pk != second.pk
-    with pytest.raises(ImportRefusedError, match="larger than 20 MB"):
+    with pytest.raises(ImportRefusedError, match="larger than 60 MB"):
         uploaded(study, b"x" * (importing.MAX_UPLOAD + 1))
     for nothing in (b"", b" \n\n"):
         with pytest.raises(ImportRefusedError, match="is empty"):
@@ -375,7 +378,16 @@ def test_from_upload_to_import_to_undo(study: Study, rex: User, sign_in: SignIn)
     assert not Dialogue.objects.exists()
 
     done = client.post(f"/imports/{draft.pk}/confirm/", {"system-0": "", "system-1": "Mitsuku"}, follow=True)
-    assert "2 conversations with 6 turns are imported." in done.content.decode()
+    assert "The file is being imported." in done.content.decode()
+    assert "0 of 3 parts of the file are stored" in done.content.decode()
+    stamp = client.get(f"/imports/{draft.pk}/stamp/").json()["stamp"]
+    client.post(f"/imports/{draft.pk}/undo/")  # not while it comes in
+    storing.import_requested(draft.pk)
+    assert client.get(f"/imports/{draft.pk}/stamp/").json()["stamp"] != stamp
+    page = client.get(f"/imports/{draft.pk}/").content.decode()
+    assert all(
+        f"<dt>{name}</dt><dd>{count}</dd>" in page for name, count in [("Conversations", 2), ("Turns", 6)]
+    )
     overview = client.get(f"/studies/{study.pk}/").content.decode()
     assert "Imported from a file" in overview
     listed = client.get(f"/studies/{study.pk}/dialogues/").content.decode()
@@ -410,10 +422,49 @@ def test_a_file_that_looks_like_nothing_is_read_as_what_one_chooses(
 def test_a_refused_import_says_why_and_keeps_what_was_typed(study: Study, rex: User, sign_in: SignIn) -> None:
     draft = uploaded(study)
 
-    answer = sign_in(rex).post(f"/imports/{draft.pk}/confirm/", {"system-0": "", "system-1": ""})
+    client = sign_in(rex)
 
-    assert answer.status_code == 422
-    assert "no turn of this conversation could be judged" in answer.content.decode()
+    client.post(f"/imports/{draft.pk}/confirm/", {"system-0": "", "system-1": " ", "scripted_opening": "on"})
+    storing.import_requested(draft.pk)
+
+    page = client.get(f"/imports/{draft.pk}/").content.decode()
+    assert "no turn of this conversation could be judged" in page
+    assert 'name="scripted_opening" checked' in page
+    Study.objects.filter(pk=study.pk).update(languages=["en", "zh"])
+    answer = client.post(f"/imports/{draft.pk}/confirm/", {"system-1": "Mitsuku"})
+    assert answer.status_code == 422  # what can be told at once is
+    assert "Say in which language" in answer.content.decode()
+
+
+@pytest.mark.usefixtures("_same_database")
+@pytest.mark.django_db(transaction=True)
+def test_an_upload_comes_in_by_a_process_of_its_own(study: Study) -> None:
+    draft = uploaded(study)
+    asked = importing.ask_for(draft.pk, systems=MITSUKU, scripted_opening=False, parts=3)
+    again = importing.ask_for(draft.pk, systems=MITSUKU, scripted_opening=False)
+
+    assert (asked, again) == (True, False)
+    assert started(draft.pk).wait(60) == 0
+
+    draft.refresh_from_db()
+    assert (draft.conversations, draft.turns, draft.left_out) == (2, 6, 1)
+    assert under_way.progress(draft) == {"done": 3, "parts": 3}
+
+
+def test_an_import_whose_process_is_gone_may_be_asked_for_again(study: Study) -> None:
+    draft = uploaded(study)
+    long_ago = timezone.now() - timedelta(minutes=3)
+    importing.ask_for(draft.pk, systems=MITSUKU, scripted_opening=False, now=long_ago)
+    draft.refresh_from_db()
+    newer = uploaded(study)  # which throws nothing away that is being imported
+
+    under_way.look_after(draft)
+
+    assert newer.pk != draft.pk
+    assert "ended without a word" in draft.refusal
+    storing.import_requested(draft.pk)  # a process that comes late
+    assert not Dialogue.objects.exists()
+    assert import_draft(draft.pk, systems=MITSUKU, scripted_opening=False).conversations == 2
 
 
 def test_what_files_say_is_escaped(study: Study, rex: User, sign_in: SignIn) -> None:
@@ -540,10 +591,8 @@ def test_a_file_is_previewed_by_another_process_with_the_same_outcome() -> None:
     for format_key, content in files.items():
         here = preview(Source(BytesIO(content)), format_key, importing.ON_PAGE)
 
-        assert read_apart(content, format_key, importing.ON_PAGE) == here
+        assert told_preview(previewed_apart(content, format_key, importing.ON_PAGE)) == here
         assert here.problem_count
-        every = list(checked(Source(BytesIO(content)), format_key, importing.ON_PAGE))
-        assert list(checked_apart(content, format_key, importing.ON_PAGE)) == every
 
 
 def test_no_upload_is_read_by_the_process_that_serves_workers(study: Study, rex: User) -> None:
@@ -561,8 +610,9 @@ def test_no_upload_is_read_by_the_process_that_serves_workers(study: Study, rex:
         client = Client()
         client.force_login(rex)
         answer = client.get(f"/imports/{draft.pk}/")
-        with pytest.raises(ImportRefusedError, match="could not be read within"):
-            importing.import_draft(draft.pk, systems={}, scripted_opening=False)
+        client.post(f"/imports/{draft.pk}/confirm/")
+        draft.refresh_from_db()
+        assert draft.asked_at is None
     finally:
         del FORMATS["only-here"]
 

@@ -17,8 +17,8 @@ from studies.asks import Party
 from studies.models import Study
 from tests.conftest import MakeStudy
 from transcripts import relaying
+from transcripts.importing import ImportRefusedError
 from transcripts.relaying import RelayRefusedError, add_turn, discard, finish, replace_turns
-from transcripts.writing import ImportRefusedError
 
 SignIn = Callable[[User], Client]
 

@@ -942,4 +942,33 @@ class Migration(migrations.Migration):
             },
         ),
         LoadSQL("crowd", "ledger_never_changes", "pseudonym"),
+        migrations.CreateModel(
+            name="VisitCount",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "saw",
+                    models.CharField(help_text="“admitted”, or why they could not take part.", max_length=40),
+                ),
+                ("visits", models.PositiveIntegerField(default=0)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="visit_counts",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("study", "saw"),
+                "constraints": [models.UniqueConstraint(fields=("study", "saw"), name="visits_counted_once")],
+            },
+        ),
     ]

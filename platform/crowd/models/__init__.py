@@ -20,10 +20,11 @@ from crowd.models.people import (
     resume_code,
 )
 from crowd.models.privacy import Redaction, TextReview, Withdrawal
-from crowd.models.running import Notice, Pause
+from crowd.models.running import Notice, Pause, VisitCount
 
 __all__ = [
     "CODED", "LONGEST_ID", "PAID", "PAID_IN_FULL", "Assignment", "Invitation", "Notice", "PanelAct",
-    "Participation", "Pause", "PayEntry", "Practice", "Redaction", "StudyPanel", "TextReview", "Waiting",
-    "Withdrawal", "Worker", "completion_code", "invitation_token", "named_by", "pseudonym", "resume_code",
+    "Participation", "Pause", "PayEntry", "Practice", "Redaction", "StudyPanel", "TextReview", "VisitCount",
+    "Waiting", "Withdrawal", "Worker", "completion_code", "invitation_token", "named_by", "pseudonym",
+    "resume_code",
 ]  # fmt: skip

@@ -34,6 +34,9 @@ CATEGORIES = (
     "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT",
     "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER",
 )  # fmt: skip
+"""What a rejection needs beside its message:
+https://docs.prolific.com/api-reference/submissions/transition-submission; the same twelve in Prolific's own
+https://github.com/prolific-oss/cli (`rejectionCategories`)."""
 
 
 class NoTokenError(Exception):

@@ -236,7 +236,19 @@ class Migration(migrations.Migration):
                 ("uploaded_at", models.DateTimeField()),
                 (
                     "content",
-                    models.BinaryField(blank=True, help_text="The file, until it is imported.", null=True),
+                    models.BinaryField(
+                        blank=True, help_text="The file, compressed, until it is imported.", null=True
+                    ),
+                ),
+                (
+                    "asked_at",
+                    models.DateTimeField(blank=True, help_text="When its import was asked for.", null=True),
+                ),
+                (
+                    "refusal",
+                    models.TextField(
+                        blank=True, help_text="Why it was not imported when that was asked for."
+                    ),
                 ),
                 ("imported_at", models.DateTimeField(blank=True, null=True)),
                 (
@@ -245,6 +257,19 @@ class Migration(migrations.Migration):
                         blank=True,
                         default=dict,
                         help_text="By speaker of the file, the system it is; empty for a person.",
+                    ),
+                ),
+                (
+                    "scripted_opening",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Whether first turns are scripted, so that nobody judges them.",
+                    ),
+                ),
+                (
+                    "language",
+                    models.CharField(
+                        blank=True, help_text="Empty: the only one of the study.", max_length=35
                     ),
                 ),
                 ("conversations", models.PositiveIntegerField(default=0)),

@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from chatbots.meena.beam import beam_search
+from chatbots.meena.cache import TO_DEVICE, TO_HOST
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena, decoding_bytes
 from chatbots.meena.sampling import (
+    LOOKING,
     MEENA_BASE,
     MEENA_FULL,
     Sample,
@@ -27,10 +29,11 @@ from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 START, END = Tokenizer.start, Tokenizer.end
 
 
-def small_model(*, vocabulary_size=8, response_length=3, sharpness=4.0):
+def small_model(*, vocabulary_size=8, response_length=3, sharpness=4.0, architecture="evolved"):
     torch.manual_seed(1)
     model = Meena(
         MeenaConfig(
+            architecture=architecture,
             hidden_size=16,
             heads=2,
             decoder_blocks=1,
@@ -183,6 +186,59 @@ def test_finished_samples_leave_the_batch():
     # before step i, those rows are left that draw more than i tokens
     assert rows == [sum(len(sample.tokens) > i for sample in samples) for i in range(len(rows))]
     assert rows[-1] < rows[0]
+
+
+class Twice:
+    """Does the work of each step twice, as a GPU does that is about to record it, and notes where it was."""
+
+    def __init__(self, stream):
+        self.stream, self.seen = stream, {}
+
+    def run(self, shapes, work):
+        work()
+        work()
+        rows, blocks = self.stream.state.rows(), self.stream.state.blocks
+        held = [rows.indices, rows.positions, rows.context_mask, *self.stream._drawn]
+        held += [tensor for block in blocks for tensor in block.tensors()]
+        where = [tensor.data_ptr() for tensor in held] + [rows.longest, rows.slots]
+        assert self.seen.setdefault(shapes, where) == where
+
+
+@pytest.mark.parametrize("architecture", ["evolved", "vanilla"])
+def test_a_gpus_way_of_drawing_draws_the_same(architecture):
+    model = small_model(vocabulary_size=60, response_length=40, architecture=architecture)
+    contexts = [[5 + i, 4] * (1 + i % 12) for i in range(7)]
+    settings = SamplingSettings(samples=5, temperature=1.5)
+    stream = SampleStream(model, settings, room=3, steady=True)
+    twice = Twice(stream)
+    stream._recorded = twice  # type: ignore[assignment]
+    waiting, index_of, found = list(enumerate(contexts)), {}, {}
+    steps = 0
+    while len(found) < len(contexts):
+        joining, waiting = waiting[: stream.room], waiting[stream.room :]
+        keys = stream.admit([context for _, context in joining], [number for number, _ in joining])
+        index_of |= dict(zip(keys, [number for number, _ in joining], strict=True))
+        found |= {index_of[key]: samples for key, samples in stream.step().items()}
+        steps += 1
+    assert len(twice.seen) < steps / 3  # most steps repeat one before them
+    expected = sample_all(model, contexts, list(range(7)), settings, room=3)
+    for number, samples in enumerate(expected):
+        assert [sample.tokens for sample in found[number]] == [sample.tokens for sample in samples]
+        likelihoods = [[sample.log_likelihood for sample in each] for each in (found[number], samples)]
+        np.testing.assert_allclose(*likelihoods, atol=1e-4)
+
+
+def test_between_two_looks_nothing_waits_for_a_gpu():
+    stream = SampleStream(small_model(response_length=40), SamplingSettings(samples=5), steady=True)
+    stream.admit([[5, 4], [6]], [1, 2])
+    stream.step()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        for _ in range(LOOKING - 1):
+            stream.step()
+    names = [event.name for event in profile.events()]
+    assert "aten::bmm" in names
+    assert names.count(TO_HOST) == 1
+    assert not {TO_DEVICE, "aten::_local_scalar_dense", "aten::nonzero"} & set(names)
 
 
 def test_the_memory_of_decoding_grows_with_what_it_holds():

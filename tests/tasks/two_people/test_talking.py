@@ -8,6 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from crowd import limits
 from crowd.models import Assignment, PayEntry
 from crowd.services import end
 from dialogues import company
@@ -194,6 +195,47 @@ async def test_who_leaves_the_study_is_told_of_at_once_and_a_silent_partner_afte
     await first.send(type="end_alone")
     assert (await first.receive("state"))["finished"]
     assert await outcomes() == ["partner_left", "withdrawn"]
+
+
+async def test_the_clock_runs_for_whose_turn_it_is_and_ends_no_more_than_their_part(
+    make_meeting: MakeMeeting, open_tab: OpenTab
+) -> None:
+    study = await sync_to_async(make_meeting)(message_minutes=2, pay_amount=3, expected_minutes=15)
+    dialogue = await seat(study)
+    first, second = await open_both(open_tab, dialogue)
+
+    async def clocks() -> list[bool]:
+        due = Assignment.objects.order_by("seat__number").values_list("step_due_at", flat=True)
+        return [each is not None async for each in due]
+
+    assert await clocks() == [True, False]
+    await write(first, "Hello there!")
+    await second.receive("partner_turn")
+    await second.label(0, **YES)
+    assert await clocks() == [False, True]
+    theirs = Assignment.objects.filter(seat__number=1)
+    at_it = timezone.now() - timedelta(minutes=5)
+    await theirs.aupdate(
+        assigned_at=at_it,
+        active_at=at_it + timedelta(minutes=5),
+        step_due_at=timezone.now() - 2 * limits.GRACE,
+    )
+
+    while not (end := await second.receive("state"))["finished"]:
+        pass
+    assert end["finished"] == f"/s/{study.code}/thanks/"
+    assert await outcomes() == ["", "timed_out"]
+    told = await standing(first)
+    assert (told["left"], told["may_end"]) == (True, True)
+    assert await clocks() == [False, True]  # nobody waits for the first
+    await first.send(type="end_alone")
+    assert (await first.receive("state"))["finished"]
+
+    assert await outcomes() == ["partner_left", "timed_out"]
+    assert (await Dialogue.objects.aget()).ending == "partner_left"
+    paid = PayEntry.objects.exclude(reason="promised").order_by("reason").values_list("reason", "amount")
+    # The second was at it for 5 of 15 minutes of 3.00.
+    assert [entry async for entry in paid] == [("earned", 3), ("partly", 1)]
 
 
 async def test_a_tab_that_was_not_told_reads_what_it_has_missed(meeting: Study, open_tab: OpenTab) -> None:

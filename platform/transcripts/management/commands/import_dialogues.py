@@ -6,15 +6,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from studies.models import Study
 from transcripts.importers import FORMATS, Source
-from transcripts.importing import (
-    BY_COMMAND,
-    format_of,
-    guessed_systems,
-    import_file,
-    leave_out_unrateable,
-)
+from transcripts.importing import ImportRefusedError, format_of, guessed_systems, leave_out_unrateable
 from transcripts.reading import Preview, preview
-from transcripts.writing import ImportRefusedError
+from transcripts.storing import BY_COMMAND, import_file
 
 
 class Command(BaseCommand):

@@ -1,10 +1,21 @@
-"""Conversations of a file as dialogues of a study, with their seats, turns, material and labels."""
+"""What files bring in, stored: conversations with seats, turns, texts and judgments, in one transaction each.
 
+An upload is stored by a process of its own (`manage.py import_upload`): large ones take minutes, in which the
+processes that serve pages, workers and jobs have others to do.
+"""
+
+import hashlib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
+from io import BytesIO
+from itertools import islice
+from typing import BinaryIO
 
+from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from bots.models import OUTSIDE, BotVersion
@@ -12,77 +23,134 @@ from bots.services import outside_system, version_of
 from crowd.models import Worker
 from dialogues.models import Dialogue, Material, Seat, TranscriptImport, Turn
 from labels.models import Label
+from live.locks import IMPORTS, only_here
 from studies.models import Study, StudyBot
-from transcripts.importers import Checked
+from studies.services import results_changed
+from transcripts import ratings, under_way
+from transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
+from transcripts.importing import ON_PAGE, ImportRefusedError, language_of, refuse_unknown_format, titles_of
 from transcripts.outside import RATER, labels_of, raters_of, talker
 from transcripts.scripts import contradiction
 
+log = logging.getLogger(__name__)
 
-class ImportRefusedError(Exception):
-    """Nothing was changed; the message says why and what to do."""
+BY_COMMAND = Limits(conversations=100_000, turns=3_000_000)
+
+_BATCH = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is told of the conversations of a file: who is which system, how they open, their language.
+def import_requested(record_id: int) -> None:
+    """Bring in an upload whose import was asked for; one that is being brought in, or was, is left alone.
 
-    Ratings of conversations that are there already need none of it.
+    Its page hears how far it is, and why it was refused or broke off; nothing has come in then.
     """
+    with only_here(IMPORTS, record_id) as is_ours:
+        record = TranscriptImport.objects.select_related("study").filter(pk=record_id).first()
+        if not is_ours or record is None or not record.is_under_way:
+            return
+        source = Source(BytesIO(record.file))
+        try:
+            with transaction.atomic():
+                _bring_in(record, checked(source, record.format, ON_PAGE), timezone.now())
+        except ImportRefusedError as error:
+            under_way.give_up(record_id, str(error))
+        except Exception:
+            log.exception("The import %s broke off.", record_id)
+            under_way.give_up(record_id, _("The import broke off; the log says why. Nothing was imported."))
 
-    systems: Mapping[str, str]
-    scripted_opening: bool
-    language: str
 
+@transaction.atomic
+def import_file(
+    study: Study,
+    file: BinaryIO,
+    *,
+    name: str,
+    format_key: str,
+    systems: Mapping[str, str],
+    scripted_opening: bool,
+    language: str = "",
+) -> TranscriptImport:
+    """Bring a file in at once that may be larger than an upload.
 
-def language_of(study: Study, asked: str) -> str:
-    """The language that conversations come in with.
+    Args:
+        study: that it is for.
+        file: the conversations.
+        name: of the file.
+        format_key: in which it is.
+        systems: by speaker, the title of the system that they are; empty for a person.
+        scripted_opening: whether first turns are scripted, so that nobody judges them.
+        language: of the conversations, one of the study; may be left out where that has one only.
 
     Raises:
-        ImportRefusedError: it is none of the study, or the study has several and none was named.
+        ImportRefusedError: nothing can come in, or a conversation would have nothing to judge.
     """
-    language = asked or study.only_language
-    if language not in study.languages:
-        have = ", ".join(study.languages)
-        raise ImportRefusedError(
-            _("Say in which language these conversations are: one of the study's, %(have)s.") % {"have": have}
-            if not language
-            else _(
-                "“%(language)s” is no language of this study, which has %(have)s. Add it to the study, or "
-                "import the conversations into another."
-            )
-            % {"language": language[:20], "have": have}
-        )
-    return language
+    now = timezone.now()
+    digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # any binary file will do
+    file.seek(0)
+    refuse_unknown_format(format_key)
+    record = TranscriptImport.objects.create(
+        study=study,
+        file_name=name[:200],
+        sha256=digest,
+        format=format_key,
+        uploaded_at=now,
+        content=b"",
+        systems=titles_of(systems),
+        scripted_opening=scripted_opening,
+        language=language,
+    )
+    _bring_in(record, checked(Source(file), format_key, BY_COMMAND), now)
+    return record
 
 
-def versions(record: TranscriptImport) -> dict[str, BotVersion]:
+def _bring_in(record: TranscriptImport, found: Iterator[Checked | Rated | Problem], now: datetime) -> None:
+    writer = _Writer(record, _versions(record), now)
+    for batch in _batches(found):
+        writer.write([each for each in batch if isinstance(each, Checked)])
+        ratings.store(record, [each for each in batch if isinstance(each, Rated)], now)
+        record.left_out += sum(isinstance(each, Problem) for each in batch)
+        under_way.tell(record.pk, len(batch))
+    if not record.conversations and not record.labels:
+        raise ImportRefusedError(_("There is no conversation and no rating in the file that could come in."))
+    # The database refuses turns in a finished dialogue, so they are finished last.
+    record.dialogues.update(ending=Dialogue.Ending.COMPLETE, ended_at=now)
+    record.imported_at, record.content = now, None
+    record.save()
+    results_changed(record.study_id)
+
+
+def _versions(record: TranscriptImport) -> dict[str, BotVersion]:
     """By speaker, the version of the system that they are: this very file."""
     details = {"adapter": OUTSIDE, "file": record.file_name, "sha256": record.sha256, "format": record.format}
-    found = {}
+    versions = {}
     for speaker, title in record.systems.items():
         if title:
             bot = outside_system(title)
             StudyBot.objects.get_or_create(study=record.study, bot=bot, defaults={"target": 0})
-            found[speaker] = version_of(bot, details)
-    return found
+            versions[speaker] = version_of(bot, details)
+    return versions
+
+
+def _batches(found: Iterator[Checked | Rated | Problem]) -> Iterator[list[Checked | Rated | Problem]]:
+    while batch := list(islice(found, _BATCH)):
+        yield batch
 
 
 @dataclass
-class Writer:
+class _Writer:
     """Writes conversations as open dialogues with their seats and turns, some at a time."""
 
     record: TranscriptImport
     versions: Mapping[str, BotVersion]
-    how: Entry
     now: datetime
 
     @property
     def opening_turns(self) -> int:
-        return int(self.how.scripted_opening)
+        return int(self.record.scripted_opening)
 
     @cached_property
     def language(self) -> str:
-        return language_of(self.record.study, self.how.language)
+        return language_of(self.record.study, self.record.language)
 
     def write(self, conversations: list[Checked]) -> None:
         if not conversations:

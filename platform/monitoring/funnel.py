@@ -1,0 +1,226 @@
+"""The way of workers through a study, from its link to their pay: how far each came, and why no further."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import IntEnum
+from functools import reduce
+from operator import and_
+from typing import Any
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Value, When
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from crowd import practice, visits
+from crowd.models import PAID, Assignment, Participation, PayEntry, Practice
+from crowd.services import HOLD
+from judging.queued import QueuedTask
+from quality import qualifying
+from quality.models import Attempt
+from studies.models import Study
+from studies.tasks import task_of
+
+Outcome = Assignment.Outcome
+
+READING = timedelta(minutes=10)
+"""For so long after they agreed, or got their place, people are taken to be reading."""
+AT_IT = timedelta(minutes=5)
+"""Whoever was seen within this time is at work; then they are silent, and after `HOLD` they are lost."""
+
+HERE, SILENT, GONE = "here", "silent", "gone"
+
+
+class Step(IntEnum):
+    """How far somebody came who agreed to take part."""
+
+    AGREED = 0
+    READY = 1
+    PLACE = 2
+    BEGAN = 3
+    FINISHED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step on the way of workers through a study.
+
+    Attributes:
+        title: what they have done.
+        reached: how many came so far.
+        here: how many are at it now.
+        lost: how many went no further, and are gone.
+        why: of the lost, in words, the most frequent reason first; empty where none are.
+        of_all: those who reached it, in percent of all who opened the link.
+        loss: the lost, in percent of those who reached it.
+    """
+
+    title: str
+    reached: int
+    here: int = 0
+    lost: int = 0
+    why: str = ""
+    of_all: int = 0
+    loss: int = 0
+
+
+class Stood:
+    """Everybody who agreed, by how far they came and what became of them there."""
+
+    def __init__(self, study: Study, now: datetime) -> None:
+        self.gates = _gates(study)
+        step, became = _standing(study, self.gates, now)
+        everybody = Participation.objects.filter(study=study).annotate(step=step, became=became)
+        rows = everybody.values_list("step", "became").annotate(n=Count("pk")).order_by()
+        self._n = {(step, became): n for step, became, n in rows}
+
+    def reached(self, step: Step) -> int:
+        return sum(n for (at, _became), n in self._n.items() if at >= step)
+
+    def at(self, step: Step) -> Counter[str]:
+        """What became of those who came to this step and no further."""
+        return Counter({became: n for (at, became), n in self._n.items() if at == step})
+
+    @property
+    def through(self) -> int:
+        """Those whose work is to be paid in full."""
+        return sum(n for (_at, became), n in self._n.items() if became in PAID)
+
+
+def _standing(study: Study, gates: Sequence[Q], now: datetime) -> tuple[Case, Case]:
+    """How far each came, and what became of them there, as expressions of a participation."""
+    is_open = Q(assignment__outcome="")
+    # Whoever left, or was screened out, before they had a place got one that ended as it began.
+    place = Q(assignment__isnull=False) & (is_open | ~Q(assignment__ended_at=F("assignment__assigned_at")))
+    seen = Q(assignment__active_at__gt=F("assignment__assigned_at"))
+    step = Case(
+        When(assignment__outcome=Outcome.COMPLETE, then=Value(Step.FINISHED)),
+        When(place & ((is_open & seen) | (~is_open & _did_something(study))), then=Value(Step.BEGAN)),
+        When(place, then=Value(Step.PLACE)),
+        When(reduce(and_, gates) if gates else Q(pk=None), then=Value(Step.READY)),
+        default=Value(Step.AGREED),
+    )
+    became = Case(
+        When(Q(assignment=None, consented_at__gt=now - READING), then=Value(HERE)),
+        When(assignment=None, then=Value(GONE)),
+        When(is_open & ~seen & Q(assignment__assigned_at__gt=now - READING), then=Value(HERE)),
+        When(is_open & ~seen, then=Value(GONE)),
+        When(is_open & Q(assignment__active_at__gt=now - AT_IT), then=Value(HERE)),
+        When(is_open & Q(assignment__active_at__gt=now - HOLD), then=Value(SILENT)),
+        When(is_open, then=Value(GONE)),
+        default=F("assignment__outcome"),
+    )
+    return step, became
+
+
+def _did_something(study: Study) -> Q:
+    """Of whose work has ended: whether they had begun it."""
+    task = task_of(study)
+    if task.has_conversations:
+        return Q(assignment__seat__dialogue__turns__gt=F("assignment__seat__dialogue__opening_turns"))
+    return Q(assignment__batch__done__gt=0) if isinstance(task, QueuedTask) else Q()
+
+
+def _gates(study: Study) -> list[Q]:
+    """What people pass before they begin: who has practised, and who is qualified."""
+    own = OuterRef("worker")
+    keys = sorted({each.questions.key for each in practice.practised(study)})
+    passed = [Q(Exists(Practice.objects.filter(worker=own, question_set=key))) for key in keys]
+    if qualification := qualifying.wanted_by(study):
+        passed.append(Q(Exists(Attempt.objects.filter(worker=own, qualification=qualification, passed=True))))
+    return passed
+
+
+_WHY = {
+    Outcome.SCREENED_OUT: gettext_lazy("%(n)s screened out"),
+    Outcome.STUDY_FULL: gettext_lazy("%(n)s found no place left"),
+    Outcome.BOT_FAILED: gettext_lazy("%(n)s because the bot could not answer"),
+    Outcome.TIMED_OUT: gettext_lazy("%(n)s ran out of time"),
+    Outcome.WITHDRAWN: gettext_lazy("%(n)s left the study"),
+    Outcome.PARTNER_LEFT: gettext_lazy("%(n)s whose partner left"),
+    Outcome.NO_PARTNER: gettext_lazy("%(n)s found nobody to talk with"),
+    SILENT: gettext_lazy("%(n)s silent, their place is held"),
+}
+_TURNED_AWAY = {
+    "paused": gettext_lazy("%(n)s while the study was paused"),
+    "study_not_open": gettext_lazy("%(n)s while the study was not open"),
+    "study_full": gettext_lazy("%(n)s found all places taken"),
+    "resting": gettext_lazy("%(n)s while no bot was running"),
+    "took_part_elsewhere": gettext_lazy("%(n)s had taken part in a study that excludes them"),
+    "not_qualified": gettext_lazy("%(n)s had failed the qualification before"),
+    "blocked": gettext_lazy("%(n)s are blocked"),
+    "needs_panel": gettext_lazy("%(n)s came without the link of their panel"),
+}
+
+
+def stages(study: Study, stood: Stood) -> list[Stage]:
+    """The way of workers, from the link on."""
+    never = _("%(n)s never pressed Start")
+    steps = [
+        (Step.AGREED, _("Agreed to take part"), _("%(n)s did not finish practice or qualification")),
+        (Step.READY, _("Practised or qualified"), never),
+        (Step.PLACE, _("Got a place"), _("%(n)s did nothing")),
+        (Step.BEGAN, _("Began the work"), _("%(n)s silent for over an hour")),
+    ]
+    if task_of(study).has_conversations:
+        steps[2:] = [
+            (Step.PLACE, _("Got a place"), _("%(n)s sent nothing")),
+            (Step.BEGAN, _("Sent their first message"), _("%(n)s silent for over an hour")),
+        ]
+    if not stood.gates:
+        steps[:2] = [(Step.AGREED, _("Agreed to take part"), never)]
+    found = [_opened(visits.counted(study), stood.reached(Step.AGREED))]
+    found += [_stage(step, title, gone, stood) for step, title, gone in steps]
+    found.append(Stage(_("Finished"), stood.reached(Step.FINISHED)))
+    if study.pay_amount:
+        found.append(_paid(study, stood.reached(Step.FINISHED)))
+    return [_in_percent(each, of=found[0].reached) for each in found]
+
+
+def _opened(counted: Mapping[str, int], agreed: int) -> Stage:
+    # Whoever agreed had opened the link, though their browser may not have said so.
+    admitted = max(counted.get(visits.ADMITTED, 0), agreed)
+    away = {saw: n for saw, n in counted.items() if saw != visits.ADMITTED}
+    undecided = _("%(n)s saw the consent page and did not agree")
+    lost = {"": admitted - agreed, **away}
+    words = {"": undecided, **_TURNED_AWAY}
+    why = _said(lost, words, otherwise=_("%(n)s with a link that did not let them in"))
+    return Stage(_("Opened the link"), admitted + sum(away.values()), lost=sum(lost.values()), why=why)
+
+
+def _stage(step: Step, title: str, gone: str, stood: Stood) -> Stage:
+    became = stood.at(step)
+    here = became[HERE] + became[SILENT]
+    lost = became.total() - here
+    why = {what: n for what, n in became.items() if what != HERE}
+    return Stage(title, stood.reached(step), here, lost, _said(why, {GONE: gone, **_WHY}))
+
+
+def _paid(study: Study, finished: int) -> Stage:
+    done = Participation.objects.filter(study=study, assignment__outcome=Outcome.COMPLETE)
+    paid = PayEntry.objects.filter(
+        study=study, reason=PayEntry.Reason.PAID, participation__in=done.values("pk")
+    ).count()
+    return Stage(
+        _("Paid"), paid, why=_said({"": finished - paid}, {"": _("%(n)s of the finished are not paid yet")})
+    )
+
+
+def _said(counted: Mapping[str, int], words: Mapping[str, Any], otherwise: str = "%(n)s") -> str:
+    """How many for which reason, the most frequent first; reasons without words of their own together."""
+    told, others = [], 0
+    for what, n in sorted(counted.items(), key=lambda each: (-each[1], each[0])):
+        if what not in words:
+            others += n
+        elif n > 0:
+            told.append(words[what] % {"n": n})
+    return "; ".join([*told, otherwise % {"n": others}] if others else told)
+
+
+def _in_percent(stage: Stage, *, of: int) -> Stage:
+    return replace(stage, of_all=_share(stage.reached, of), loss=_share(stage.lost, stage.reached))
+
+
+def _share(part: int, whole: int) -> int:
+    return round(100 * part / whole) if whole else 0
