@@ -7,7 +7,8 @@ they are seconds of the clock.
 On the CPU, with random weights of about 33 million parameters:
 
 - `reply`: 20 samples of 32 tokens for one context. Ours as the bots compute it (`chatbots.meena.precision`:
-  products in bf16 where the chip has them, of weights packed once; the rest in float32) and in plain float32;
+  products in bf16 where the chip has them, of weights packed once; the rest in float32), in plain float32 and
+  in float32 on packed weights, as the bots do where the chip has no bf16;
   `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the matrix
   products alone in the shapes of our model, by PyTorch's `linear` in float32 and in bf16, and packed as ours;
 - `eight_contexts`: replies per second of eight contexts at once over those of one, and the same ratio of the
@@ -274,10 +275,12 @@ def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> 
     """Replies of one context and of eight, beside the peers' and the matrix products alone."""
     device, model = torch.device("cpu"), random_model(MEDIUM, torch.device("cpu"))
     packed = pack(random_model(MEDIUM, device))
+    packed_float32 = pack(random_model(MEDIUM, device), torch.float32)
     taken = medians(
         {
             "ours": reply(packed),
             "ours_float32": reply(model),
+            "ours_packed_float32": reply(packed_float32),
             **peers,
             "products_float32": matrix_products(model),
             "products_bf16": matrix_products(model, torch.bfloat16),
@@ -295,6 +298,9 @@ def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> 
             "transformers_float32_over_ours": taken["transformers_float32"] / ours,
             "transformers_bf16_over_ours": taken["transformers_bf16"] / ours,
             "transformers_float32_over_ours_float32": taken["transformers_float32"] / taken["ours_float32"],
+            "transformers_float32_over_ours_packed_float32": (
+                taken["transformers_float32"] / taken["ours_packed_float32"]
+            ),
             "ours_over_products_bf16": ours / taken["products_bf16"],
             "ours_over_products_packed": ours / taken["products_packed"],
             "ours_float32_over_products_float32": taken["ours_float32"] / taken["products_float32"],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import torch
 
     from chatbots.meena.corpus.building import Corpus
-    from chatbots.meena.training.loop import TrainingSettings
+    from chatbots.meena.training.settings import TrainingSettings
 
 # CPU kernels are compiled per shape of a batch; the default of 1,024 forgets some before they come again.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
@@ -150,6 +150,8 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--checkpoint-every", type=int, default=1000)
     add("--keep", type=int, default=3, help="newest checkpoints kept; 0 for all")
     add("--compile", action="store_true")
+    add("--recompute", action="store_true", help="on the way back, compute blocks again: less memory")
+    add("--workers", type=int, help="processes that prepare batches; default: 2 for a GPU, else none")
     add("--teacher", type=Path, help="folder of a model with the same tokenizer, to learn from, too")
     add("--teacher-temperature", type=float, default=2.0, help="divides both models' scores; default: 2")
     add("--teacher-weight", type=float, default=0.5, help="share of the teacher in the loss; default: 0.5")
@@ -168,6 +170,9 @@ def train(options: argparse.Namespace) -> None:
     from chatbots.training.devices import pick_device
 
     device = pick_device(options.device)
+    on_gpu = device.type == "cuda"
+    workers = 2 * on_gpu if options.workers is None else options.workers
+    check_range("workers", workers, least=0, most=1024)
     settings = _training_settings(options, device)
     tokenizer = Tokenizer.load(options.corpus / "tokenizer.model")
     shape = preset(options.preset)
@@ -187,7 +192,14 @@ def train(options: argparse.Namespace) -> None:
             tokenizer=tokenizer,
             settings=settings,
             train=Batches(
-                open_shards(options.corpus / "train"), config, options.positions, options.seed, ranks, rank
+                open_shards(options.corpus / "train"),
+                config,
+                options.positions,
+                seed=options.seed,
+                ranks=ranks,
+                rank=rank,
+                workers=workers,
+                pinned=on_gpu,
             ),
             heldout=Batches(open_shards(options.corpus / "heldout"), config, options.positions),
             device=device,
@@ -200,7 +212,7 @@ def _training_settings(options: argparse.Namespace, device: torch.device) -> Tra
     """As told, in the precision that the device is fastest in unless told another; says which."""
     from chatbots.meena.precision import training_precision
     from chatbots.meena.training.distilling import identity_of
-    from chatbots.meena.training.loop import TrainingSettings
+    from chatbots.meena.training.settings import TrainingSettings
 
     fastest = training_precision(device)
     told = {field.name: getattr(options, field.name) for field in fields(TrainingSettings)}

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad, relu
 
 from chatbots.meena.cache import Rows
+from chatbots.meena.feed_forward import Norm
 
 
 def pad_positions(x: Tensor, before: int, after: int) -> Tensor:
@@ -92,7 +93,7 @@ class EncoderBranches(nn.Module):
         super().__init__()
         self.left = nn.Linear(hidden_size, 4 * hidden_size)
         self.right = nn.Conv1d(hidden_size, hidden_size // 2, kernel_size=3, padding=1)
-        self.norm = nn.LayerNorm(4 * hidden_size)
+        self.norm = Norm(4 * hidden_size)
         self.last = SeparableConvolution(4 * hidden_size, hidden_size // 2, width=9)
 
     def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
@@ -123,7 +124,7 @@ class DecoderBranches(nn.Module):
         super().__init__()
         self.left = SeparableConvolution(hidden_size, 2 * hidden_size, width=11)
         self.right = SeparableConvolution(hidden_size, hidden_size // 2, width=7)
-        self.norm = nn.LayerNorm(2 * hidden_size)
+        self.norm = Norm(2 * hidden_size)
         self.last = SeparableConvolution(2 * hidden_size, hidden_size, width=7)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -150,5 +151,6 @@ class DecoderBranches(nn.Module):
         window = rows.window(past, x, width=11)  # (11, n, d)
         left = relu(self.left.step(window))  # (n, 2d)
         right = self.right.step(window[-7:])  # (n, d / 2)
-        both = self.norm(left + pad_channels(right, left.size(-1)))
+        left[:, : right.size(-1)].add_(right)  # what `forward` adds, without zeros
+        both = self.norm(left)
         return self.last.step(rows.window(past_both, both, width=7))

@@ -11,7 +11,7 @@ from chatbots.meena.attention import EncoderAttention, SelfAttention
 from chatbots.meena.cache import Room, Rows, new_past
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.convolution import DecoderBranches
-from chatbots.meena.feed_forward import SwishFeedForward
+from chatbots.meena.feed_forward import Norm, SwishFeedForward
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class EvolvedDecoderBlock(nn.Module):
         super().__init__()
         d, h, dropout = config.hidden_size, config.heads, config.dropout
         self.config = config
-        self.first_norm = nn.LayerNorm(d)
+        self.first_norm = Norm(d)
         self.wide_attention = SelfAttention(d, config.wide_heads, dropout=dropout, causal=True)
         self.first_encoder_attention = EncoderAttention(d, h, dropout=dropout)
-        self.branches_norm, self.branches = nn.LayerNorm(d), DecoderBranches(d)
-        self.deep_norm = nn.LayerNorm(d)
+        self.branches_norm, self.branches = Norm(d), DecoderBranches(d)
+        self.deep_norm = Norm(d)
         self.deep_attention = SelfAttention(d, h, dropout=dropout, causal=True)
-        self.second_norm = nn.LayerNorm(d)
+        self.second_norm = Norm(d)
         self.second_encoder_attention = EncoderAttention(d, h, dropout=dropout)
-        self.feed_forward_norm, self.feed_forward = nn.LayerNorm(d), SwishFeedForward(d, dropout=dropout)
+        self.feed_forward_norm, self.feed_forward = Norm(d), SwishFeedForward(d, dropout=dropout)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, encoded: Tensor, context_is_real: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from chatbots.meena.attention import SelfAttention
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.convolution import EncoderBranches
-from chatbots.meena.feed_forward import FeedForward, GatedLinearUnit
+from chatbots.meena.feed_forward import FeedForward, GatedLinearUnit, Norm
 
 
 class EvolvedEncoderBlock(nn.Module):
@@ -22,11 +22,11 @@ class EvolvedEncoderBlock(nn.Module):
     def __init__(self, config: MeenaConfig) -> None:
         super().__init__()
         d, dropout = config.hidden_size, config.dropout
-        self.gate_norm, self.gate = nn.LayerNorm(d), GatedLinearUnit(d)
-        self.branches_norm, self.branches = nn.LayerNorm(d), EncoderBranches(d)
-        self.attention_norm = nn.LayerNorm(d)
+        self.gate_norm, self.gate = Norm(d), GatedLinearUnit(d)
+        self.branches_norm, self.branches = Norm(d), EncoderBranches(d)
+        self.attention_norm = Norm(d)
         self.attention = SelfAttention(d, config.heads, dropout=dropout, causal=False)
-        self.feed_forward_norm, self.feed_forward = nn.LayerNorm(d), FeedForward(d, dropout=dropout)
+        self.feed_forward_norm, self.feed_forward = Norm(d), FeedForward(d, dropout=dropout)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, is_real: Tensor) -> Tensor:

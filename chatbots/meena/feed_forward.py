@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
-from torch.nn.functional import relu, sigmoid, silu
+from torch.nn.functional import layer_norm, relu, sigmoid, silu
+
+
+class Norm(nn.LayerNorm):
+    """Layer normalisation; of float32 in float32, also where processes exchange its weights in bf16."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise each position: (…, d) → (…, d)."""
+        if x.dtype == torch.float32 != self.weight.dtype:
+            return layer_norm(x, self.normalized_shape, self.weight.float(), self.bias.float(), self.eps)
+        return super().forward(x)
 
 
 class GatedLinearUnit(nn.Module):
@@ -55,7 +66,7 @@ class SwishFeedForward(nn.Module):
     def __init__(self, hidden_size: int, *, dropout: float) -> None:
         super().__init__()
         self.widen = nn.Linear(hidden_size, 4 * hidden_size)
-        self.norm = nn.LayerNorm(4 * hidden_size)
+        self.norm = Norm(4 * hidden_size)
         self.narrow = nn.Linear(4 * hidden_size, hidden_size)
         self.dropout = nn.Dropout(dropout)
 

@@ -12,11 +12,13 @@ from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from chatbots.meena.cache import DecoderBlock, DecoderState, Room, whole_spans
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.decoder_block import EvolvedDecoderBlock
 from chatbots.meena.encoder_block import EvolvedEncoderBlock
+from chatbots.meena.feed_forward import Norm
 from chatbots.meena.vanilla import VanillaDecoderBlock, VanillaEncoderBlock
 
 PADDING = 0
@@ -67,6 +69,9 @@ class Meena(nn.Module):
     Args:
         config: which blocks, how many, how wide.
 
+    Attributes:
+        recompute: whether training remembers blocks' inputs alone, and computes the rest again going back.
+
     Source: Adiwardana et al. 2020, arXiv:2001.09977, section 3.2.
     """
 
@@ -75,14 +80,15 @@ class Meena(nn.Module):
     def __init__(self, config: MeenaConfig) -> None:
         super().__init__()
         self.config = config
+        self.recompute = False
         evolved = config.architecture == "evolved"
         encoder_block = EvolvedEncoderBlock if evolved else VanillaEncoderBlock
         decoder_block = EvolvedDecoderBlock if evolved else VanillaDecoderBlock
         self.embedding = SharedEmbedding(config.vocabulary_size, config.hidden_size)
         self.encoder = nn.ModuleList(encoder_block(config) for _ in range(config.encoder_blocks))
-        self.encoder_norm = nn.LayerNorm(config.hidden_size)
+        self.encoder_norm = Norm(config.hidden_size)
         self.decoder = nn.ModuleList(decoder_block(config) for _ in range(config.decoder_blocks))
-        self.decoder_norm = nn.LayerNorm(config.hidden_size)
+        self.decoder_norm = Norm(config.hidden_size)
         self.register_buffer("positions", torch.empty(0), persistent=False)
         self.reset_positions()
         self.apply(initialise)
@@ -109,14 +115,14 @@ class Meena(nn.Module):
         is_real = contexts != PADDING
         x = self._embed(contexts, self.positions[: contexts.size(1)])
         for block in self.encoder:
-            x = block(x, is_real)
+            x = self._through(block, x, is_real)
         return Encoded(self.encoder_norm(x), is_real)
 
     def decode(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states of whole responses: the contexts' states and inputs (n, t) → (n, t, d)."""
         x = self._embed(inputs, self.positions[: inputs.size(1)])
         for block in self.decoder:
-            x = block(x, encoded.states, encoded.is_real)
+            x = self._through(block, x, encoded.states, encoded.is_real)
         states: Tensor = self.decoder_norm(x)
         return states
 
@@ -170,6 +176,11 @@ class Meena(nn.Module):
         for block, block_state in zip(self._steppable(), state.blocks, strict=True):
             x = block.step(x, block_state, rows)
         return self.scores(self.decoder_norm(x))
+
+    def _through(self, block: nn.Module, *inputs: Tensor) -> Tensor:
+        if self.recompute and torch.is_grad_enabled():
+            return cast("Tensor", checkpoint(block, *inputs, use_reentrant=False))
+        return cast("Tensor", block(*inputs))
 
     def _steppable(self) -> Sequence[DecoderBlock]:
         return cast("Sequence[DecoderBlock]", self.decoder)

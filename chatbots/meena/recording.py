@@ -22,7 +22,7 @@ class Recorded:
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._on_gpu = device.type == "cuda"
+        self._device = device
         self._graphs: dict[tuple[int, ...], torch.cuda.CUDAGraph] = {}
 
     def run(self, shapes: tuple[int, ...], work: Callable[[], None]) -> None:
@@ -36,10 +36,11 @@ class Recorded:
             graph.replay()
             return
         work()
-        if self._on_gpu:
+        if self._device.type == "cuda":
             if len(self._graphs) == MOST:
                 self._graphs.clear()
-            self._graphs[shapes] = record(work)
+            with torch.cuda.device(self._device):
+                self._graphs[shapes] = record(work)
 
 
 def record(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
@@ -50,6 +51,7 @@ def record(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         work()
     torch.cuda.current_stream().wait_stream(beside)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    # Other threads may go on with bots of their own.
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         work()
     return graph

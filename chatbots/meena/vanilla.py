@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from chatbots.meena.attention import EncoderAttention, SelfAttention
 from chatbots.meena.cache import Room, Rows, new_past
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.feed_forward import FeedForward
+from chatbots.meena.feed_forward import FeedForward, Norm
 
 
 class VanillaEncoderBlock(nn.Module):
@@ -25,9 +25,9 @@ class VanillaEncoderBlock(nn.Module):
     def __init__(self, config: MeenaConfig) -> None:
         super().__init__()
         d, dropout = config.hidden_size, config.dropout
-        self.attention_norm = nn.LayerNorm(d)
+        self.attention_norm = Norm(d)
         self.attention = SelfAttention(d, config.heads, dropout=dropout, causal=False)
-        self.feed_forward_norm, self.feed_forward = nn.LayerNorm(d), FeedForward(d, dropout=dropout)
+        self.feed_forward_norm, self.feed_forward = Norm(d), FeedForward(d, dropout=dropout)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
@@ -75,11 +75,11 @@ class VanillaDecoderBlock(nn.Module):
         super().__init__()
         d, dropout = config.hidden_size, config.dropout
         self.config = config
-        self.attention_norm = nn.LayerNorm(d)
+        self.attention_norm = Norm(d)
         self.attention = SelfAttention(d, config.heads, dropout=dropout, causal=True)
-        self.encoder_attention_norm = nn.LayerNorm(d)
+        self.encoder_attention_norm = Norm(d)
         self.encoder_attention = EncoderAttention(d, config.heads, dropout=dropout)
-        self.feed_forward_norm, self.feed_forward = nn.LayerNorm(d), FeedForward(d, dropout=dropout)
+        self.feed_forward_norm, self.feed_forward = Norm(d), FeedForward(d, dropout=dropout)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, encoded: Tensor, context_is_real: Tensor) -> Tensor:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -104,14 +105,37 @@ def write_folder(
     Raises:
         OSError: no space is left, for instance; nothing is left behind.
     """
-    unfinished = folder.with_name(folder.name + ".part")
+    with complete_or_absent(folder) as unfinished:
+        fill_folder(unfinished, tensors=tensors, files=files)
+
+
+def fill_folder(
+    folder: Path, *, tensors: Mapping[str, Mapping[str, Tensor]], files: Mapping[str, bytes]
+) -> None:
+    """Write files into a folder; arguments as of `write_folder`."""
+    for name, values in tensors.items():
+        save_file({key: value.contiguous() for key, value in values.items()}, folder / name)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def unfinished_of(folder: Path) -> Path:
+    """The name of a folder until it is complete."""
+    return folder.with_name(folder.name + ".part")
+
+
+@contextmanager
+def complete_or_absent(folder: Path) -> Iterator[Path]:
+    """A new folder to write into, which takes its name when all is written.
+
+    Raises:
+        OSError: no space is left, for instance; nothing is left behind.
+    """
+    unfinished = unfinished_of(folder)
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
         unfinished.mkdir(parents=True)
-        for name, values in tensors.items():
-            save_file({key: value.contiguous() for key, value in values.items()}, unfinished / name)
-        for name, content in files.items():
-            (unfinished / name).write_bytes(content)
+        yield unfinished
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(unfinished, folder)
     except (OSError, SafetensorError) as error:
@@ -182,12 +206,23 @@ def read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     Raises:
         CheckpointError: the checkpoint was published for use only.
     """
+    plain = read_progress(folder)
+    return read_weights(folder, "training.safetensors"), plain
+
+
+def read_progress(folder: Path) -> dict[str, Any]:
+    """The plain values that training goes on with.
+
+    Raises:
+        CheckpointError: the checkpoint was published for use only.
+    """
     path = folder / "training.json"
     if not path.exists():
         raise CheckpointError(
             f"{folder} holds no state of training. Start a new run, or use its original folder."
         )
-    return read_weights(folder, "training.safetensors"), json.loads(path.read_text())
+    progress: dict[str, Any] = json.loads(path.read_text())
+    return progress
 
 
 def latest_checkpoint(run: Path) -> Path | None:

@@ -11,6 +11,9 @@ WORDS: dict[str, Promise] = {
     "accounts:take_back_token": _("took a token back"),
     "accounts:people": _("added a person"),
     "accounts:change_person": _("changed a person's role, access or password"),
+    "accounts:invite": _("invited a colleague"),
+    "accounts:take_back_invitation": _("took an invitation back"),
+    "accounts:join": _("joined by an invitation"),
     "studies:new": _("made a study"),
     "studies:edit": _("edited a study"),
     "studies:clone": _("copied a study"),
@@ -26,6 +29,7 @@ WORDS: dict[str, Promise] = {
     "reports:refresh": _("had a report computed"),
     "crowd:pause": _("paused a study"),
     "crowd:resume_study": _("resumed a study"),
+    "crowd:go_on": _("went on from a study's pilot"),
     "crowd:tell": _("told the workers of a study something"),
     "crowd:limits": _("changed the time limits of a study"),
     "crowd:prolific_steer": _("changed a study at Prolific"),
@@ -39,6 +43,10 @@ WORDS: dict[str, Promise] = {
     "bots:new": _("registered a bot"),
     "bots:edit": _("changed a bot"),
     "bots:set_active": _("switched a bot on or off"),
+    "comparisons:sweeps": _("began a sweep of N and T"),
+    "comparisons:stop_sweep": _("stopped a sweep of N and T"),
+    "comparisons:continue_sweep": _("continued a sweep of N and T"),
+    "comparisons:judge_sweep": _("made a study of a sweep of N and T"),
     "questions:new": _("made a question set"),
 }
 

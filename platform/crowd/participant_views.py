@@ -28,7 +28,7 @@ MOST_PROPOSED = 200
 ROWS_AT_ONCE = 500
 COLUMNS = (
     "worker", "panel", "panel_id", "submission", "consented_at", "began_at", "ended_at", "outcome",
-    "completion_code", "signs",
+    "completion_code", "pilot", "signs",
 )  # fmt: skip
 
 
@@ -132,4 +132,4 @@ def _row(each: Participation) -> tuple[str, ...]:
     times = [at.isoformat(timespec="seconds") if at else "" for at in (each.consented_at, began_at, ended_at)]
     outcome = place.outcome if place else ""
     who = each.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
-    return *who, *times, outcome, each.code_given, each.signs
+    return *who, *times, outcome, each.code_given, "yes" if each.pilot else "", each.signs

@@ -28,7 +28,7 @@ SELECT i.id, i.key,
        coalesce(-c.id, d.id, pair.first_dialogue_id) AS cluster, coalesce(r.repetition, 1) AS repetition,
        coalesce(r.latency_ms, t.latency_ms) AS latency_ms,
        coalesce(r.text, t.text) AS text, t.dialogue_id, t.position,
-       coalesce(r.bot_version_id, t.bot_version_id) AS bot_version_id,
+       coalesce(r.bot_version_id, t.bot_version_id) AS bot_version_id, run.sweep_id,
        coalesce(r.remarks, t.remarks) AS remarks,
        coalesce(c.turns[array_upper(c.turns, 1)],
                 (SELECT b.text FROM dialogues_turn AS b
@@ -68,6 +68,16 @@ def texts_of(study: Study) -> Iterator[tuple[UUID, str, str]]:
             [study.pk],
         )
         yield from cursor.fetchall()
+
+
+def counted_in(study: str) -> str:
+    """A condition: the rater of label `l` counts in the primary analysis of the study of this key in SQL."""
+    return f"""
+NOT EXISTS (SELECT FROM studies_study AS declared
+              JOIN crowd_participation AS p ON p.study_id = declared.id
+             WHERE declared.id = {study} AND declared.primary_analysis <> 'all'
+               AND p.worker_id = l.rater_id AND p.excluded_at IS NOT NULL)
+"""
 
 
 class SystemCount(NamedTuple):

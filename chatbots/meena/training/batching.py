@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.corpus.shards import Pair, Shard
@@ -46,8 +47,9 @@ class Batch(NamedTuple):
     tokens: int
 
     def to(self, device: torch.device) -> Batch:
-        """The same on another device."""
-        return Batch(self.contexts.to(device), self.inputs.to(device), self.targets.to(device), self.tokens)
+        """The same on another device; from pinned memory without waiting until it is there."""
+        contexts, inputs, targets = (part.to(device, non_blocking=True) for part in self[:3])
+        return Batch(contexts, inputs, targets, self.tokens)
 
 
 def collate(pairs: Sequence[Pair], *, response_length: int, shape: tuple[int, int] = (0, 0)) -> Batch:
@@ -78,6 +80,8 @@ class Batches:
         seed: fixes the order of every epoch.
         ranks: processes that share each epoch.
         rank: which of them this is.
+        workers: processes that prepare batches of `epoch` in advance; 0: prepared when they are asked for.
+        pinned: whether they prepare them in memory from which a GPU copies by itself.
     """
 
     shards: Sequence[Shard]
@@ -86,6 +90,8 @@ class Batches:
     seed: int = 0
     ranks: int = 1
     rank: int = 0
+    workers: int = 0
+    pinned: bool = False
 
     def epoch(self, number: int, *, skip: int = 0) -> Iterator[Batch]:
         """The batches of one pass over all pairs; every rank gets as many.
@@ -98,8 +104,13 @@ class Batches:
         for group in self._groups(random):
             plan = self._plan(group, random)
             mine = plan[self.rank : len(plan) - len(plan) % self.ranks : self.ranks]
-            for members, shape in mine[skip:]:
-                yield self._build(group, members, shape)
+            yield from DataLoader(
+                _Planned(self, group, mine[skip:]),
+                batch_size=None,
+                num_workers=self.workers,
+                pin_memory=self.pinned,
+                generator=torch.Generator(),  # or it would draw from the one that dropout draws from
+            )
             skip = max(0, skip - len(mine))
 
     def in_order(self) -> Iterator[Batch]:
@@ -107,7 +118,7 @@ class Batches:
         for shard in self.shards:
             pairs, lengths = self._measure([shard])
             for members, shape in self._cut(pairs, lengths):
-                yield self._build([shard], members, shape)
+                yield self.build([shard], members, shape)
 
     def _groups(self, random: np.random.Generator) -> Iterator[list[Shard]]:
         group: list[Shard] = []
@@ -153,10 +164,25 @@ class Batches:
                 ]
         return plan
 
-    def _build(self, group: Sequence[Shard], members: NDArray[np.int64], shape: tuple[int, int]) -> Batch:
+    def build(self, group: Sequence[Shard], members: NDArray[np.int64], shape: tuple[int, int]) -> Batch:
+        """The batch of these members."""
         length = self.config.context_length
         pairs = [group[shard].pair(turn, context_length=length) for shard, turn in members.tolist()]
         return collate(pairs, response_length=self.config.response_length, shape=shape)
+
+
+class _Planned(Dataset[Batch]):
+    """The batches of a plan, by their number."""
+
+    def __init__(self, batches: Batches, group: Sequence[Shard], plan: Sequence[Members]) -> None:
+        self._batches, self._group, self._plan = batches, group, plan
+
+    def __len__(self) -> int:
+        return len(self._plan)
+
+    def __getitem__(self, number: int) -> Batch:
+        members, shape = self._plan[number]
+        return self._batches.build(self._group, members, shape)
 
 
 def padding_share(batch: Batch) -> float:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,86 +20,39 @@ from chatbots.meena.checkpoint import read_config, read_tokenizer, save_checkpoi
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.perplexity import negative_log_likelihood, perplexity
-from chatbots.meena.precision import Precision
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batch, Batches
 from chatbots.meena.training.distilling import Teacher, soft_loss
-from chatbots.meena.training.optimizing import OptimizerName, make_optimizer
+from chatbots.meena.training.optimizing import make_optimizer
 from chatbots.meena.training.parallel import (
     clip_gradients,
+    empty_state,
+    exchange_gradients,
     gather_over_processes,
-    shard_like,
     shard_over_processes,
     sum_over_processes,
+    wait_for_all,
     whole,
 )
-from chatbots.training.checkpoint import CheckpointError, latest_checkpoint, read_training, read_weights
+from chatbots.meena.training.settings import MUST_STAY, TrainingSettings
+from chatbots.meena.training.shards_of_state import (
+    SHARDS,
+    read_plain,
+    read_shards,
+    shapes_in,
+    write_shards,
+    write_whole,
+)
+from chatbots.training.checkpoint import (
+    CheckpointError,
+    complete_or_absent,
+    fill_folder,
+    latest_checkpoint,
+    read_progress,
+    unfinished_of,
+)
 from chatbots.training.logs import append_row, forget_later
 from chatbots.training.running import check_finite, drop_old
-from chatbots.training.settings import check_range
-
-MUST_STAY = (
-    "optimizer", "learning_rate", "warmup", "positions", "accumulation", "seed", "teacher",
-    "teacher_temperature", "teacher_weight",
-)  # fmt: skip
-LEAST = {"steps": 1, "warmup": 0, "positions": 1, "accumulation": 1, "clip": 0, "seed": 0}
-LEAST |= {"validate_every": 1, "checkpoint_every": 1, "keep": 0}
-"""Least values of settings."""
-LARGEST = 2**62
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingSettings:
-    """How a model is trained.
-
-    Attributes:
-        steps: updates in all.
-        optimizer: "adafactor" (the paper's) or "adamw".
-        learning_rate: see `make_optimizer`.
-        warmup: steps over which AdamW's rate rises.
-        positions: most positions, padding included, of one batch of one process.
-        accumulation: batches per update and process.
-        precision: type of activations and matrix products; weights stay float32.
-        clip: most norm of the gradient; 0 for none.
-        seed: of weights, order and dropout.
-        validate_every: steps between measurements on held-out pairs.
-        checkpoint_every: steps between checkpoints.
-        keep: newest checkpoints kept; 0 keeps all.
-        compile: whether to compile the model first.
-        teacher: hash of the weights of the model that is learnt from, too; "": none.
-        teacher_temperature: T by which both models' scores are divided where they are compared.
-        teacher_weight: share of that comparison in the loss, in [0, 1]; the rest is the likelihood.
-
-    Raises:
-        ValueError: a number out of its range.
-    """
-
-    steps: int
-    optimizer: OptimizerName = "adafactor"
-    learning_rate: float = 0.01
-    warmup: int = 500
-    positions: int = 8192
-    accumulation: int = 1
-    precision: Precision = "fp32"
-    clip: float = 1.0
-    seed: int = 0
-    validate_every: int = 1000
-    checkpoint_every: int = 1000
-    keep: int = 3
-    compile: bool = False
-    teacher: str = ""
-    teacher_temperature: float = 2.0
-    teacher_weight: float = 0.5
-
-    def __post_init__(self) -> None:
-        for name, least in LEAST.items():
-            check_range(name, getattr(self, name), least=least, most=LARGEST)
-        if not 0 < self.learning_rate < math.inf:
-            raise ValueError(f"learning_rate={self.learning_rate} must be above 0, and finite.")
-        if not 0 < self.teacher_temperature < math.inf:
-            raise ValueError(f"teacher_temperature={self.teacher_temperature} must be above 0, and finite.")
-        if not 0 <= self.teacher_weight <= 1:
-            raise ValueError(f"teacher_weight={self.teacher_weight} must be from 0 to 1.")
 
 
 class Trainer:
@@ -136,8 +92,10 @@ class Trainer:
         self.train_batches, self.heldout, self.device = train, heldout, device
         self.step = self.epoch = self.batch_in_epoch = 0
         torch.manual_seed(settings.seed)
-        self.model = Meena(config).to(device)
-        shard_over_processes(self.model, train.ranks)
+        with device:  # not by way of the CPU, whose memory all processes of a machine share
+            self.model = Meena(config)
+        self.model.recompute = settings.recompute
+        shard_over_processes(self.model, train.ranks, settings.precision)
         self.optimizer, self.schedule = make_optimizer(
             settings.optimizer,
             self.model.parameters(),
@@ -213,7 +171,8 @@ class Trainer:
         )
         self.optimizer.zero_grad(set_to_none=True)
         loss = torch.zeros((), device=self.device)
-        for batch in batches:
+        for index, batch in enumerate(batches):
+            exchange_gradients(self.model, now=index + 1 == len(batches))
             share = self._loss(batch) / tokens
             # FSDP averages gradients over processes; we want their sum.
             torch.autograd.backward(share * ranks)
@@ -261,33 +220,58 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint from which training goes on as if it had not stopped."""
-        parameters = dict(self.model.named_parameters())
-        # Every process takes part in putting the shards together; the first one writes.
-        weights = {name: whole(parameter) for name, parameter in parameters.items()}
+        weights = {name: parameter.detach() for name, parameter in self.model.named_parameters()}
         for name, weight in weights.items():
-            check_finite(self.run, f"sum of the weights {name}", float(weight.sum()), self.step)
-        tensors = {
-            f"{name}|{key}": whole(value)
-            for name, parameter in parameters.items()
-            for key, value in self.optimizer.state[parameter].items()
-        }
-        random = self._random_states()
-        if self.train_batches.rank:
-            return
-        plain = {
+            check_finite(self.run, f"sum of the weights {name}", float(whole(weight.sum())), self.step)
+        folder, ranks = self.run / f"step-{self.step:07d}", self.train_batches.ranks
+        states, random = self._states(), self._random_states()
+        if ranks == 1:
+            save_checkpoint(
+                folder,
+                config=self.config,
+                weights=weights,
+                tokenizer=self.tokenizer,
+                training=(states | random, self._progress()),
+            )
+        else:
+            self._save_together(folder, weights, states, random)
+        if not self.train_batches.rank:
+            drop_old(self.run, self.settings.keep)
+
+    def _save_together(
+        self, folder: Path, weights: dict[str, Tensor], states: dict[str, Tensor], random: dict[str, Tensor]
+    ) -> None:
+        """Each process writes its own part; the first one puts the weights together, on disk, for use."""
+        ranks, first = self.train_batches.ranks, not self.train_batches.rank
+        with complete_or_absent(folder) if first else nullcontext(unfinished_of(folder)) as part:
+            wait_for_all(ranks)  # until the folder is there
+            write_shards(part / SHARDS, {name: state for name, state in states.items() if state.dim()})
+            whole_weights = write_whole(part / "parts", weights)
+            if first:
+                whole_weights.rename(part / "model.safetensors")
+                shutil.rmtree(part / "parts")
+                counters = {name: state for name, state in states.items() if not state.dim()}
+                files = {"config.json": json.dumps(self.config.to_dict(), indent=1).encode()}
+                files |= {"tokenizer.model": self.tokenizer.model}
+                files |= {"training.json": json.dumps(self._progress(), indent=1).encode()}
+                fill_folder(part, tensors={"training.safetensors": counters | random}, files=files)
+
+    def _progress(self) -> dict[str, Any]:
+        return {
             "step": self.step,
             "epoch": self.epoch,
             "batch_in_epoch": self.batch_in_epoch,
+            "processes": self.train_batches.ranks,
             "settings": asdict(self.settings),
         }
-        save_checkpoint(
-            self.run / f"step-{self.step:07d}",
-            config=self.config,
-            weights=weights,
-            tokenizer=self.tokenizer,
-            training=(tensors | random, plain),
-        )
-        drop_old(self.run, self.settings.keep)
+
+    def _states(self) -> dict[str, Tensor]:
+        """What the optimiser remembers, this process's part of it."""
+        return {
+            f"{name}|{key}": value
+            for name, parameter in self.model.named_parameters()
+            for key, value in self.optimizer.state[parameter].items()
+        }
 
     def _random_states(self) -> dict[str, Tensor]:
         """The random generators' states of every process."""
@@ -310,11 +294,11 @@ class Trainer:
             raise CheckpointError(
                 f"{checkpoint} was trained with another tokenizer than the corpus. Use its corpus."
             )
-        tensors, plain = read_training(checkpoint)
+        plain = read_progress(checkpoint)
         self.step, self.epoch, self.batch_in_epoch = plain["step"], plain["epoch"], plain["batch_in_epoch"]
-        self._check_settings(checkpoint, plain["settings"])
-        self._restore_tensors(read_weights(checkpoint), tensors)
-        self._restore_random(tensors)
+        self._check_settings(checkpoint, plain["settings"], plain.get("processes", 1))
+        self._restore_weights(checkpoint)
+        self._restore_states(checkpoint)
 
     def _begin_with(self, checkpoint: Path) -> None:
         """Take the weights of another run; no weight depends on dropout or on the most lengths."""
@@ -335,29 +319,53 @@ class Trainer:
                 f"--begin-with {checkpoint} has another tokenizer than the corpus. Build the corpus with "
                 f"--tokenizer {checkpoint / 'tokenizer.model'}."
             )
-        self._restore_tensors(read_weights(checkpoint), {})
+        self._restore_weights(checkpoint)
 
-    @torch.no_grad()
-    def _restore_tensors(self, weights: dict[str, Tensor], states: dict[str, Tensor]) -> None:
+    def _restore_weights(self, checkpoint: Path) -> None:
+        read_shards(checkpoint, {name: weight.detach() for name, weight in self.model.named_parameters()})
+
+    def _restore_states(self, checkpoint: Path) -> None:
+        """Give the optimiser what it remembered, and the random generators where they stood."""
         parameters = dict(self.model.named_parameters())
-        for name, parameter in parameters.items():
-            parameter.copy_(shard_like(parameter, weights[name].to(self.device)))
+        for folder in filter(Path.is_dir, (checkpoint, checkpoint / SHARDS)):
+            states = {
+                name: empty_state(parameters[name.partition("|")[0]], size, dtype)
+                for name, (size, dtype) in shapes_in(folder).items()
+                if name.partition("|")[0] in parameters and "|" in name and size
+            }
+            read_shards(folder, states)
+            self._remember(states)
+        plain = read_plain(checkpoint / "training.safetensors")
+        # Counters of steps stay on the CPU, where the optimisers read them.
+        self._remember({name: value for name, value in plain.items() if not value.dim()})
+        self._restore_random(plain)
+
+    def _remember(self, states: dict[str, Tensor]) -> None:
+        parameters = dict(self.model.named_parameters())
         for name, state in states.items():
             owner, _, key = name.partition("|")
-            if owner in parameters:
-                # Counters of steps stay on the CPU, where the optimisers read them.
-                value = state if state.dim() == 0 else shard_like(parameters[owner], state.to(self.device))
-                self.optimizer.state[parameters[owner]][key] = value
+            self.optimizer.state[parameters[owner]][key] = state
 
-    def _check_settings(self, checkpoint: Path, before: dict[str, Any]) -> None:
+    def _check_settings(self, checkpoint: Path, before: dict[str, Any], processes: int) -> None:
         """Refuse what would change the order of the data or the meaning of the step.
 
-        More steps are borne: by Adafactor at any time, by AdamW, whose rate ends at zero, after the last one.
+        Another number of processes is borne if an update has as many batches as before. More steps are borne:
+        by Adafactor at any time, by AdamW, whose rate ends at zero, after the last one.
         """
         now = asdict(self.settings)
         ended = self.step == before["steps"] or now["optimizer"] == "adafactor"
         fixed = MUST_STAY if ended and now["steps"] >= self.step else (*MUST_STAY, "steps")
         before = asdict(TrainingSettings(steps=self.step)) | before  # runs begun before a setting was there
+        ranks = self.train_batches.ranks
+        batches = before["accumulation"] * processes
+        if batches != now["accumulation"] * ranks:
+            raise CheckpointError(
+                f"{checkpoint} was trained in {processes} processes with --accumulation "
+                f"{before['accumulation']}, so on {batches} batches per update, and not on "
+                f"{now['accumulation'] * ranks}. Use as many processes, or others whose number times "
+                f"--accumulation is {batches}."
+            )
+        self.batch_in_epoch = self.batch_in_epoch * processes // ranks
         changed = {name: (before[name], now[name]) for name in fixed if before[name] != now[name]}
         if changed:
             raise CheckpointError(f"{checkpoint} was trained with other settings (before, now): {changed}.")
@@ -365,7 +373,7 @@ class Trainer:
     def _restore_random(self, tensors: dict[str, Tensor]) -> None:
         rank = self.train_batches.rank
         if f"random|cpu|{rank}" not in tensors:
-            return  # begun with fewer processes: this one starts its own sequence
+            return  # it began with fewer processes: this one starts its own sequence
         torch.set_rng_state(tensors[f"random|cpu|{rank}"])
         if self.device.type == "cuda" and f"random|cuda|{rank}" in tensors:
             torch.cuda.set_rng_state(tensors[f"random|cuda|{rank}"], self.device)

@@ -12,10 +12,12 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, distributed, nn
-from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor, Replicate, distribute_tensor
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor, Replicate
+from torch.distributed.tensor import empty as distributed_empty
 
 from chatbots.meena.model import Meena
+from chatbots.meena.precision import Precision
 
 
 @contextmanager
@@ -29,7 +31,11 @@ def process_group(device: torch.device) -> Iterator[tuple[int, int]]:
     if ranks == 1:
         yield 0, 1
         return
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    if device.type == "cuda":
+        # Checkpoints are agreed on by way of the CPU.
+        distributed.init_process_group("cpu:gloo,cuda:nccl", device_id=device)
+    else:
+        distributed.init_process_group("gloo")
     try:
         yield distributed.get_rank(), ranks
         distributed.barrier()  # whoever leaves first would cut the others' connections while they still talk
@@ -37,16 +43,31 @@ def process_group(device: torch.device) -> Iterator[tuple[int, int]]:
         distributed.destroy_process_group()
 
 
-def shard_over_processes(model: Meena, ranks: int) -> None:
-    """Shard a model in place, block by block; leave it alone in a single process."""
+def shard_over_processes(model: Meena, ranks: int, precision: Precision) -> None:
+    """Shard a model in place, block by block; leave it alone in a single process.
+
+    In bf16 the processes send each other the blocks' weights in bf16, half as much; what is sharded, and sums
+    of gradients, stay in float32, and so do embedding and softmax.
+    """
     if ranks == 1:
         return
     # All processes must start from the same weights.
     for tensor in (*model.parameters(), *model.buffers()):
         distributed.broadcast(tensor.data, src=0)
+    policy = MixedPrecisionPolicy(
+        param_dtype=torch.bfloat16 if precision == "bf16" else None,
+        reduce_dtype=torch.float32,
+        cast_forward_inputs=False,
+    )
     for block in (*model.encoder, *model.decoder):
-        fully_shard(block)
+        fully_shard(block, mp_policy=policy)
     fully_shard(model)
+
+
+def exchange_gradients(model: nn.Module, *, now: bool) -> None:
+    """Whether the next backward pass sums gradients over processes; until then they add up in each."""
+    if isinstance(model, FSDPModule):
+        model.set_requires_gradient_sync(now)
 
 
 def whole(value: Tensor) -> Tensor:
@@ -55,19 +76,20 @@ def whole(value: Tensor) -> Tensor:
     return full.detach().cpu()
 
 
-def shard_like(parameter: Tensor, value: Tensor) -> Tensor:
-    """This process's shard of something that belongs to a parameter.
+def empty_state(parameter: Tensor, size: torch.Size, dtype: torch.dtype) -> Tensor:
+    """Memory for this process's share of a state of the optimiser.
 
     Args:
-        parameter: a parameter, sharded or not.
-        value: whole: new weights, or a state of the optimiser with fewer axes, which is sharded if its first
-            axis is the parameter's.
+        parameter: whose state it is, sharded or not.
+        size: of the whole state, which may have fewer axes; sharded if its first one is the parameter's.
+        dtype: of the state.
     """
     if not isinstance(parameter, DTensor):
-        return value
-    alike = value.size(0) == parameter.size(0)
+        return torch.empty(size, dtype=dtype, device=parameter.device)
+    alike = size[0] == parameter.size(0)
     placements = parameter.placements if alike else [Replicate()] * parameter.device_mesh.ndim
-    return distribute_tensor(value, parameter.device_mesh, placements, src_data_rank=None)
+    mesh = parameter.device_mesh
+    return distributed_empty(*size, dtype=dtype, device_mesh=mesh, placements=placements)
 
 
 def sum_over_processes(value: Tensor, ranks: int) -> Tensor:
@@ -96,3 +118,9 @@ def clip_gradients(model: nn.Module, most: float) -> Tensor:
     """Scale gradients so that their norm over all processes is at most `most`; return the norm before."""
     norm = nn.utils.clip_grad_norm_(model.parameters(), most)
     return whole(norm)
+
+
+def wait_for_all(ranks: int) -> None:
+    """Go on when every process has come here."""
+    if ranks > 1:
+        distributed.barrier()

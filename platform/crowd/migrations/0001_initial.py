@@ -217,6 +217,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "pilot",
+                    models.BooleanField(
+                        default=False,
+                        editable=False,
+                        help_text="They are one of the first people, who try the study out.",
+                    ),
+                ),
+                (
                     "known_by",
                     models.CharField(
                         blank=True,

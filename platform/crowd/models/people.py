@@ -187,6 +187,10 @@ class Participation(models.Model):
         help_text=_("When panel id, submission and address were erased."),
     )
 
+    pilot = models.BooleanField(
+        default=False, editable=False, help_text=_("They are one of the first people, who try the study out.")
+    )
+
     # The worker is paid, and the labels stay; the study declared which analysis is the primary one.
     excluded_reason = models.CharField(
         max_length=500,

@@ -113,6 +113,18 @@ class Study(models.Model):
             "2 seconds per answer. Each exclusion names its reason, and the excluded are paid."
         ),
     )
+    pilot_size = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(1000)],
+        verbose_name=_("people of the pilot"),
+        help_text=_(
+            "After so many people nobody new is admitted until you have looked and go on. They are "
+            "then excluded from the primary analysis. 0: no pilot."
+        ),
+    )
+    pilot_over_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("When it went on from its pilot.")
+    )
     markdown = models.BooleanField(
         default=False,
         help_text=_(
@@ -284,9 +296,19 @@ class Study(models.Model):
             ),
             models.CheckConstraint(
                 name="study_exclusions_need_rules",
-                condition=Q(primary_analysis=PrimaryAnalysis.ALL) | ~Q(exclusion_rules=""),
+                condition=Q(primary_analysis=PrimaryAnalysis.ALL)
+                | ~Q(exclusion_rules="")
+                | Q(pilot_size__gt=0),
                 violation_error_message=_(
                     "Say by which rules workers are excluded, or take all workers as the primary analysis."
+                ),
+            ),
+            models.CheckConstraint(
+                name="study_pilot_is_left_out",
+                condition=Q(pilot_size=0) | ~Q(primary_analysis=PrimaryAnalysis.ALL),
+                violation_error_message=_(
+                    "A pilot is left out of the primary analysis. Choose the one without "
+                    "the excluded workers, or set the people of the pilot to 0."
                 ),
             ),
             models.CheckConstraint(

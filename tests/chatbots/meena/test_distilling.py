@@ -18,7 +18,8 @@ from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training import distilling
 from chatbots.meena.training.batching import Batches
 from chatbots.meena.training.distilling import Teacher, identity_of, soft_loss
-from chatbots.meena.training.loop import Trainer, TrainingSettings
+from chatbots.meena.training.loop import Trainer
+from chatbots.meena.training.settings import TrainingSettings
 from chatbots.training.checkpoint import CheckpointError
 
 torch.set_num_threads(1)

@@ -24,8 +24,9 @@ from chatbots.meena.perplexity import perplexity, shards_for
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.adafactor import Adafactor
 from chatbots.meena.training.batching import Batches, collate, padding_share
-from chatbots.meena.training.loop import Trainer, TrainingSettings
+from chatbots.meena.training.loop import Trainer
 from chatbots.meena.training.optimizing import inverse_square_root
+from chatbots.meena.training.settings import TrainingSettings
 from chatbots.training.checkpoint import CheckpointError, latest_checkpoint, read_weights
 from chatbots.training.running import TrainingDivergedError
 from chatbots.training.schedules import cosine
@@ -492,8 +493,8 @@ def run_processes(number, folder, *arguments):
     assert done.returncode == 0, done.stderr
 
 
-def test_two_processes_learn_what_one_does(tmp_path, corpus):
-    """Two processes with a batch each, against one that accumulates the same two batches."""
+def test_two_processes_learn_what_one_does(tmp_path, capsys, corpus):
+    """Two processes with two batches each, against one that accumulates the same four batches."""
     common = [
         "train",
         "--corpus",
@@ -508,17 +509,36 @@ def test_two_processes_learn_what_one_does(tmp_path, corpus):
         "fp32",
     ]
     common += ["--positions", 256, "--checkpoint-every", 3, "--optimizer", "adamw", "--learning-rate", 0.003]
-    run_processes(2, tmp_path, *common, "--output", tmp_path / "two")
-    assert main([*map(str, common), "--output", str(tmp_path / "one"), "--accumulation", "2"]) == 0
+    run_processes(2, tmp_path, *common, "--output", tmp_path / "two", "--accumulation", 2, "--recompute")
+    alone = [*map(str, common), "--accumulation", "4"]
+    assert main([*alone, "--output", str(tmp_path / "one")]) == 0
 
     np.testing.assert_allclose(losses(tmp_path / "two"), losses(tmp_path / "one"), rtol=1e-4)
     one, two = (read_weights(tmp_path / run / "step-0000006") for run in ("one", "two"))
     for name in one:
         torch.testing.assert_close(one[name], two[name], atol=2e-3, rtol=0)
+    parts = [path.name for path in (tmp_path / "two" / "step-0000003" / "training").iterdir()]
+    assert len(parts) == 2  # each process has written its own
+
+    together = losses(tmp_path / "two")
+    shutil.rmtree(tmp_path / "two" / "step-0000006")
+    assert main([*map(str, common), "--output", str(tmp_path / "two")]) == 2
+    assert "so on 4 batches per update, and not on 1. Use as many" in capsys.readouterr().err
+    assert main([*alone, "--output", str(tmp_path / "two")]) == 0
+    np.testing.assert_allclose(losses(tmp_path / "two"), together, rtol=1e-4)
+
+
+def test_batches_can_be_prepared_in_advance(corpus, config):
+    state = torch.get_rng_state()
+    ours = replace(batches(corpus, config), workers=2)
+    for found, expected in zip(ours.epoch(1, skip=2), batches(corpus, config).epoch(1, skip=2), strict=True):
+        assert all(map(torch.equal, found[:3], expected[:3]))
+        assert found.tokens == expected.tokens
+    assert torch.equal(torch.get_rng_state(), state)  # which dropout depends on
 
 
 def test_two_processes_resume_exactly(tmp_path, corpus):
-    common = ["train", "--corpus", corpus, "--preset", "tiny", "--steps", 6, "--precision", "fp32"]
+    common = ["train", "--corpus", corpus, "--preset", "tiny", "--steps", 6, "--precision", "bf16"]
     common += ["--positions", 256, "--checkpoint-every", 3, "--output", tmp_path / "run"]
     run_processes(2, tmp_path, *common)
     whole = losses(tmp_path / "run")
