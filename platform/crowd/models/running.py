@@ -70,18 +70,3 @@ class Notice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study}: {self.text[:40]}"
-
-
-class VisitCount(models.Model):
-    """How often a study's first page was opened, by what it showed. Nothing says by whom."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="visit_counts", db_index=False)
-    saw = models.CharField(max_length=40, help_text=_("“admitted”, or why they could not take part."))
-    visits = models.PositiveIntegerField(default=0)
-
-    class Meta:
-        ordering = ("study", "saw")
-        constraints = (models.UniqueConstraint(fields=("study", "saw"), name="visits_counted_once"),)
-
-    def __str__(self) -> str:
-        return f"{self.study}, {self.saw}: {self.visits}"
