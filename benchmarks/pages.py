@@ -12,18 +12,16 @@ the milliseconds of CPU that the server and PostgreSQL took for it, which say mo
 import argparse
 import http.client
 import json
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
-from benchmarks.turns import Server, prepare_settings
-from project.embedded import PostgreSQL, Redis
+from benchmarks.services import services
+from benchmarks.turns import Server
 
 STUDIES, BOTS, BOTS_PER_STUDY, OPEN = 1_000, 20, 3, 150
 GOAL_MS, MOST_QUERIES = 200, 15
@@ -389,13 +387,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="Only pages with this in their name.")
     options = parser.parse_args()
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-")))
-        folder.chmod(0o711)
-        database, redis = PostgreSQL(folder / "postgresql", durable=False), Redis(folder / "redis")
-        for service in (database, redis):
-            service.start()
-            stack.callback(service.stop)
-        prepare_settings(folder, database.url, redis.url)
+        database, _redis = stack.enter_context(services(durable=False))
         plant(options.conversations, options.studies)
         server = Server("turnwise", "project.asgi:application", [], None)
         server.start()

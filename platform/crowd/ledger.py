@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -134,17 +134,22 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
         reversed=_sum(Reason.REVERSED),
         paid=_sum(Reason.PAID),
     )
-    rows = by_reason.values_list("participation", "worker", "promised", "earned", "bonus", "reversed", "paid")
+    rows = by_reason.filter(_IS_THERE | ~Q(earned=None, bonus=None, reversed=None, paid=None))
+    told = rows.values_list("participation", "worker", "promised", "earned", "bonus", "reversed", "paid")
     return [
         Account(key, worker, *(each or NOTHING for each in sums))
-        for key, worker, *sums in rows.order_by("participation")
+        for key, worker, *sums in told.order_by("participation")
     ]
 
 
 def participations(study: Study) -> QuerySet[PayEntry, int]:
     """The keys of all who have an account, newest first: sums are for those that a page shows."""
-    keys = PayEntry.objects.filter(study=study).values_list("participation", flat=True)
-    return keys.distinct().order_by("-participation")
+    entries = PayEntry.objects.filter(_IS_THERE | ~Q(reason=Reason.PROMISED), study=study)
+    return entries.values_list("participation", flat=True).distinct().order_by("-participation")
+
+
+# Who was promised something, sent nothing and began anew in another browser has the later account only.
+_IS_THERE = Q(Exists(Participation.objects.filter(pk=OuterRef("participation"))))
 
 
 def _sum(*reasons: Reason) -> Sum:
