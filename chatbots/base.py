@@ -66,6 +66,30 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """How a bot that samples and ranks is to draw one reply, whatever its configuration says.
+
+    Attributes:
+        samples: responses drawn, N, at least 1.
+        temperature: divides the scores before sampling, T, above 0.
+    """
+
+    samples: int
+    temperature: float
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn.
+
+        Raises:
+            ValueError: a number out of its range.
+        """
+        if self.samples < 1 or not 0 < self.temperature < math.inf:
+            raise ValueError(
+                f"samples={self.samples} must be at least 1, and temperature={self.temperature} above 0."
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What a bot answers: the dialogue so far.
 
@@ -80,12 +104,15 @@ class Context:
             alone. It must not change what is answered: a bot that does not know it starts from the turns.
         material: what the bot's seat has to read beside the conversation, in its order; usually nothing. A
             bot that can use no knowledge ignores it.
+        drawing: how the reply is to be drawn; None as the bot is configured. Asked of a `Bot` that `draws`;
+            any other ignores it.
     """
 
     turns: tuple[Turn, ...]
     seed: int | None = None
     dialogue: str | None = None
     material: tuple[Passage, ...] = ()
+    drawing: Drawing | None = None
 
     def __post_init__(self) -> None:
         """Refuse a context with nothing to answer.
@@ -270,6 +297,11 @@ class Bot(ABC):
         whichever is more. Override where it is known, as from the size of the weights.
         """
         return None
+
+    @classmethod
+    def draws(cls, configuration: BotConfiguration) -> bool:
+        """Whether the bot samples and ranks with this configuration, and follows `Context.drawing`."""
+        return False
 
     @property
     def max_batch(self) -> int:

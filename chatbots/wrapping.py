@@ -112,6 +112,13 @@ class WrapperBot(Bot):
         inner = configuration.bot
         return REGISTRY.bot_class(inner.adapter).memory_needed(inner.configuration)
 
+    @classmethod
+    def draws(cls, configuration: BotConfiguration) -> bool:
+        """Whether the bot inside does."""
+        assert isinstance(configuration, WrapperConfiguration)
+        inner = configuration.bot
+        return REGISTRY.bot_class(inner.adapter).draws(inner.configuration)
+
     @property
     def max_batch(self) -> int:
         """Of the bot inside."""

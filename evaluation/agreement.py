@@ -43,16 +43,23 @@ class Coefficient:
 
 
 def percent_pooled(ratings: Ratings) -> float | Undefined:
-    """Share of agreeing pairs among all pairs of ratings of the same unit, in [0, 1].
+    """Share of agreeing pairs among all pairs of ratings of the same unit.
 
     A unit with more raters weighs more. This is the percentage that papers mostly print.
+
+    Returns:
+        A share in [0, 1]; `Undefined` if no unit has two ratings.
     """
     missing = _too_little(ratings)
     return missing or _pooled(ratings).value()
 
 
 def percent_mean_of_units(ratings: Ratings) -> float | Undefined:
-    """Mean over units of the share of agreeing pairs, in [0, 1]; every unit weighs the same."""
+    """Mean over units of the share of agreeing pairs; every unit weighs the same.
+
+    Returns:
+        A share in [0, 1]; `Undefined` if no unit has two ratings.
+    """
     missing = _too_little(ratings)
     if missing:
         return missing
@@ -63,7 +70,17 @@ def percent_mean_of_units(ratings: Ratings) -> float | Undefined:
 def percent_interval(
     ratings: Ratings, rng: Generator, *, resamples: int = RESAMPLES, level: float = LEVEL
 ) -> Interval | Undefined:
-    """Bootstrap interval over units of `percent_pooled`."""
+    """Bootstrap interval of `percent_pooled`: percentiles of resamples of units.
+
+    Args:
+        ratings: as there.
+        rng: seeded generator.
+        resamples: of units.
+        level: coverage in (0, 1).
+
+    Returns:
+        An interval of a share in [0, 1]; `Undefined` as there, or if too few resamples have a value.
+    """
     missing = _too_little(ratings)
     return missing or _interval(_pooled(ratings), rng, resamples, level, "percentile")
 
@@ -211,6 +228,9 @@ def free_marginal_kappa(ratings: Ratings) -> float | Undefined:
     """Randolph's kappa: chance agreement is 1 / c for c possible ratings; Bennett's S if raters are two.
 
     c is `len(ratings.values)`, so use `Ratings.from_counts` where a rating exists that nobody gave.
+
+    Returns:
+        Kappa in [-1 / (c - 1), 1]; `Undefined` if only one rating is possible, or no unit has two ratings.
     """
     if len(ratings.values) < 2:
         return Undefined("Only one rating occurs, so agreement cannot be told from chance.")
@@ -220,7 +240,7 @@ def free_marginal_kappa(ratings: Ratings) -> float | Undefined:
 def fleiss_interval(
     ratings: Ratings, rng: Generator, *, resamples: int = RESAMPLES, level: float = LEVEL
 ) -> Interval | Undefined:
-    """Bootstrap interval over units of `fleiss_kappa`."""
+    """Bootstrap interval of `fleiss_kappa`; arguments as of `percent_interval`, `Undefined` also as there."""
     reason = _why_no_fleiss(ratings)
     coefficient = _chance_corrected(ratings.pairable[0], _pooled_chance)
     return reason or _interval(coefficient, rng, resamples, level, "percentile")

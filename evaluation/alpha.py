@@ -38,7 +38,11 @@ class Alpha:
     units: int
 
     def in_words(self, nouns: Nouns = NOUNS) -> str:
-        """What the interval generalises to, and what it cannot know."""
+        """What the interval generalises to, and what it cannot know, in sentences.
+
+        Args:
+            nouns: what clusters and raters are called.
+        """
         if isinstance(self.interval, Undefined):
             return f"No interval: {self.interval.reason}"
         return generalises(self.over, self.numbers, self.interval.level, nouns)

@@ -130,7 +130,15 @@ def cluster_intervals(
 
 
 def percentile(draws: FloatArray, level: float = LEVEL) -> Interval | Undefined:
-    """The central `level` of resampled values (r,); values that are NaN are left out if they are few."""
+    """The central part of resampled values.
+
+    Args:
+        draws: (r,) the statistic of each resample; those that are NaN are left out if they are few.
+        level: coverage in (0, 1).
+
+    Returns:
+        From the quantile (1 - level) / 2 to that of (1 + level) / 2; `Undefined` if too many are NaN.
+    """
     usable = _usable(draws)
     if isinstance(usable, Undefined):
         return usable
@@ -141,9 +149,18 @@ def percentile(draws: FloatArray, level: float = LEVEL) -> Interval | Undefined:
 def bca(
     draws: FloatArray, statistic: Statistic, rows: FloatArray, level: float = LEVEL
 ) -> Interval | Undefined:
-    """Bias-corrected and accelerated interval from resampled values (r,) and the rows that they came from.
+    """Bias-corrected and accelerated interval (Efron 1987, JASA 82(397)).
 
     The acceleration comes from leaving out one cluster at a time, which sums give without a loop.
+
+    Args:
+        draws: (r,) the statistic of each resample; those that are NaN are left out if they are few.
+        statistic: (r,) of (r, m) sums over clusters.
+        rows: (k, m) sums of the clusters that were resampled.
+        level: coverage in (0, 1).
+
+    Returns:
+        The interval; `Undefined` if too many draws are NaN, or all lie on one side of the estimate.
     """
     usable = _usable(draws)
     if isinstance(usable, Undefined):

@@ -169,7 +169,16 @@ def compare(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction: p-values that hold the error rate over all tests together."""
+    """Holm's step-down correction: p-values that hold the error rate over all tests together.
+
+    Args:
+        p_values: of each test, in [0, 1], in any order.
+
+    Returns:
+        The corrected ones in the same order, none below its own and none above 1.
+
+    Source: Holm 1979, Scandinavian Journal of Statistics 6(2).
+    """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))

@@ -44,6 +44,10 @@ class Table:
     def without(self, column: str, values: Sequence[str]) -> "Table":
         """The rows whose cell in this column is none of these values.
 
+        Args:
+            column: one of those that were read.
+            values: as they stand in the file.
+
         Raises:
             FileError: no row is left.
         """
@@ -54,7 +58,11 @@ class Table:
         return Table(self.path, [self.lines[row] for row in keep], columns)
 
     def converted(self, column: str, convert: Callable[[str], T]) -> list[T]:
-        """One column through `convert`.
+        """One column through `convert`, in the order of the rows.
+
+        Args:
+            column: one of those that were read.
+            convert: makes a value of a cell, or raises `ValueError` that says what is wrong.
 
         Raises:
             FileError: `convert` raised `ValueError`; names line and column and gives its message.
@@ -142,14 +150,22 @@ def _cells(
 
 
 def boolean(text: str) -> bool:
-    """1, true or yes; 0, false or no; in any case."""
+    """1, true or yes; 0, false or no; in any case.
+
+    Raises:
+        ValueError: the text is none of these; names it.
+    """
     if text.casefold() in _TRUE | _FALSE:
         return text.casefold() in _TRUE
     raise ValueError(f"'{text}' is neither true (1, true, yes) nor false (0, false, no).")
 
 
 def whole_number(text: str) -> int:
-    """An integer in decimal digits, of at most 64 bits."""
+    """An integer in ASCII digits, perhaps with a sign, of at most 64 bits.
+
+    Raises:
+        ValueError: the text is none; names it.
+    """
     if not _WHOLE.fullmatch(text) or len(text) > _LONGEST:
         raise ValueError(f"'{text}' is not a whole number{_plainly(text)}.")
     value = int(text)
@@ -159,7 +175,11 @@ def whole_number(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """A decimal number whose square is finite, too."""
+    """A decimal number whose square is finite, too.
+
+    Raises:
+        ValueError: the text is none; names it.
+    """
     if _NOT_FINITE.fullmatch(text):
         raise ValueError(f"'{text}' is not a finite number.")
     if not _DECIMAL.fullmatch(text):
@@ -177,7 +197,11 @@ def _plainly(text: str) -> str:
 
 
 def number_from_zero(text: str) -> float:
-    """A finite decimal number that is not negative."""
+    """A finite decimal number that is not negative.
+
+    Raises:
+        ValueError: the text is none; names it.
+    """
     value = number(text)
     if value < 0:
         raise ValueError(f"'{text}' is negative; the ratio level needs numbers from 0 upward.")

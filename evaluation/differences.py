@@ -63,7 +63,11 @@ class Difference:
     scale: tuple[float, float]
 
     def in_words(self, nouns: Nouns = NOUNS) -> str:
-        """Who is ahead by how much, with interval and p-value; or that the two cannot be told apart."""
+        """Who is ahead by how much, with interval and p-value; or that the two cannot be told apart.
+
+        Args:
+            nouns: what clusters and raters are called.
+        """
         if isinstance(self.interval, Undefined) or isinstance(self.p, Undefined):
             reason = self.interval.reason if isinstance(self.interval, Undefined) else ""
             return f"Whether {self.first} or {self.second} is ahead cannot be told: {reason}"
@@ -87,7 +91,11 @@ class Difference:
         return sentence + "."
 
     def basis_in_words(self, nouns: Nouns = NOUNS) -> str:
-        """What the comparison rests on and generalises to."""
+        """What the comparison rests on and generalises to, in sentences.
+
+        Args:
+            nouns: what clusters and raters are called.
+        """
         common, raters = self.clusters[2], self.raters[2]
         both = [f"{common} {nouns.cluster}s"] * (common > 1) + [f"{raters} {nouns.rater}s"] * (raters > 1)
         pairing = f"Paired on {' and '.join(both)} that both have. " if both else ""

@@ -103,7 +103,11 @@ def estimates(
 
 
 def rater_sums(labels: Labels) -> FloatArray:
-    """(raters, 3) sum of sensible, sum of specific and number of the labels that each rater gave."""
+    """Sums of each rater's labels.
+
+    Returns:
+        (raters, 3) sum of sensible, sum of specific, number of labels; in the order of `labels.raters`.
+    """
     names, codes = labels.raters
     columns = (labels.sensible, labels.specific, np.ones(len(labels)))
     return np.column_stack([np.bincount(codes, column, len(names)) for column in columns])

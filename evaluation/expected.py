@@ -20,16 +20,29 @@ Chances: TypeAlias = Sequence[float]
 
 
 def expected_share(units: Sequence[Chances]) -> float | Undefined:
-    """Expected share of yes among all votes, in [0, 1]: the mean of all chances; or of other expectations."""
+    """Expected share of yes among all votes: the mean of all chances, or of other expectations.
+
+    Args:
+        units: of each unit the chance of each of its raters.
+
+    Returns:
+        A share in [0, 1]; `Undefined` if nobody voted.
+    """
     votes = sum(map(len, units))
     return sum(map(sum, units)) / votes if votes else Undefined("Nobody voted.")
 
 
 def expected_majority(units: Sequence[Chances]) -> float | Undefined:
-    """Expected share of units of which strictly more than half of the raters say yes, in [0, 1].
+    """Expected share of units of which strictly more than half of the raters say yes.
 
     The number of yes votes of a unit is a sum of independent, differently distributed zeros and ones; its
     distribution is built up rater by rater (Poisson binomial; Wang 1993, Statistica Sinica 3(2)).
+
+    Args:
+        units: of each unit the chance of each of its raters; units without raters do not count.
+
+    Returns:
+        A share in [0, 1]; `Undefined` if nobody voted.
     """
     voted = [unit for unit in units if unit]
     return sum(map(_majority, voted)) / len(voted) if voted else Undefined("Nobody voted.")

@@ -200,7 +200,17 @@ def mean(
 
 
 def check(sample: Sample, low: float | None, high: float | None, level: float) -> None:
-    """Refuse a level that is none, and values outside the scale."""
+    """Refuse a level that is none, and values outside the scale.
+
+    Args:
+        sample: its values are looked at.
+        low: the lower end of the scale; None for a scale without one.
+        high: the upper end, likewise.
+        level: coverage, in (0, 1).
+
+    Raises:
+        ValueError: names the level, or the first value outside and the scale.
+    """
     if not 0 < level < 1:
         raise ValueError(f"level={level} is not a coverage between 0 and 1, such as 0.95.")
     for end, beyond in ((low, np.less), (high, np.greater)):
@@ -222,7 +232,17 @@ def _of_alike(
 
 
 def share_unseen(clusters: int, level: float) -> float:
-    """Largest share of clusters unlike all of these, given that none of so many was (Clopper & Pearson)."""
+    """Largest share of clusters unlike all of these, given that none of so many was.
+
+    Args:
+        clusters: how many were seen, at least 1.
+        level: coverage of the two-sided interval whose upper end this is, in (0, 1).
+
+    Returns:
+        A share in (0, 1).
+
+    Source: Clopper & Pearson 1934, Biometrika 26(4), with no success.
+    """
     return 1 - float(((1 - level) / 2) ** (1 / clusters))
 
 
@@ -236,7 +256,12 @@ def variance_of_score(found: Spread, sample: Sample) -> float:
 
 
 def t(freedom: float, level: float) -> float:
-    """Student's t that a two-sided interval of this level needs."""
+    """Student's t that a two-sided interval needs.
+
+    Args:
+        freedom: degrees of freedom, above 0, perhaps no whole number.
+        level: coverage in (0, 1).
+    """
     return float(scipy.special.stdtrit(freedom, (1 + level) / 2))
 
 
@@ -252,7 +277,14 @@ def _within(value: float, half: float, low: float | None, high: float | None, le
 
 
 def generalises(over: Over | None, numbers: Numbers, level: float, nouns: Nouns = NOUNS) -> str:
-    """What an interval generalises to, and a caution where it rests on few clusters."""
+    """What an interval generalises to, and a caution where it rests on few clusters, in sentences.
+
+    Args:
+        over: what the labels vary over; None if that cannot be told.
+        numbers: of clusters and raters.
+        level: coverage in (0, 1).
+        nouns: what clusters and raters are called.
+    """
     cluster, rater = f"{nouns.cluster}s", f"{nouns.rater}s"
     to = {
         Over.CLUSTERS: f"other {cluster} with other {rater}",

@@ -77,7 +77,15 @@ class CalibrationBin:
 
 
 def confusion(truth: LabelArray, said: LabelArray) -> NDArray[np.int64]:
-    """(3, 3) counts: row the true label, column the one said."""
+    """How often each label was said of each.
+
+    Args:
+        truth: (n,) labels.
+        said: (n,) labels.
+
+    Returns:
+        (3, 3) counts: row the true label, column the one said, in the order of `LABELS`.
+    """
     return np.bincount(truth * len(LABELS) + said, minlength=_CELLS).reshape(len(LABELS), -1)
 
 
@@ -155,7 +163,15 @@ def calibration(truth: LabelArray, probabilities: FloatArray) -> tuple[list[Cali
 
 
 def losses(truth: LabelArray, probabilities: FloatArray) -> FloatArray:
-    """(n,) -ln of the probability of the true label, which counts as `LEAST_PROBABILITY` at least."""
+    """The negative log-likelihood of each utterance.
+
+    Args:
+        truth: (n,) labels.
+        probabilities: (n, 3) of the labels; rows sum to 1.
+
+    Returns:
+        (n,) -ln of the probability of the true label, in nats; it counts as `LEAST_PROBABILITY` at least.
+    """
     chosen = probabilities[np.arange(len(truth)), truth]
     found: FloatArray = -np.log(np.maximum(chosen, LEAST_PROBABILITY))
     return found

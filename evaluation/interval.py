@@ -36,7 +36,11 @@ class Interval:
     resamples: int = 0
 
     def scaled(self, factor: float) -> "Interval":
-        """The same interval in another unit; 100 turns shares into percent. `factor` is positive."""
+        """The same interval in another unit.
+
+        Args:
+            factor: above 0; 100 turns shares into percent.
+        """
         return Interval(self.low * factor, self.high * factor, self.level, self.method, self.resamples)
 
     def __contains__(self, value: float) -> bool:

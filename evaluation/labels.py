@@ -179,7 +179,14 @@ class Labels:
         return items // width, codes
 
     def where(self, keep: BoolArray | IntArray) -> "Labels":
-        """The labels at which `keep` (n,) is true, or those at distinct indices; checked as all of them."""
+        """Some of the labels.
+
+        Args:
+            keep: (n,) truth values, or distinct indices from 0 up.
+
+        Raises:
+            LabelsError: what the class itself refuses, such as no labels.
+        """
         chosen = object.__new__(Labels)
         for field in fields(self):
             object.__setattr__(chosen, field.name, getattr(self, field.name)[keep])

@@ -39,7 +39,12 @@ class Factor:
 
     @classmethod
     def of(cls, name: str, codes: IntArray) -> Factor:
-        """A factor with a level for each distinct code (n,)."""
+        """A factor with a level for each distinct code.
+
+        Args:
+            name: what its effects are of.
+            codes: (n,) of the cells; any numbers.
+        """
         ids, level = np.unique(codes, return_inverse=True)
         return cls(name, level.astype(np.int64), len(ids))
 
@@ -52,7 +57,12 @@ class Factor:
         return self.levels == other.levels and self.is_nested_in(other)
 
     def is_told(self, asked: FloatArray, system: IntArray) -> bool:
-        """Whether the data tell its variance: a level has several labels, and a system several levels."""
+        """Whether the data tell its variance: a level has several labels, and a system several levels.
+
+        Args:
+            asked: (n,) labels of each cell, positive.
+            system: (n,) code of its system, from 0 up.
+        """
         systems = int(system.max()) + 1
         pairs = len(np.unique(self.level * systems + system))
         return bool(np.bincount(self.level, asked).max() > 1) and pairs > systems

@@ -29,6 +29,10 @@ def metric_of(level: Level) -> Metric:
 def numbers(values: AnyArray, metric: Metric) -> FloatArray:
     """The ratings as numbers.
 
+    Args:
+        values: (c,) ratings of any type.
+        metric: the distance that is to be taken between them.
+
     Raises:
         ValueError: a rating is no number, or negative for the ratio distance.
     """

@@ -121,7 +121,16 @@ class Record:
 
 
 def records(duels: Duels, *, level: float = LEVEL) -> list[Record]:
-    """Wins, losses and ties of every two bots that met, with intervals over clusters (`inference.mean`)."""
+    """Wins, losses and ties of every two bots that met.
+
+    Args:
+        duels: judgments of pairs.
+        level: coverage in (0, 1).
+
+    Returns:
+        A record for each two in the order of `duels.pairs`, its shares with intervals over clusters and
+        raters (`inference.mean`), or why there is none.
+    """
     found = []
     for place, (i, j) in enumerate(duels.pairs):
         met = duels.pair == place
@@ -162,7 +171,11 @@ class Strengths:
     level: float
 
     def beats(self, bot: Hashable, opponent: Hashable) -> float:
-        """Probability in (0, 1) that `bot` is preferred to `opponent`, given that it is no tie."""
+        """Probability in (0, 1) that `bot` is preferred to `opponent`, given that it is no tie.
+
+        Raises:
+            KeyError: one of them has no strength.
+        """
         return float(1 / (1 + np.exp(self.strength[opponent] - self.strength[bot])))
 
     def in_words(self, nouns: Nouns = NOUNS) -> str:

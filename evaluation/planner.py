@@ -89,9 +89,20 @@ def power_of(
     level: float = 0.95,
     correlation: float | None = None,
 ) -> float:
-    """Probability in (0, 1) that so many conversations per bot, or contexts for both, show the difference.
+    """Probability that so many conversations per bot, or contexts for both, show the difference.
 
-    Arguments as in `conversations_needed`; at least 2 conversations.
+    Args:
+        conversations: with each bot, or contexts that both answer; at least 2.
+        difference: as a share in (0, 1]; 3 points are 0.03.
+        deviation: of a conversation's score, as a share, above 0.
+        level: 1 less the error rate of the two-sided test, in (0, 1).
+        correlation: of both bots' scores in the same context, in [-1, 1); None where they share none.
+
+    Returns:
+        A probability in (0, 1), by the noncentral t.
+
+    Raises:
+        ValueError: a number out of its range; names it.
     """
     _check(difference, deviation, 0.5, level)
     if conversations < 2:
@@ -186,6 +197,10 @@ def deviation_from_runs(deviation_of_score: float, conversations: int) -> float:
     """Standard deviation between conversations, from that of a score over repeated studies.
 
     Adiwardana et al. 2020 report 1 % for interactive SSA over 7 studies of about 100 conversations: 0.10.
+
+    Args:
+        deviation_of_score: of the score of a study, as a share.
+        conversations: in each study.
     """
     return deviation_of_score * math.sqrt(conversations)
 

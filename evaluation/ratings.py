@@ -134,7 +134,16 @@ class Ratings:
 
 
 def pair_cells(ratings: Ratings, first: int, second: int) -> IntArray:
-    """(p,) cell (row-major) of the table of two raters for each unit that both rated."""
+    """Where each unit that two raters share lies in the table of their ratings.
+
+    Args:
+        ratings: of any number of raters over c values.
+        first: code of the rater of the rows.
+        second: code of the rater of the columns.
+
+    Returns:
+        (p,) row-major cells of the (c, c) table, from 0 to c² - 1.
+    """
     by_unit = np.full((2, ratings.units), -1, np.int64)
     for row, rater in enumerate((first, second)):
         mine = ratings.rater == rater

@@ -17,7 +17,15 @@ ComplexArray: TypeAlias = NDArray[np.complex128]
 
 
 def value_and_size(rows: FloatArray, ratio: Ratio) -> FloatArray:
-    """Numerator and denominator of a ratio, (k, 2), of (k, m) rows of sums."""
+    """Numerator and denominator of a ratio.
+
+    Args:
+        rows: (k, m) sums of k clusters.
+        ratio: which of them are added, and which counts.
+
+    Returns:
+        (k, 2) values and sizes.
+    """
     return np.column_stack([rows @ np.asarray(ratio.weights), rows[:, ratio.size]])
 
 
@@ -27,7 +35,14 @@ def pack(columns: FloatArray) -> ComplexArray:
 
 
 def score(sums: ComplexArray) -> FloatArray:
-    """Value over size; NaN where there is nothing."""
+    """Value over size.
+
+    Args:
+        sums: (…) as `pack` gives them, perhaps added up.
+
+    Returns:
+        (…) ratios; NaN where the size is 0.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.real(sums) / np.imag(sums), dtype=np.float64)
 

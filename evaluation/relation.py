@@ -58,7 +58,14 @@ class Line:
     level: float
 
     def band(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper end (m,) of the interval of the line itself at each x (m,), for a plot."""
+        """The interval of the line itself, not of new points, for a plot.
+
+        Args:
+            x: (m,) where.
+
+        Returns:
+            Lower and upper ends, (m,) each.
+        """
         at = np.asarray(x, dtype=np.float64)
         error = self.residual_deviation * np.sqrt(1 / self.points + (at - self.mean_x) ** 2 / self.spread_x)
         half = float(scipy.special.stdtrit(self.points - 2, (1 + self.level) / 2)) * error
@@ -89,7 +96,10 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | U
 
 
 def spearman(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | Undefined:
-    """Spearman's rank correlation, ties at mean rank; interval of Bonett & Wright. Else as `pearson`."""
+    """Spearman's rank correlation, ties at mean rank; arguments and errors as of `pearson`.
+
+    Source: interval of Bonett & Wright 2000, Psychometrika 65(1).
+    """
     first, second = _checked(x, y)
     reason = _too_little(first, second)
     if reason:
@@ -99,7 +109,10 @@ def spearman(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | 
 
 
 def kendall(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | Undefined:
-    """Kendall's tau-b; interval with the variance 0.437 / (n - 4) of Fieller et al. Else as `pearson`."""
+    """Kendall's tau-b; arguments and errors as of `pearson`.
+
+    Source: interval with the variance 0.437 / (n - 4) of Fieller, Hartley & Pearson 1957, Biometrika 44(3/4).
+    """
     first, second = _checked(x, y)
     reason = _too_little(first, second)
     if reason:

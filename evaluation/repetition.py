@@ -29,7 +29,7 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+(?:'[^\W_{_UNSPACED}]+)*")
 
 
 def words(text: str) -> list[str]:
-    """The words that the rule compares."""
+    """The words that the rule compares: case folded, without punctuation; a word per character of Chinese."""
     folded = normalize("NFKC", text).casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return _WORD.findall(folded)
 

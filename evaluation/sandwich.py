@@ -31,7 +31,15 @@ class Errors(NamedTuple):
 
 
 def orthonormal(design: FloatArray, tolerance: float) -> FloatArray:
-    """(n, r) what the columns of a design span but for directions below `tolerance` of the longest."""
+    """An orthonormal basis of what the columns of a design span.
+
+    Args:
+        design: (n, p).
+        tolerance: directions shorter than this share of the longest do not count.
+
+    Returns:
+        (n, r) orthonormal columns, r at most p.
+    """
     basis, lengths, _ = np.linalg.svd(design, full_matrices=False)
     found: FloatArray = basis[:, lengths > tolerance * lengths[0]]
     return found

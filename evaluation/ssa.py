@@ -63,13 +63,25 @@ def ssa(labels: Labels, unit: Unit = Unit.LABEL) -> dict[Hashable, Score]:
 
 
 def ssa_by_rater(labels: Labels) -> dict[Hashable, Score]:
-    """SSA over the labels that each rater gave, whatever the bots: who is strict and who is generous."""
+    """SSA over the labels that each rater gave, whatever the bots: who is strict and who is generous.
+
+    Returns:
+        By rater, shares in [0, 1].
+    """
     names, codes = labels.raters
     return _scores(labels, codes, names.tolist(), Unit.LABEL)
 
 
 def ssa_by_turn(labels: Labels, unit: Unit = Unit.LABEL) -> dict[Hashable, dict[int, Score]]:
-    """SSA per bot at each turn position, positions in rising order."""
+    """SSA per bot at each turn position.
+
+    Args:
+        labels: of any number of bots.
+        unit: what counts as one, as of `ssa`.
+
+    Returns:
+        By bot, then by position in rising order, shares in [0, 1].
+    """
     return {bot: _by_position(labels.of_bot(bot), unit) for bot in labels.bots[0].tolist()}
 
 

@@ -156,7 +156,12 @@ def summed(influence: FloatArray, cluster: IntArray, rater: IntArray | None) -> 
 
 
 def clustered(influence: FloatArray, codes: IntArray) -> Clustered:
-    """Sums of influence values (n,) over clusters with these codes (n,)."""
+    """Influence values added up over clusters.
+
+    Args:
+        influence: (n,) of each label on the statistic.
+        codes: (n,) cluster of each label, from 0 up.
+    """
     ids, place = np.unique(codes, return_inverse=True)
     sizes = np.bincount(place).astype(np.float64)
     n = len(influence)
@@ -166,7 +171,14 @@ def clustered(influence: FloatArray, codes: IntArray) -> Clustered:
 
 
 def spread(sums: Sums) -> Spread | None:
-    """Variance of the statistic over what its labels cross; None for one cluster of one rater."""
+    """Variance of a statistic over what its labels cross.
+
+    Args:
+        sums: of influence values over clusters, raters and pairs of both.
+
+    Returns:
+        The variance with its degrees of freedom, and over what it is; None for one cluster of one rater.
+    """
     kinds = (sums.by_cluster, sums.by_rater, sums.by_pair)
     freedom = tuple(kind.freedom if len(kind) > 1 else 0.0 for kind in kinds)
     return combined(sums.numbers, tuple(kind.variance for kind in kinds), freedom)

@@ -129,7 +129,9 @@ class GenericBot(Bot):
 
 def is_question(text: str) -> bool:
     """Whether a turn asks something, by the rule of `GenericBot`."""
-    if _MARK.search(text) or _MARK.search(unicodedata.normalize("NFKC", text)):
+    if _MARK.search(text):
+        return True
+    if not text.isascii() and _MARK.search(unicodedata.normalize("NFKC", text)):
         return True
     plain = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
     sentences = _SENTENCE.findall(_DRAWN_OUT.sub(r"\1", plain))
@@ -139,7 +141,9 @@ def is_question(text: str) -> bool:
 def _asks(sentence: str, *, exclaimed: bool) -> bool:
     if _TAG.search(sentence):
         return True
-    forms = [_ASKS_WHAT, _GERMAN] + ([] if exclaimed else [_ASKS_WHETHER, _CHINESE])
+    forms = [_ASKS_WHAT, _GERMAN]
+    if not exclaimed:
+        forms += [_ASKS_WHETHER] if sentence.isascii() else [_ASKS_WHETHER, _CHINESE]
     clauses = [clause.strip(" \"'*") for clause in re.split("[,:、]", _INTERJECTION.sub("", sentence))]
     return any(form.search(clause) for clause in clauses for form in forms)
 

@@ -3,12 +3,22 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from chatbots.base import Answering, BotConfiguration, Candidate, Context, Failure, Response, seed_of
+from chatbots.base import (
+    Answering,
+    BotConfiguration,
+    Candidate,
+    Context,
+    Drawing,
+    Failure,
+    Response,
+    seed_of,
+)
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.folders import allowed_path
@@ -94,22 +104,65 @@ class BeamConfiguration(ModelConfiguration):
 
 
 class _Answering(Answering):
-    """Translates between hosting and a `chatbots.meena.responder.ReplyStream`."""
+    """Translates between hosting and streams of replies: one as configured, others for other N and T.
 
-    def __init__(self, stream: Any, bot: str) -> None:
-        self._stream, self._bot = stream, bot
+    What was asked for with an N and T whose stream is full waits here for its turn.
+    """
+
+    def __init__(self, responder: Any, bot: str) -> None:
+        self._responder, self._bot = responder, bot
+        self._streams: dict[Drawing | None, Any] = {None: responder.stream()}
+        self._keys = count()
+        self._waiting: list[tuple[int, Context]] = []
+        self._under_way: dict[tuple[Drawing | None, int], int] = {}
 
     @property
     def room(self) -> int:
-        return int(self._stream.room)
+        return int(self._responder.room) - len(self._under_way) - len(self._waiting)
 
     def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
-        conversations = [[turn.text for turn in context.turns] for context in contexts]
-        keys: list[int] = self._stream.admit(conversations, [seed_of(context) for context in contexts])
+        keys = [next(self._keys) for _ in contexts]
+        self._waiting += zip(keys, contexts, strict=True)
+        self._let_in()
         return keys
 
+    def _let_in(self) -> None:
+        alike: dict[Drawing | None, list[tuple[int, Context]]] = {}
+        for key, context in self._waiting:
+            drawing = None if self._responder.beam else context.drawing
+            alike.setdefault(drawing, []).append((key, context))
+        self._waiting = []
+        for drawing, group in alike.items():
+            stream = self._stream(drawing)
+            joining, later = group[: stream.room], group[stream.room :]
+            self._waiting += later
+            conversations = [[turn.text for turn in context.turns] for _, context in joining]
+            theirs = stream.admit(conversations, [seed_of(context) for _, context in joining])
+            for its_key, (key, _) in zip(theirs, joining, strict=True):
+                self._under_way[drawing, its_key] = key
+
+    def _stream(self, drawing: Drawing | None) -> Any:
+        if drawing not in self._streams:
+            assert drawing is not None
+            drawn_so = self._responder.drawing(drawing.samples, drawing.temperature)
+            self._streams[drawing] = drawn_so.stream()
+        return self._streams[drawing]
+
     def step(self) -> dict[int, Response | Failure]:
-        return {key: response_of(reply, self._bot) for key, reply in self._stream.step().items()}
+        if self._waiting:
+            self._let_in()
+        done: dict[int, Response | Failure] = {}
+        for drawing, stream in self._streams.items():
+            for its_key, reply in stream.step().items():
+                done[self._under_way.pop((drawing, its_key))] = response_of(reply, self._bot)
+        self._drop_idle()
+        return done
+
+    def _drop_idle(self) -> None:
+        """Free what streams remember that nobody asks any more."""
+        used = {drawing for drawing, _ in self._under_way} | {each.drawing for _, each in self._waiting}
+        for drawing in [each for each in self._streams if each is not None and each not in used]:
+            del self._streams[drawing]
 
 
 @register("meena-base")
@@ -151,6 +204,12 @@ class MeenaBaseBot(ContinuousBot):
         size: int = weight_type(configuration).itemsize
         return size * count_parameters(shape)["total"] + state * size // 4
 
+    @classmethod
+    def draws(cls, configuration: BotConfiguration) -> bool:
+        """Unless replies are searched for with a beam."""
+        assert isinstance(configuration, MeenaConfiguration | BeamConfiguration)
+        return configuration.decoding == "sample"
+
     @property
     def max_batch(self) -> int:
         """As configured."""
@@ -158,7 +217,7 @@ class MeenaBaseBot(ContinuousBot):
 
     def answering(self) -> Answering:
         """Samples of several contexts drawn token by token; `chatbots.meena.responder` has the fallback."""
-        return _Answering(self._responder.stream(), self.name)
+        return _Answering(self._responder, self.name)
 
     def fingerprint(self) -> Mapping[str, object]:
         """As of every bot, the hashes of the model's code, weights and tokenizer, its perplexity if told."""

@@ -8,6 +8,7 @@ only repetitive (repeating is a blemish, harm is not); else a fixed sentence. Wh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from chatbots.meena.beam import beam_search
@@ -109,6 +110,18 @@ class Responder:
             self.judged(drawn, turns, fit.dropped)
             for drawn, turns, fit in zip(samples, conversations, fits, strict=True)
         ]
+
+    def drawing(self, samples: int, temperature: float) -> Responder:
+        """The same model with another N, from 1, and T, above 0.
+
+        It decodes no more samples at once than this one does, or those of one conversation if they are more.
+        """
+        settings = replace(self.settings, samples=samples, temperature=temperature)
+        room = min(self.room, max(1, self.room * self.settings.samples // samples))
+        return Responder(
+            self.model, self.tokenizer, settings, avoid_repetition=self.avoid_repetition, safety=self.safety,
+            room=room,
+        )  # fmt: skip
 
     def searched(self, context: Sequence[int]) -> list[Sample]:
         """What a beam finds for the tokens of one context."""

@@ -7,6 +7,7 @@ what was said; with the scores that people gave, a chart of both.
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -153,29 +154,52 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-def chart(points: Sequence[Point], scores: dict[str, dict[str, float]]) -> Figure:
+MARKERS = "osD^v*PX"
+
+
+def chart(
+    points: Sequence[Point],
+    scores: dict[str, dict[str, float]],
+    *,
+    columns: int | None = None,
+    colours: Sequence[str] = ("C0", "C1", "C2"),
+) -> Figure:
     """A panel for each score that people gave and one for the likelihood, against N, a line for each T.
 
     Args:
-        points: as `sweep` gives them.
+        points: as `sweep` gives them; one without a likelihood has NaN there.
         scores: as `read_scores` gives them; of other systems they are left out.
+        columns: panels side by side; None: all.
+        colours: of the lines in turn; each has a mark of its own besides.
     """
     from matplotlib.figure import Figure
 
     judged = list(dict.fromkeys(key for point in points for key in scores.get(point.system, {})))
-    figure = Figure(figsize=(3.4 * (len(judged) + 1), 3.2), layout="constrained")
-    panels = figure.subplots(1, len(judged) + 1, squeeze=False)[0]
-    for temperature in sorted({point.temperature for point in points}):
+    titles = [*judged, "log P per token"]
+    beside = min(len(titles), columns or len(titles))
+    below = -(-len(titles) // beside)
+    figure = Figure(figsize=(3.4 * beside, 3.2 * below), layout="constrained")
+    panels = list(figure.subplots(below, beside, squeeze=False).flat)
+    for nth, temperature in enumerate(sorted({point.temperature for point in points})):
         line = sorted((p for p in points if p.temperature == temperature), key=lambda p: p.samples)
-        for axes, key in zip(panels, judged, strict=False):
-            there = [p for p in line if key in scores.get(p.system, {})]
-            values = [scores[p.system][key] for p in there]
-            axes.plot([p.samples for p in there], values, "o-", label=f"T = {temperature:g}")
-        panels[-1].plot(
-            [p.samples for p in line], [p.per_token for p in line], "o-", label=f"T = {temperature:g}"
-        )
-    for axes, title in zip(panels, [*judged, "log P per token"], strict=True):
+        style: dict[str, Any] = {
+            "color": colours[nth % len(colours)],
+            "marker": MARKERS[nth % len(MARKERS)],
+            "linestyle": "-" if nth < len(colours) else "--",
+            "label": f"T = {temperature:g}",
+        }
+        for axes, key in zip(panels, titles, strict=False):
+            there = [p for p in line if key in scores.get(p.system, {})] if key in judged else line
+            values = [scores[p.system][key] if key in judged else p.per_token for p in there]
+            axes.plot([p.samples for p in there], values, **style)
+    for axes, title in itertools.zip_longest(panels, titles):
+        if title is None:
+            axes.remove()
+            continue
         axes.set(xscale="log", xlabel="samples N", ylabel=title)
+        asked = sorted({point.samples for point in points})
+        axes.set_xticks(asked, [str(n) for n in asked])
+        axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
-    panels[-1].legend(frameon=False)
+    panels[len(titles) - 1].legend(frameon=False)
     return figure

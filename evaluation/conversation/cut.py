@@ -34,7 +34,14 @@ class Cut:
     ends: IntArray
 
     def total(self, of_word: Callable[[str], float]) -> FloatArray:
-        """(t,) the sum over each text's words of a number that depends on the word alone."""
+        """The sum over each text's words of a number that depends on the word alone.
+
+        Args:
+            of_word: asked once for each distinct word.
+
+        Returns:
+            (t,) sums; 0 of a text without words.
+        """
         each = np.fromiter(map(of_word, self.vocabulary), np.float64, len(self.vocabulary))
         running = np.concatenate([[0.0], np.cumsum(each[self.words])])
         return np.diff(running[self.ends], prepend=0.0)

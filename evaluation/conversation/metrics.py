@@ -135,7 +135,15 @@ def measured(exchanges: Exchanges, encoders: Encoders, variant: Variant = Varian
 
 
 def means(exchanges: Exchanges, values: FloatArray) -> FloatArray:
-    """(c,) the mean of each conversation's values that are not NaN; NaN if it has none."""
+    """The mean of each conversation.
+
+    Args:
+        exchanges: e of them, of c conversations.
+        values: (e,) of a metric; NaN where it has no value.
+
+    Returns:
+        (c,) means of the values that are not NaN; NaN where there is none.
+    """
     there = ~np.isnan(values)
     conversations = exchanges.conversation[there]
     sums = np.bincount(conversations, values[there], exchanges.conversations)

@@ -50,18 +50,33 @@ def word_rows(words: Cut, index: Mapping[str, Sequence[int]], vectors: Vectors) 
 
 
 def average(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
-    """AVG: cosine of the mean vectors of texts `first` (n,) and `second` (n,); NaN where one has none."""
+    """AVG: cosine of the mean vectors of two texts (Liu et al. 2016, arXiv:1603.08023, section 4.2).
+
+    Args:
+        words: the words of all texts.
+        first: (n,) indices of texts.
+        second: (n,) those that they are compared with.
+
+    Returns:
+        (n,) in [-1, 1]; NaN where a text has no word with a vector.
+    """
     # The sum has the direction of the mean.
     return cosines(_of_each(words, lambda vectors: vectors.sum(axis=1)), first, second)
 
 
 def extrema(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
-    """EXT: cosine of the vectors of extremes; each dimension's is the maximum if it is at least |minimum|."""
+    """EXT: cosine of the vectors of extremes; each dimension's is the maximum if it is at least |minimum|.
+
+    Arguments and result as of `average`. Source: Forgues et al. 2014, as in Liu et al. 2016.
+    """
     return cosines(_of_each(words, _extreme), first, second)
 
 
 def greedy(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
-    """GRD: ½ (G(a, b) + G(b, a)), where G(a, b) is the mean over words of a of the best cosine in b."""
+    """GRD: ½ (G(a, b) + G(b, a)), where G(a, b) is the mean over words of a of the best cosine in b.
+
+    Arguments and result as of `average`. Source: Rus & Lintean 2012, as in Liu et al. 2016.
+    """
     lengths = np.linalg.norm(words.vectors, axis=1, keepdims=True)
     of_unit = replace(words, vectors=words.vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
     found = np.full(len(first), np.nan)
@@ -75,7 +90,16 @@ def greedy(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
 
 
 def cosines(vectors: Vectors, first: IntArray, second: IntArray) -> FloatArray:
-    """Cosine of rows `first` (n,) and `second` (n,) of (t, d) vectors; NaN where one is 0 or not finite."""
+    """Cosines of pairs of vectors.
+
+    Args:
+        vectors: (t, d).
+        first: (n,) rows.
+        second: (n,) those that they are compared with.
+
+    Returns:
+        (n,) in [-1, 1]; NaN where a vector is 0 or not finite.
+    """
     lengths = np.linalg.norm(vectors, axis=1).astype(np.float64)
     products = np.empty(len(first))
     at_once = max(1, _AT_ONCE // max(1, vectors.shape[1]))

@@ -131,7 +131,15 @@ def _sentences(texts: Sequence[str], encoders: Encoders, *, by_words: bool) -> t
 
 
 def mean_vectors(texts: Sequence[str], encoder: WordVectors) -> Vectors:
-    """(t, d) the mean of each text's words that have vectors; zeros where none has."""
+    """The mean vector of each text.
+
+    Args:
+        texts: t of them.
+        encoder: with vectors of d numbers.
+
+    Returns:
+        (t, d) means over the words that have vectors; zeros where none has.
+    """
     words = cut(texts)
     index, vectors = encoder.of(words.vocabulary)
     rows, ends = spread(words.words, words.ends, [index.get(word, ()) for word in words.vocabulary])
@@ -143,9 +151,19 @@ def mean_vectors(texts: Sequence[str], encoder: WordVectors) -> Vectors:
 
 
 def reduced(vectors: Vectors, kept: float) -> Vectors:
-    """(t, s) principal components, as few as keep that share of the variance, in units in which it sums to 1.
+    """Principal components, in units in which their variance sums to 1.
 
     A model's squared error per number then lies near 1 / s for any encoder.
+
+    Args:
+        vectors: (t, d).
+        kept: share of the variance that the components keep at least, in (0, 1].
+
+    Returns:
+        (t, s) as few components as keep it.
+
+    Raises:
+        EncoderError: all vectors are the same.
     """
     centred = vectors - vectors.mean(axis=0)
     variances, directions = np.linalg.eigh(centred.T.astype(np.float64) @ centred / len(centred))

@@ -25,12 +25,28 @@ def words_of(text: str) -> list[str]:
 
 
 def grams(words: Sequence[str], n: int) -> list[Gram]:
-    """All n-grams, in their order; none of fewer than n words."""
+    """All n-grams, in their order.
+
+    Args:
+        words: of a text.
+        n: words of an n-gram, at least 1.
+
+    Returns:
+        len(words) - n + 1 of them; none of fewer than n words.
+    """
     return [tuple(words[start : start + n]) for start in range(len(words) - n + 1)]
 
 
 def per_response(texts: Sequence[str], n: int) -> FloatArray:
-    """(m,) the share of each text's n-grams that are distinct; NaN of a text without any."""
+    """Distinct-n of each text by itself.
+
+    Args:
+        texts: m of them.
+        n: words of an n-gram, at least 1.
+
+    Returns:
+        (m,) shares in (0, 1] of each text's n-grams that are distinct; NaN of a text without any.
+    """
     found = np.full(len(texts), np.nan)
     for row, text in enumerate(texts):
         if of_text := grams(words_of(text), n):

@@ -31,12 +31,25 @@ def coded_answer(question: Question, answer: Answer | None) -> float:
 
 
 def coded_answers(question: Question, answers: Iterable[Answer | None]) -> NDArray[np.float64]:
-    """(n,) numbers of n stored answers; raises as `coded_answer`."""
+    """Stored answers as numbers.
+
+    Returns:
+        (n,) as `coded_answer` has each, which also says what raises `ValueError`.
+    """
     return np.array([coded_answer(question, answer) for answer in answers], dtype=np.float64)
 
 
 def has_choice(question: Question, codes: NDArray[np.float64], choice: Scalar) -> NDArray[np.float64]:
-    """(n,) 1 where the answer is, or has, this choice, else 0; NaN where there is no answer."""
+    """Who chose this.
+
+    Args:
+        question: with choices, of which one or several may be given.
+        codes: (n,) as `coded_answers` gives them.
+        choice: one of the question's.
+
+    Returns:
+        (n,) 1 where the answer is, or has, the choice, else 0; NaN where there is no answer.
+    """
     if question.kind is not Kind.SEVERAL:
         chosen = codes == coded_answer(question, choice)
     else:

@@ -53,7 +53,16 @@ def score_values(
 def term_values(
     questions: "QuestionSet", score: Score, answers: Mapping[str, NDArray[np.float64]]
 ) -> list[NDArray[np.float64]]:
-    """The terms of a score for each label, (n,) each: shares in [0, 1], or points."""
+    """The terms of a score for each label.
+
+    Args:
+        questions: to which the score belongs.
+        score: its terms are combined later.
+        answers: by question, (n,) as `coding.coded_answers` gives them.
+
+    Returns:
+        For each term (n,): shares in [0, 1], or points; NaN where there is no answer.
+    """
     return [_term_values(questions, term, answers[term.question]) for term in score.terms]
 
 

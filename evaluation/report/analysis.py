@@ -10,6 +10,9 @@ import numpy as np
 from evaluation.labels import BoolArray
 from evaluation.report.judged import Judged
 
+PILOT = "Pilot: took part before the study was opened to all."
+"""Why the people of a study's pilot are excluded, which it declared."""
+
 
 class Analysis(StrEnum):
     """Whose labels count."""
@@ -38,7 +41,15 @@ class AnalysisPlan:
     excluded: Mapping[str, str] = field(default_factory=dict)
 
     def counted(self, judged: Judged, analysis: Analysis | None = None) -> BoolArray:
-        """(n,) whether a label counts in this analysis; in the primary one if none is named."""
+        """Whether each label counts in an analysis.
+
+        Args:
+            judged: n labels with their raters.
+            analysis: which; None for the primary one.
+
+        Returns:
+            (n,) truth values.
+        """
         if (analysis or self.primary) is Analysis.ALL or not self.excluded:
             return np.ones(len(judged), dtype=np.bool_)
         kept: BoolArray = ~np.isin(judged.rater, list(self.excluded))
@@ -71,7 +82,11 @@ class AnalysisPlan:
 
 
 def of_all(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a stored report has of all workers' labels: of both analyses alike if nobody was excluded."""
+    """What a stored report has of all workers' labels: of both analyses alike if nobody was excluded.
+
+    Args:
+        result: as stored; it has a part for each analysis only if somebody was excluded.
+    """
     return figures_of(result, Analysis.ALL) or result
 
 

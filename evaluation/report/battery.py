@@ -62,7 +62,12 @@ class Battery:
         return len(self.targets) + self.fillers + self.repeats
 
     def given(self, judged: Judged, occasion: IntArray) -> Given:
-        """All judgments, with what they are in a battery."""
+        """All judgments, with what they are in a battery.
+
+        Args:
+            judged: n judgments.
+            occasion: (n,) 1 for a first judgment, 2 for that of a repeat.
+        """
         return Given(judged, occasion, np.isin(judged.bot, list(self.fillers_of)))
 
 

@@ -41,7 +41,16 @@ class Course:
 
 
 def course_figures(courses: Mapping[str, Course], judged: Judged, seed: int) -> dict[str, Any]:
-    """By bot, in the order given: endings, faults by kind, time to reply, repetition, remarks."""
+    """How the conversations of each bot went.
+
+    Args:
+        courses: by bot.
+        judged: the labels, for the time to reply.
+        seed: of the resamples of conversations, for the intervals.
+
+    Returns:
+        By bot, in the order given: endings, faults by kind, time to reply in ms, repetition, remarks.
+    """
     rng = np.random.default_rng(seed)
     repeated = repetition({bot: course.texts for bot, course in courses.items()}, rng)
     return {

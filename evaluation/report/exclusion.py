@@ -83,7 +83,16 @@ class Given:
 
 
 def proposed(rules: Rules, questions: QuestionSet, given: Given) -> dict[str, str]:
-    """By worker whom a rule proposes to exclude, why, with the numbers."""
+    """Whom the declared rules would exclude.
+
+    Args:
+        rules: as declared.
+        questions: what was asked.
+        given: all judgments, with what they are in a battery.
+
+    Returns:
+        By worker whom a rule proposes to exclude, why, with the numbers, in a sentence.
+    """
     found: dict[str, str] = {}
     for code, worker in enumerate(given.judged.raters):
         rows = np.flatnonzero(given.judged.rater_code == code)
@@ -135,7 +144,15 @@ def repeat_gaps(questions: QuestionSet, given: Given, rows: IntArray) -> dict[st
 
 
 def repeat_rows(given: Given, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Rows of the first and of the second judgment of each thing that one of these workers judged twice."""
+    """The judgments of what a worker judged twice.
+
+    Args:
+        given: all judgments.
+        rows: (m,) those that are looked at.
+
+    Returns:
+        Rows of the first and of the second judgment of each such thing, (p,) each, in the same order.
+    """
     judged = given.judged
     named = {
         (judged.rater_code[row], judged.reply_code[row]): row

@@ -50,7 +50,17 @@ def of_bots(judged: Judged, values: FloatArray, *, single_raters: bool = True) -
 def cells(
     questions: QuestionSet, score: Score, of_systems: Mapping[str, Sample], terms: Terms
 ) -> dict[str, dict[str, Any]]:
-    """By bot, its score with the interval, as stored and shown."""
+    """A score of each bot with its interval, as stored and shown.
+
+    Args:
+        questions: what was asked.
+        score: which.
+        of_systems: by bot, its labels: shares in [0, 1], or points.
+        terms: level and words.
+
+    Returns:
+        By bot `value`, and `low` and `high` or `undefined` with the reason; shares in percent.
+    """
     low, high = bounds(questions, score)
     return {
         bot: _cell(score, mean(sample, low=low, high=high, level=terms.level, nouns=terms.nouns), terms)
@@ -61,7 +71,7 @@ def cells(
 def score_cells(
     questions: QuestionSet, score: Score, judged: Judged, terms: Terms
 ) -> dict[str, dict[str, Any]]:
-    """By bot, its score over all labels; a bot without an answer is left out."""
+    """A score of each bot over all labels, as `cells` has it; a bot without an answer is left out."""
     return cells(questions, score, of_bots(judged, score_values(questions, score, judged.answers)), terms)
 
 
@@ -81,7 +91,17 @@ def _cell(score: Score, found: Estimate | Undefined, terms: Terms) -> dict[str, 
 
 
 def compared(questions: QuestionSet, score: Score, judged: Judged, terms: Terms) -> list[dict[str, Any]]:
-    """Every two bots by one score, with Holm's correction over these pairs; the widest difference first."""
+    """Every two bots by one score, with Holm's correction over these pairs.
+
+    Args:
+        questions: what was asked.
+        score: which.
+        judged: the labels.
+        terms: level and words.
+
+    Returns:
+        The comparisons as stored, the widest difference first; shares and their differences in percent.
+    """
     low, high = bounds(questions, score)
     of_systems = of_bots(judged, score_values(questions, score, judged.answers))
     found = differences(of_systems, low=low, high=high, level=terms.level, nouns=terms.nouns)  # type: ignore[arg-type]

@@ -13,7 +13,15 @@ SHOWN = 10
 
 
 def rater_figures(questions: QuestionSet, judged: Judged) -> dict[str, Any]:
-    """How the labels are spread over workers, and whose absence would move a bot's main score most."""
+    """How the labels are spread over workers, and whose absence would move a bot's main score most.
+
+    Args:
+        questions: what was asked; its main score is looked at.
+        judged: the labels.
+
+    Returns:
+        As stored: numbers of labels by worker, and differences in points of the scale, shares in percent.
+    """
     counts = list(judged.labels_of_raters.values())
     known: dict[str, Any] = {"workers": len(counts), "labels": len(judged), "influence": [], "alone": []}
     if not counts:

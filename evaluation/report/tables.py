@@ -157,6 +157,7 @@ WORKERS = Table(
             Kind.TEXT,
             "why their labels count in the analysis of all workers only",
         ),
+        Column("pilot", Kind.BOOLEAN, "whether they were one of the study's pilot, its first people"),
         Column(
             "address",
             Kind.INTEGER,

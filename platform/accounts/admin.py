@@ -2,7 +2,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
-from accounts.models import ApiToken, Event, User
+from accounts.models import ApiToken, Colleague, Event, User
 from accounts.view_only import ViewOnly
 
 admin.site.register(User, UserAdmin)
@@ -17,6 +17,11 @@ class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+@admin.register(Colleague)
+class ColleagueAdmin(ViewOnly, admin.ModelAdmin[Colleague]):
+    list_display = ("whom", "is_admin", "invited_by", "created_at", "expires_at", "ended_at", "joined")
 
 
 @admin.register(Event)

@@ -34,6 +34,31 @@ class ApiToken(models.Model):
         return self.title
 
 
+class Colleague(models.Model):
+    """An invitation by a link, which lets in one person once. The link is known only when it is made."""
+
+    whom = models.CharField(max_length=80, help_text=_("What the list of invitations calls them."))
+    digest = models.CharField(
+        max_length=64, unique=True, editable=False, help_text=_("SHA-256 of the secret.")
+    )
+    is_admin = models.BooleanField(default=False)
+    invited_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True, help_text=_("When it was used or taken back."))
+    joined = models.OneToOneField(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="invitation"
+    )
+
+    class Meta:
+        verbose_name = _("invitation of a colleague")
+        verbose_name_plural = _("invitations of colleagues")
+        ordering = ("-pk",)
+
+    def __str__(self) -> str:
+        return self.whom
+
+
 class Event(models.Model):
     """What somebody who signs in did. Rows are only ever added: a trigger refuses everything else.
 

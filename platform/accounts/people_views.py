@@ -11,12 +11,13 @@ from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts import inviting, trail
 from accounts import people as services
-from accounts import trail
 from accounts.models import User
 
 PER_PAGE = 50
@@ -49,15 +50,25 @@ def people(request: HttpRequest) -> HttpResponse:
             made = services.add_person(name, is_admin=is_admin)
         except ValidationError as error:
             refused = " ".join(error.messages)
-    everybody = User.objects.annotate(of_studies=Count("studies")).order_by("-is_active", "username")
     shown = {
-        "page": Paginator(everybody, PER_PAGE).get_page(request.GET.get("page")),
         "made": made,
         "refused": refused,
         "name": name if refused else "",
         "as_admin": is_admin and bool(refused),
     }
-    return render(request, "accounts/people.html", shown, status=422 if refused else 200)
+    return people_page(request, status=422 if refused else 200, **shown)
+
+
+def people_page(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
+    """Everybody, and who is invited; `more` says what came of what was sent."""
+    everybody = User.objects.annotate(of_studies=Count("studies")).order_by("-is_active", "username")
+    invited = inviting.open_ones(timezone.now()).select_related("invited_by")
+    shown = {
+        "page": Paginator(everybody, PER_PAGE).get_page(request.GET.get("page")),
+        "invited": invited[: inviting.MOST_SHOWN],
+        "days": inviting.LIFETIME.days,
+    }
+    return render(request, "accounts/people.html", shown | more, status=status)
 
 
 @never_cache
@@ -73,10 +84,7 @@ def change_person(request: HttpRequest, pk: int) -> HttpResponse:
         elif what in ("make_admin", "make_researcher"):
             services.set_admin(person, admin=what == "make_admin", by=by)
         elif what == "password":
-            everybody = User.objects.annotate(of_studies=Count("studies")).order_by("-is_active", "username")
-            made = (person, services.new_password(person, by=by))
-            page = Paginator(everybody, PER_PAGE).get_page(1)
-            return render(request, "accounts/people.html", {"page": page, "made": made})
+            return people_page(request, made=(person, services.new_password(person, by=by)))
         else:
             messages.error(request, _("Nothing was changed: “%(what)s” is not known.") % {"what": what[:20]})
     except ValidationError as error:

@@ -116,6 +116,15 @@ def _title(bot: Bot) -> str | Promise:
         return KINDS[Kind.MODEL]
 
 
+def draws(bot: Bot) -> bool:
+    """Whether the bot samples and ranks, so that it can be asked with another N and T."""
+    try:
+        configuration = REGISTRY.configuration(bot.adapter, bot.configuration)
+        return REGISTRY.bot_class(bot.adapter).draws(configuration)
+    except ChatbotError:  # an adapter that is gone, or one that takes its settings no more
+        return False
+
+
 def standing(bot: Bot) -> Standing:
     return _standing(bot, presence.states())
 

@@ -11,13 +11,14 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Hashable
+from dataclasses import astuple
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
 
 from bots.presence import Copy
-from chatbots.base import Candidate, Context, Passage, Response, Speaker, Turn
+from chatbots.base import Candidate, Context, Drawing, Passage, Response, Speaker, Turn
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -186,13 +187,15 @@ def packed(context: Context) -> Item:
         "seed": context.seed,
         "dialogue": context.dialogue,
         "material": [[passage.text, passage.title] for passage in context.material],
+        "drawing": astuple(context.drawing) if context.drawing else None,
     }
 
 
 def unpacked_context(item: Item) -> Context:
     turns = tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"])
     material = tuple(Passage(text, title) for text, title in item["material"])
-    return Context(turns, item["seed"], item["dialogue"], material)
+    drawing = Drawing(*item["drawing"]) if item["drawing"] else None
+    return Context(turns, item["seed"], item["dialogue"], material, drawing)
 
 
 def packed_response(response: Response) -> Item:

@@ -47,6 +47,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         "revisions": found.revisions.select_related("made_by"),
         "versions": found.versions.order_by("-first_seen_at")[:20],
         "studies": found.study_bots.count(),
+        "draws": queries.draws(found),
         "has_history": visible_to(request.user, Bot.objects.all(), owner="study_bots__study__owner")
         .filter(pk=found.pk)
         .exists(),

@@ -1,5 +1,6 @@
 """Charts over several studies, drawn by Matplotlib in the colours of a palette."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -7,6 +8,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from chatbots.meena.sweep import Point, chart
 from reports.charts.palettes import PAGE, Palette
 from reports.charts.room import short
 from reports.charts.theme import as_pdf, for_page
@@ -218,9 +220,36 @@ def _relation_in_words(data: Data) -> str:
     return f"Scatter plot of {title} against {data['x']}. {fit}{'; '.join(told)}.{across}"
 
 
+# --- N and T ---------------------------------------------------------------------------------------
+
+
+def _sweep(data: Data, palette: Palette) -> Figure:
+    """Of a bot that samples and ranks, scores and likelihood against N, a line for each T."""
+    points = [
+        Point(each["samples"], each["temperature"], each["contexts"], _or_nan(each["per_token"]), math.nan)
+        for each in data["points"]
+    ]
+    return chart(points, data["scores"], columns=2, colours=palette.series)
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _sweep_in_words(data: Data) -> str:
+    told = []
+    for each in data["points"]:
+        scores = data["scores"].get(each["system"], {})
+        values = [f"{title} {value:.0f}" for title, value in scores.items()]
+        likelihood = "unknown" if each["per_token"] is None else f"{each['per_token']:.2f}"
+        told.append(f"{each['system']}: {', '.join([*values, f'log P per token {likelihood}'])}")
+    return f"Chart of scores and likelihood against the number of samples. {'; '.join(told)}."
+
+
 Draw: TypeAlias = Callable[[Data, Palette], Figure]
 KINDS: Mapping[str, tuple[Draw, Callable[[Data], str]]] = {
     "side-by-side": (_side_by_side, _side_by_side_in_words),
     "over-time": (_over_time, _over_time_in_words),
     "relation": (_relation, _relation_in_words),
+    "sweep": (_sweep, _sweep_in_words),
 }

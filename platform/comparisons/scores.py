@@ -2,8 +2,8 @@
 
 Scores and intervals are those of a report over the same labels, by the same functions; in each study those
 labels count that its primary analysis counts. The labels of a conversation come as one row; a statement that
-takes too long is given up with a word on what to do. What other systems said, such as people or a file, is
-scored by their name. Pairs have no score of one bot.
+takes too long is given up with a word on what to do. What other systems said, such as people, a file or a bot
+with another N and T than its own, is scored by their name. Pairs have no score of one bot.
 """
 
 import json
@@ -20,7 +20,7 @@ from evaluation.questions import Combine, Kind, Question, QuestionSet, Score, Te
 from evaluation.report import intervals as report
 from evaluation.report.intervals import Terms
 from evaluation.report.judging import NOUNS as JUDGED
-from judging.queries import items_of, judgments_given
+from judging.queries import counted_in, items_of, judgments_given
 from studies.models import Study
 
 Cell: TypeAlias = dict[str, Any]
@@ -110,13 +110,6 @@ def seen(studies: Iterable[Study]) -> list[tuple[int, int, int]]:
     return sorted((study.pk, study.results_version, judged.get(study.pk, 0)) for study in studies)
 
 
-# Each study counts in its primary analysis those whom its report counts there.
-_COUNTED = """
-NOT EXISTS (SELECT FROM studies_study AS declared
-              JOIN crowd_participation AS p ON p.study_id = declared.id
-             WHERE declared.id = {study} AND declared.primary_analysis <> 'all'
-               AND p.worker_id = l.rater_id AND p.excluded_at IS NOT NULL)
-"""
 _SAID = f"""
 SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
        array_agg(l.rater_id){{values}}
@@ -126,7 +119,7 @@ SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
  WHERE d.study_id = ANY(%s) AND d.ending = 'complete' AND l.question_set = %s
    AND (%s IS NULL OR v.bot_id = %s)
-   AND l.party <> 'reader' AND {_COUNTED.format(study="d.study_id")}
+   AND l.party <> 'reader' AND {counted_in("d.study_id")}
  GROUP BY v.bot_id, v.id, d.id
  LIMIT %s
 """
@@ -136,9 +129,9 @@ SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l
   FROM ({items_of("ANY(%s)")}) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
-  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
+  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id AND i.sweep_id IS NULL
  WHERE i.first_system IS NULL
-   AND l.question_set = %s AND (%s IS NULL OR v.bot_id = %s) AND {_COUNTED.format(study="s.study_id")}
+   AND l.question_set = %s AND (%s IS NULL OR v.bot_id = %s) AND {counted_in("s.study_id")}
  GROUP BY v.bot_id, v.id, i.system, s.study_id, i.cluster
  LIMIT %s
 """

@@ -17,13 +17,13 @@ from comparisons import history, pairs, protocols, sheets, shown
 from comparisons.differences import differences
 from comparisons.drawing import Sheet
 from comparisons.forms import MOST_STUDIES, StudiesForm
+from comparisons.newest import newest_reports
 from comparisons.published import MARKS, SCORED, TITLES, published_r_squared
 from comparisons.repeated import repeated, static_less_interactive
 from comparisons.scores import TooMuchError
-from comparisons.side_by_side import CSV_COLUMNS, Reported, csv_rows, tables, without_interval
+from comparisons.side_by_side import CSV_COLUMNS, csv_rows, tables, without_interval
 from evaluation.questions import HUMAN_LIKENESS
 from evaluation.spreadsheets import csv_text
-from reports.models import Report
 from studies.models import Study
 
 MOST_BOTS = 200
@@ -51,7 +51,7 @@ def bounded(view: View) -> View:
 def side_by_side(request: HttpRequest) -> HttpResponse:
     form = StudiesForm(request.GET, user=request.user)
     chosen = form.cleaned_data["study"] if form.is_valid() else []
-    reports = _reported(chosen)
+    reports = newest_reports(chosen)
     found = tables(reports)
     drawn, trouble = shown.charts(sheets.of_tables(found), _address("studies"), _query(chosen))
     with_report = {report.code for report in reports}
@@ -86,7 +86,7 @@ def side_by_side_csv(request: HttpRequest) -> HttpResponse:
         return HttpResponse(
             " ".join(map(str, form.errors["study"])), status=422, content_type="text/plain; charset=utf-8"
         )
-    lines = csv_text([list(CSV_COLUMNS), *csv_rows(_reported(form.cleaned_data["study"]))])
+    lines = csv_text([list(CSV_COLUMNS), *csv_rows(newest_reports(form.cleaned_data["study"]))])
     response = HttpResponse(lines, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="turnwise-studies.csv"'
     return response
@@ -143,7 +143,7 @@ def chart(request: HttpRequest, page: str, name: str, ending: str) -> HttpRespon
     if page == "studies":
         form = StudiesForm(request.GET, user=request.user)
         chosen = form.cleaned_data["study"] if form.is_valid() else []
-        return shown.file(request, sheets.of_tables(tables(_reported(chosen))), name, ending)
+        return shown.file(request, sheets.of_tables(tables(newest_reports(chosen))), name, ending)
     return shown.file(request, _related(request, page).sheets, name, ending)
 
 
@@ -221,24 +221,3 @@ def _same_page(request: HttpRequest, studies: Sequence[Study]) -> str:
 
 def _status(form: StudiesForm) -> int:
     return 200 if form.is_valid() else 422
-
-
-def _reported(studies: Sequence[Study]) -> list[Reported]:
-    """The newest ready reports of these studies, in their order; those without one are absent."""
-    ready = Report.objects.filter(study__in=studies, state=Report.State.READY)
-    newest = {report.study_id: report for report in ready.order_by("study_id", "-pk").distinct("study_id")}
-    called = protocols.names(studies)
-    return [
-        Reported(
-            pk=study.pk,
-            study=called[study.pk],
-            code=study.code,
-            report=newest[study.pk].pk,
-            computed=f"{newest[study.pk].finished_at:%Y-%m-%dT%H:%M:%SZ}",
-            covers=newest[study.pk].results_version,
-            newest=study.results_version,
-            result=newest[study.pk].result or {"columns": [], "bots": []},
-        )
-        for study in studies
-        if study.pk in newest
-    ]

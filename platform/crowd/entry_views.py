@@ -5,12 +5,13 @@ from typing import Any
 from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.limits import guessed_too_often, too_many, too_often
-from crowd import refusals, services, visits
+from crowd import pilot, refusals, services, visits
 from crowd.models import Participation, Worker
 from crowd.panels import Arrival, by_plain_link, carried, is_preview
 from crowd.panels.mturk import FRAMED_BY
@@ -67,6 +68,8 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
     """
     if study.state != Study.State.OPEN:
         raise refusals.not_taking(study)
+    if pilot.is_full(study, services.holding(timezone.now())):
+        raise refusals.paused()
     services.refuse_whom_it_knew(arrival, study)
     worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
     if worker and arrival.worker:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from bots.models import Bot
 from crowd.models import CODED, Assignment, Participation, Worker
-from crowd.services import holding
+from crowd.services import holding, of_this_phase
 from crowd.sessions import Session
 from studies.models import Study, StudyBot
 
@@ -34,7 +34,9 @@ def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
         StudyBot.objects.filter(study__in=studies).values_list("study").annotate(n=Sum("target")).order_by()
     )
     finished = dict(
-        Assignment.objects.filter(study_bot__study__in=studies, outcome=Assignment.Outcome.COMPLETE)
+        Assignment.objects.filter(
+            of_this_phase(), study_bot__study__in=studies, outcome=Assignment.Outcome.COMPLETE
+        )
         .values_list("study_bot__study")
         .annotate(n=Count("pk"))
     )
@@ -42,9 +44,10 @@ def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
 
 
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
-    live = holding(now or timezone.now(), "assignments__")
+    counts = of_this_phase("assignments__")
+    live = holding(now or timezone.now(), "assignments__") & counts
     rows = study.study_bots.select_related("bot").annotate(
-        finished=Count("assignments", filter=Q(assignments__outcome=Assignment.Outcome.COMPLETE)),
+        finished=Count("assignments", filter=Q(assignments__outcome=Assignment.Outcome.COMPLETE) & counts),
         open=Count("assignments", filter=live),
     )
     talked_to = [row for row in rows if not row.bot.is_outside]

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from crowd import pausing
+from crowd import pausing, pilot
 from crowd.work import WorkerTask
 from studies.models import Study
 from studies.queries import studies_of
@@ -58,6 +58,21 @@ def resume(request: HttpRequest, pk: int) -> HttpResponse:
         pk,
         lambda: pausing.resume(study.pk, by=request.user.get_username()),
         lambda _study: _("The study goes on."),
+    )
+
+
+@require_POST
+@login_required
+def go_on(request: HttpRequest, pk: int) -> HttpResponse:
+    """Open a study to all after its pilot."""
+    study = _own(request, pk)
+    assert request.user.is_authenticated
+    by = request.user
+    return _done(
+        request,
+        pk,
+        lambda: pilot.go_on(study.pk, by=by),
+        lambda _people: _("The study is open to all. Its pilot is excluded from the primary analysis."),
     )
 
 

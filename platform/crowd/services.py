@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bots.models import OPERATED, Bot
-from crowd import gates, ledger, operated, refusals
+from crowd import gates, ledger, operated, pilot, refusals
 from crowd.addresses import hashed, hashed_id
 from crowd.models import PAID, Assignment, Participation, Worker
 from crowd.panels import Arrival
@@ -192,10 +192,36 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
     if participation.study.state != Study.State.OPEN:
         raise refusals.not_taking(participation.study)
     now = now or timezone.now()
+    _join_pilot(participation, now)
     bot = _least_filled(bots, now)
     ledger.promise(participation)
     return Assignment.objects.create(
         participation=participation, study_bot=bot, assigned_at=now, active_at=now
+    )
+
+
+def _join_pilot(participation: Participation, now: datetime) -> None:
+    """Make whoever begins while the study is in its pilot one of its people.
+
+    Raises:
+        EntryRefusedError: it has all that it wants.
+    """
+    if not pilot.is_on(participation.study):
+        return
+    # Places are counted and taken in one step, and not while somebody goes on.
+    study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+    if not pilot.is_on(study):
+        return
+    if pilot.is_full(study, holding(now)):
+        raise refusals.paused()
+    participation.pilot = True
+    participation.save(update_fields=["pilot"])
+
+
+def of_this_phase(prefix: str = "") -> Q:
+    """Assignments that count towards a study's targets: once its pilot is over, those of it do not."""
+    return Q(**{f"{prefix}participation__pilot": False}) | Q(
+        **{f"{prefix}participation__study__pilot_over_at": None}
     )
 
 
@@ -268,7 +294,7 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     # Evenly, so whoever only pressed Start counts here, from wherever they came.
     live = Counter(
         Assignment.objects.filter(
-            Q(outcome=Assignment.Outcome.COMPLETE) | holding(now), study_bot__in=free
+            Q(outcome=Assignment.Outcome.COMPLETE) | holding(now), of_this_phase(), study_bot__in=free
         ).values_list("study_bot", flat=True)
     )
     return min(free, key=lambda bot: (live[bot.pk] / bot.target, bot.pk))
@@ -283,7 +309,7 @@ def _lock_operated(wanting: Collection[StudyBot]) -> None:
 
 def places_taken(study_bot_ids: Collection[int], now: datetime) -> Counter[int]:
     """Finished and live conversations of each bot of a study."""
-    of_bots = Assignment.objects.filter(study_bot__in=study_bot_ids)
+    of_bots = Assignment.objects.filter(of_this_phase(), study_bot__in=study_bot_ids)
     settled = of_bots.filter(Q(outcome=Assignment.Outcome.COMPLETE) | _at_work(now))
     taken = Counter(dict(settled.values_list("study_bot").annotate(n=Count("pk"))))
     reserved = of_bots.filter(UNTOUCHED, active_at__gt=now - RESERVED).order_by("pk")
@@ -314,11 +340,16 @@ def keep_place(assignment_id: int, *, now: datetime | None = None) -> None:
     Assignment.objects.filter(pk=assignment_id).update(active_at=now or timezone.now())
 
 
+@transaction.atomic
+def keep_places(assignments: Collection[int], *, now: datetime | None = None) -> None:
+    """The same of many. One that somebody else writes just now is left out: it is not forgotten."""
+    free = Assignment.objects.filter(pk__in=assignments).select_for_update(skip_locked=True, no_key=True)
+    Assignment.objects.filter(pk__in=free.values("pk")).update(active_at=now or timezone.now())
+
+
 def complete(assignment_id: int, outcome: Assignment.Outcome, *, now: datetime) -> None:
     """End an assignment, in the caller's transaction; the worker's completion code becomes valid."""
-    assignment = Assignment.objects.select_related("participation__study", "participation__worker").get(
-        pk=assignment_id
-    )
+    assignment = Assignment.objects.select_related("participation").get(pk=assignment_id)
     if Assignment.objects.filter(pk=assignment_id, outcome="").update(
         outcome=outcome, ended_at=now, active_at=now
     ):

@@ -24,6 +24,7 @@ urlpatterns = [
     path("s/<slug:code>/leave/", views.leave, name="leave"),
     path("studies/<int:pk>/pause/", running_views.pause, name="pause"),
     path("studies/<int:pk>/resume/", running_views.resume, name="resume_study"),
+    path("studies/<int:pk>/pilot/", running_views.go_on, name="go_on"),
     path("studies/<int:pk>/message/", running_views.tell, name="tell"),
     path("studies/<int:pk>/limits/", running_views.limits, name="limits"),
     path("studies/<int:pk>/panels/", panel_views.panels, name="panels"),

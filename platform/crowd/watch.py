@@ -1,7 +1,7 @@
 """The open pages of this process are looked after together: one look at the database a second for all.
 
 So a page learns of a pause, a message or the end of its time at once, in any process, and whether Redis is up
-or not.
+or not; and whoever is at work keeps their place without waiting for that to be noted.
 """
 
 import asyncio
@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 from django.utils import timezone
 
 from crowd import limits
-from crowd.standing import Standing, standings
+from crowd.services import keep_places
+from crowd.standing import PLAIN, Standing, standings
 from live.database import in_database
 
 log = logging.getLogger(__name__)
@@ -26,6 +27,8 @@ class Watched(Protocol):
     assignment_id: int | None
 
     async def heed(self, standing: Standing) -> None: ...
+
+    def gives_sign_of_life(self) -> bool: ...
 
 
 class _Watch:
@@ -50,11 +53,12 @@ class _Watch:
         while True:
             await asyncio.sleep(SECONDS)
             try:
-                await self._look()
+                await self.look()
             except Exception:
                 log.exception("Open pages could not be looked after. It is tried again.")
 
-    async def _look(self) -> None:
+    async def look(self) -> None:
+        """One round: what the pages are to be told, and what is to be noted of them."""
         watched = {page.assignment_id for page in self.pages if page.assignment_id}
         found = await in_database(standings, watched)
         late = [key for key, standing in found.items() if standing.is_late(timezone.now())]
@@ -62,8 +66,10 @@ class _Watch:
             await in_database(limits.end_overdue, only=late)
             found |= await in_database(standings, late)
         for page in list(self.pages):
-            if page.assignment_id in found:
-                await page.heed(found[page.assignment_id])
+            if page.assignment_id:
+                await page.heed(found.get(page.assignment_id, PLAIN))
+        if at_work := {page.assignment_id for page in self.pages if page.gives_sign_of_life()} - {None}:
+            await in_database(keep_places, at_work)
 
 
 _watches: WeakKeyDictionary[asyncio.AbstractEventLoop, _Watch] = WeakKeyDictionary()

@@ -17,9 +17,8 @@ from typing_extensions import override
 
 from crowd import limits
 from crowd.languages import ENGLISH, catalog_of
-from crowd.services import keep_place
 from crowd.sessions import Session, session_of
-from crowd.standing import Standing, standings
+from crowd.standing import PLAIN, Standing, standings
 from crowd.watch import watch
 from live.allowance import Allowance
 from live.database import in_database
@@ -78,7 +77,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
     """Whether the study's limits of time hold here."""
     waits = True
     """Whether it is this worker's turn."""
-    standing = Standing()
+    standing = PLAIN
 
     @override
     async def __call__(self, *arguments: Any) -> None:
@@ -95,7 +94,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
         await self.accept()
         self.is_open = True
         self.allowance = Allowance(BURST, FRAMES_PER_SECOND)
-        self.last_sign_of_life = -math.inf
+        self.is_at_work, self.last_sign_of_life = False, -math.inf
         self.handlers: dict[str, Handler] = self.frame_handlers()
         translation.activate(self._language())
         try:
@@ -173,7 +172,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
                 raise RefusedError("ended" if self.standing.ended else "paused")
             await self.handlers[frame["type"]](frame)
             if frame["type"] not in OF_THE_PAGE:
-                await self._show_sign_of_life(self.assignment_id)
+                self.is_at_work = True
             if is_step:
                 await self.worked()
         except RefusedError as refusal:
@@ -188,12 +187,13 @@ class WorkerSocket(AsyncWebsocketConsumer):
     async def _look(self) -> None:
         assert self.assignment_id is not None
         found = await in_database(standings, [self.assignment_id])
-        if self.assignment_id in found:
-            await self.heed(found[self.assignment_id])
+        await self.heed(found.get(self.assignment_id, PLAIN))
 
     async def heed(self, standing: Standing) -> None:
         """Tell the page what has changed beside its work."""
         before, self.standing = self.standing, standing
+        if standing == before:
+            return
         if standing.ended:
             if not before.ended:
                 await self.show_again()
@@ -237,8 +237,10 @@ class WorkerSocket(AsyncWebsocketConsumer):
             self.is_open = False
             await self.close(code=CLOSE_CODES[refusal.reason])
 
-    async def _show_sign_of_life(self, assignment_id: int) -> None:
+    def gives_sign_of_life(self) -> bool:
+        """Whether it is to be noted now that they are at work; `watch` asks every second."""
         now = time.monotonic()
-        if now - self.last_sign_of_life > SECONDS_BETWEEN_SIGNS_OF_LIFE:
-            self.last_sign_of_life = now
-            await in_database(keep_place, assignment_id)
+        if not self.is_at_work or now - self.last_sign_of_life <= SECONDS_BETWEEN_SIGNS_OF_LIFE:
+            return False
+        self.is_at_work, self.last_sign_of_life = False, now
+        return True

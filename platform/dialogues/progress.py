@@ -1,10 +1,10 @@
 """How far a conversation is for one who talks, and what they may do next: the rules, read off one row."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 
 from dialogues.asks import WHOLE, positions_and_asks
 
@@ -124,46 +124,28 @@ class Progress:
             return "too_early"
         return ""
 
-    def hint(self) -> str:
-        """What this person should do next, in one sentence."""
-        obstacle = self.why_not_send()
+    def _next_step(self, obstacle: str) -> tuple[str, int]:
+        """What this person should do next, as `_in_words` knows it; `obstacle` is why they may not send."""
         if obstacle == "ended":
-            return gettext("This conversation has ended. Everything is saved.")
+            return "ended", 0
         if obstacle == "not_your_turn":
-            is_bot = self.with_bot
-            return (
-                gettext("The chatbot is writing…") if is_bot else gettext("Wait for your partner's message.")
-            )
+            return ("await bot" if self.with_bot else "await partner"), 0
         if self.unlabelled and (self.is_blocked or obstacle in ("turn_limit", "partner_finished")):
-            return gettext("Answer the question under the last reply, then go on.")
+            return "answer", 0
         if self.due and self.is_long_enough and obstacle:
-            return gettext("Answer the questions about the whole conversation, then finish.")
-        if obstacle == "turn_limit":
-            return gettext("That was the last turn. You can finish now.")
-        if obstacle == "partner_finished":
-            return gettext("Your partner has finished. You can finish now.")
+            return "rate", 0
+        if obstacle in ("turn_limit", "partner_finished"):
+            return obstacle, 0
         if self.is_long_enough and not self.unlabelled:
-            return gettext("You can finish now, or go on talking.")
-        return self._left_in_words()
-
-    def _left_in_words(self) -> str:
+            return "finish or go on", 0
         if self.with_bot:
-            left = self.labels_needed - self.labelled
-            return ngettext(
-                "Write your next message. %(n)d more reply to go.",
-                "Write your next message. %(n)d more replies to go.",
-                left,
-            ) % {"n": left}
-        left = self.min_turns - self.counted
-        return ngettext(
-            "Write your next message. %(n)d more message of you two, then you can finish.",
-            "Write your next message. %(n)d more messages of you two, then you can finish.",
-            left,
-        ) % {"n": left}
+            return "replies to go", self.labels_needed - self.labelled
+        return "messages to go", self.min_turns - self.counted
 
     @cached_property
     def frame(self) -> dict[str, Any]:
         """What the page shows; it computes no rule by itself."""
+        obstacle = self.why_not_send()
         return {
             "turns": self.counted,
             "min_turns": self.min_turns,
@@ -176,9 +158,9 @@ class Progress:
             "room": self.room,
             "closing": self.closing,
             "long_enough": self.is_long_enough or self.closing,
-            "may_send": not self.why_not_send(),
+            "may_send": not obstacle,
             "may_finish": not self.why_not_finish(),
-            "hint": self.hint(),
+            "hint": _in_words(get_language(), *self._next_step(obstacle)),
         }
 
     def _beyond_first_ask(self) -> list[dict[str, int | None]]:
@@ -188,3 +170,39 @@ class Progress:
             for position, ask in self.due_annotations
             if ask or position == WHOLE
         ]
+
+
+# Every frame tells one of these; to look a plural up in a catalog takes longer than all else that it tells.
+@lru_cache(maxsize=4096)
+def _in_words(language: str | None, step: str, left: int) -> str:
+    """What to do next, in one sentence of the language, which is the active one."""
+    match step:
+        case "ended":
+            return gettext("This conversation has ended. Everything is saved.")
+        case "await bot":
+            return gettext("The chatbot is writing…")
+        case "await partner":
+            return gettext("Wait for your partner's message.")
+        case "answer":
+            return gettext("Answer the question under the last reply, then go on.")
+        case "rate":
+            return gettext("Answer the questions about the whole conversation, then finish.")
+        case "turn_limit":
+            return gettext("That was the last turn. You can finish now.")
+        case "partner_finished":
+            return gettext("Your partner has finished. You can finish now.")
+        case "finish or go on":
+            return gettext("You can finish now, or go on talking.")
+        case "replies to go":
+            several = ngettext(
+                "Write your next message. %(n)d more reply to go.",
+                "Write your next message. %(n)d more replies to go.",
+                left,
+            )
+        case _:
+            several = ngettext(
+                "Write your next message. %(n)d more message of you two, then you can finish.",
+                "Write your next message. %(n)d more messages of you two, then you can finish.",
+                left,
+            )
+    return several % {"n": left}

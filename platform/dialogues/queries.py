@@ -27,24 +27,31 @@ LABELLED = Q(
 )
 
 
+# Every socket that opens reads this; a study alone has some sixty columns.
+_OF_SEAT = (
+    "number", "worker", "asks", "assignment__participation", "bot__adapter",
+    "dialogue__public_id", "dialogue__opening_turns", "dialogue__min_turns", "dialogue__max_turns",
+    "dialogue__study__code", "dialogue__study__markdown",
+)  # fmt: skip
+
+
 def seat_of(public_id: UUID, worker_id: int) -> Seated:
     """The worker's seat in this dialogue.
 
     Raises:
         RefusedError: there is no such dialogue, or it is another worker's.
     """
-    dialogue = (
-        Dialogue.objects.filter(public_id=public_id)
-        .select_related("study")
-        .prefetch_related("seats__assignment", "seats__bot")
-        .first()
+    seats = list(
+        Seat.objects.filter(dialogue__public_id=public_id)
+        .select_related("dialogue__study", "assignment", "bot")
+        .only(*_OF_SEAT)
     )
-    seats = list(dialogue.seats.all()) if dialogue else []
-    if dialogue is None or not any(seat.assignment for seat in seats):
+    if not any(seat.assignment for seat in seats):
         raise RefusedError("unknown_dialogue")
     mine = next((seat for seat in seats if seat.assignment and seat.worker_id == worker_id), None)
     if mine is None or mine.assignment is None:
         raise RefusedError("not_yours")
+    dialogue = mine.dialogue
     partner = next(seat for seat in seats if seat != mine)
     return Seated(
         dialogue_id=dialogue.pk,

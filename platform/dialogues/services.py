@@ -37,6 +37,7 @@ from live.text import MAX_TEXT
 from studies.asks import About, By, Moment
 from studies.models import Speaker as Opener
 from studies.models import Study
+from studies.services import results_changed
 
 # After this many failed replies in a row the worker may end the conversation and is paid in full. An operator
 # was waited for before, so once is enough.
@@ -355,5 +356,8 @@ def end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Assignment.Outcome
     dialogue.ending = ending
     dialogue.ended_at = now
     dialogue.save(update_fields=["ending", "ended_at"])
-    for assignment in dialogue.seats.exclude(assignment=None).values_list("assignment", flat=True):
+    still_at_it = list(dialogue.seats.filter(assignment__outcome="").values_list("assignment", flat=True))
+    for assignment in still_at_it:
         complete(assignment, outcome, now=now)
+    if not still_at_it:
+        results_changed(dialogue.study_id)

@@ -155,7 +155,7 @@ SELECT d.public_id::text, f.position, f.kind, f.at
 """,
     WORKERS.name: """
 SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_at,
-       nullif(p.excluded_reason, ''),
+       nullif(p.excluded_reason, ''), p.pilot,
        CASE WHEN p.address <> '' THEN dense_rank() OVER (ORDER BY nullif(p.address, '')) END, taken.at
   FROM crowd_participation AS p
   JOIN studies_consentversion AS c ON c.id = p.consent_id

@@ -1,6 +1,7 @@
 import logging
+import os
 from collections.abc import Callable, Generator
-from contextlib import closing
+from typing import IO
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -20,6 +21,8 @@ from studies.queries import readable_studies_of, studies_of
 from studies.tasks import keys_of, keys_with_conversations
 
 log = logging.getLogger(__name__)
+
+_CHUNK = 1 << 16
 
 _TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "jsonl": "application/jsonl"}
 
@@ -83,17 +86,17 @@ def _export(
 @require_GET
 @login_required
 def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """The study as one archive, sent while a process of its own makes it.
+    """The study as one archive, which a process of its own makes.
 
-    Not for readers: it has the settings of the study's bots, which may be their owner's alone.
+    None of it is sent before all is there: what breaks off amid a download can look like the whole. Not for
+    readers: it has the settings of the study's bots, which may be their owner's alone.
     """
     studies = studies_of(request.user).filter(task__in=keys_of(TaskWithReport))
     study = get_object_or_404(studies, pk=pk)
     if too_often(request, "bundle", rate="6/m", key="user"):
         return too_many(request)
-    chunks = apart.streamed("-m", "django", "bundle", str(study.pk))
     try:
-        first = next(chunks)
+        whole = apart.made("-m", "django", "bundle", str(study.pk))
     except apart.BusyError:
         messages.error(request, _("Other bundles are being made at the moment. Try again in a minute."))
         return redirect("reports:study", pk=pk)
@@ -107,10 +110,14 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
             ),
         )
         return redirect("reports:study", pk=pk)
-    return attachment(request, _after(first, chunks), "application/zip", f"turnwise-{study.code}.zip")
+    length = whole.seek(0, os.SEEK_END)
+    whole.seek(0)
+    response = attachment(request, _chunks(whole), "application/zip", f"turnwise-{study.code}.zip")
+    response["Content-Length"] = str(length)  # so that a browser knows whether it got all
+    return response
 
 
-def _after(first: bytes, rest: Generator[bytes]) -> Generator[bytes]:
-    with closing(rest):
-        yield first
-        yield from rest
+def _chunks(file: IO[bytes]) -> Generator[bytes]:
+    with file:
+        while chunk := file.read(_CHUNK):
+            yield chunk

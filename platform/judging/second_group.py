@@ -1,7 +1,7 @@
 """A part of a study judged again by a second group of people, and both groups beside each other."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from evaluation.inference import Nouns
 from evaluation.questions import QuestionSet, Subject, coded_answers
 from evaluation.report.figures import coded_questions
 from evaluation.report.groups import Group, compared_groups
-from judging.queries import items_of
+from judging.queries import counted_in, items_of
 from judging.subjects import Added, add_dialogues, add_turns, insert
 from questions.resolving import question_set
 from studies.models import Study
@@ -69,6 +69,7 @@ SELECT found.system, a.id, found.cluster, l.rater_id, l.answers
   JOIN judging_slot AS slot ON slot.item_id = CASE WHEN %(is_first)s THEN a.id ELSE o.id END
    AND slot.occasion = 1
   JOIN labels_label AS l ON l.id = slot.label_id
+ WHERE {counted_in("l.study_id")}
  ORDER BY a.id, l.id
  LIMIT {MOST_LABELS}
 """
@@ -121,6 +122,30 @@ def beside_each_other(first: Study, second: Study) -> list[dict[str, Any]]:
         items = len(np.intersect1d(groups[0].item, groups[1].item))
         found.append({"system": system, "items": items, "scores": scores})
     return found
+
+
+_ENDS = ("value", "low", "high", "undefined")
+CSV_COLUMNS = (
+    "system", "score", "items",
+    *(
+        f"{of}{end}"
+        for of in ("first", "second", "difference")
+        for end in ("", "_low", "_high", "_no_interval")
+    ),
+    "majorities", "majorities_agree_percent", "kappa", "kappa_low", "kappa_high", "no_kappa",
+)  # fmt: skip
+
+
+def csv_rows(systems: Sequence[Mapping[str, Any]]) -> Iterator[list[object]]:
+    """A header, then a row for each system and score of `beside_each_other`; what is unknown is empty."""
+    yield list(CSV_COLUMNS)
+    for system in systems:
+        for score in system["scores"]:
+            cells = [score.get(of, {}) for of in ("first", "second", "difference")]
+            found = score.get("agreement", {})
+            agreed = [found.get(key) for key in ("items", "agree", "kappa", "low", "high", "undefined")]
+            shown = [cell.get(end) for cell in cells for end in _ENDS]
+            yield [system["system"], score["title"], score["items"], *shown, *agreed]
 
 
 _Row = tuple[str, int, int, int, str]

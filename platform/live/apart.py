@@ -6,17 +6,23 @@ workers, too.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 from threading import BoundedSemaphore, Timer
-from typing import Any
+from typing import IO, Any
 
 AT_ONCE = 2
 LONGEST_SECONDS = 3600.0
 PATIENCE_SECONDS = 60
 _CHUNK = 1 << 16
+_LOOKED_EVERY = 1 << 8
+SPARED_BYTES = 1 << 30
+"""So much of the disk is left to others."""
 _places = BoundedSemaphore(AT_ONCE)
 
 
@@ -66,10 +72,36 @@ def streamed(*arguments: str) -> Generator[bytes]:
         _places.release()
 
 
+def made(*arguments: str) -> IO[bytes]:
+    """What Python prints with these arguments, all of it: a file without a name, which is gone once closed.
+
+    Raises:
+        BusyError: too many run already; nothing was started.
+        RuntimeError: it could not be finished, or the disk has no room for it. Nothing of it stays.
+    """
+    file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by whoever gets it
+    try:
+        with closing(streamed(*arguments)) as chunks:
+            for number, chunk in enumerate(chunks):
+                if number % _LOOKED_EVERY == 0:
+                    _refuse_full_disk(tempfile.gettempdir())
+                file.write(chunk)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _refuse_full_disk(folder: str) -> None:
+    if shutil.disk_usage(folder).free < SPARED_BYTES:
+        raise RuntimeError(f"{folder} has less than {SPARED_BYTES:,} bytes left.")
+
+
 def _said_by(command: Sequence[str]) -> Generator[bytes]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:
         assert process.stdout is not None
-        # Whoever takes hours to download would hold the snapshot of the database for as long.
+        # It holds a snapshot of the database for as long.
         end = Timer(LONGEST_SECONDS, process.kill)
         end.daemon = True
         end.start()

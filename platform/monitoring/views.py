@@ -1,11 +1,14 @@
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from bots import drift
 from bots.models import Bot
+from crowd import pilot
 from crowd.pausing import running
+from crowd.services import holding
 from crowd.work import WorkerTask
 from monitoring.monitor import monitor as monitored
 from studies.queries import studies_of
@@ -23,6 +26,7 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "monitor": monitored(study),
         "running": running(study),
+        "pilot": pilot.standing(study, holding(timezone.now())) if study.pilot_size else None,
         "chats": task.has_conversations,
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
     }

@@ -16,6 +16,7 @@ from accounts.models import User
 from audits.api import router as audits
 from bots.api import router as bots
 from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
+from comparisons.sweep_api import router as sweeps
 from crowd.api import router as running
 from evaluation.questions import DeclarationError
 from questions.api import router as question_sets
@@ -78,6 +79,7 @@ api = NinjaAPI(
 )
 api.add_router("", bots)
 api.add_router("", audits)
+api.add_router("", sweeps)
 api.add_router("", question_sets)
 api.add_router("", studies)
 api.add_router("", running)

@@ -1,5 +1,6 @@
 import gc
 import os
+import sys
 
 # Nothing that is imported is garbage, and looking for some takes a fifth of a start, for which workers wait.
 gc.disable()
@@ -24,3 +25,7 @@ application = ProtocolTypeRouter(
     }
 )
 gc.enable()
+
+# How long a thread may keep Python from the event loop, which hands on every message of those who talk.
+# Several threads that make pages or read conversations would each by turns keep it for five milliseconds.
+sys.setswitchinterval(0.0005)

@@ -15,7 +15,9 @@ from django.utils.translation import ngettext
 from accounts.models import User
 from bots import drift, presence
 from bots.models import Bot
+from crowd import pilot
 from crowd.models import Assignment, Participation
+from crowd.services import holding
 from dialogues.models import Fault
 from monitoring.funnel import AT_IT
 from reports.models import Report
@@ -95,6 +97,7 @@ def needs(user: User | AnonymousUser, shown: Sequence[Running], *, now: datetime
     found = [
         *_silent(studies),
         *_full(shown),
+        *_piloted(shown),
         *_faults(studies, now or timezone.now()),
         *_drifted(studies),
         *_failed_reports(real_studies_of(user).filter(archived_at=None)),
@@ -128,6 +131,16 @@ def _full(shown: Sequence[Running]) -> list[Need]:
         Need(each.study.title, says, each.study.get_absolute_url(), _("Close it"))
         for each in shown
         if each.target and each.finished >= each.target
+    ]
+
+
+def _piloted(shown: Sequence[Running]) -> list[Need]:
+    holds = holding(timezone.now())
+    says, does = _("Its pilot is done, and nobody new is admitted until you go on."), _("Look and go on")
+    return [
+        Need(each.study.title, says, reverse("monitoring:monitor", args=[each.study.pk]), does)
+        for each in shown
+        if pilot.is_on(each.study) and pilot.standing(each.study, holds).is_done
     ]
 
 

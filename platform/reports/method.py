@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from evaluation.report.analysis import Analysis
+from evaluation.report.analysis import PILOT, Analysis
 from questions.resolving import question_set
 from reports.latex import escaped
 from reports.reported import reported
@@ -97,6 +97,8 @@ def _analysed(result: Result) -> list[str]:
 
 def _primary(result: Result) -> str:
     excluded = _counted(len(result["excluded"]), "worker")
+    if of_pilot := sum(row["reason"] == PILOT for row in result["excluded"]):
+        excluded += f" (of these, {of_pilot:,} of its pilot, the first to take part)"
     rules = f" by these rules: {_line(result['rules']).rstrip('.')}" if result["rules"] else ""
     if result["primary"] == Analysis.ALL:
         beside = f"; {excluded} were excluded{rules} in a second analysis" if result["excluded"] else ""

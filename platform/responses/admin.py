@@ -1,14 +1,19 @@
 from django.contrib import admin
 
 from accounts.view_only import NeverWritten
-from responses.models import Response, ResponseFault, ResponseRun, WritingPlace
+from responses.models import Response, ResponseFault, ResponseRun, Sweep, WritingPlace
+
+
+@admin.register(Sweep)
+class SweepAdmin(NeverWritten, admin.ModelAdmin[Sweep]):
+    list_display = ("bot", "context_version", "owner", "created_at")
 
 
 @admin.register(ResponseRun)
 class ResponseRunAdmin(NeverWritten, admin.ModelAdmin[ResponseRun]):
     list_display = ("system", "context_version", "source", "state", "owner", "created_at")
     list_filter = ("source", "state")
-    raw_id_fields = ("bot_version", "study")
+    raw_id_fields = ("bot_version", "study", "sweep")
 
 
 @admin.register(Response)

@@ -78,7 +78,8 @@ class _Run(Work[Missing]):
         assert run.seed is not None
         seed = seed_of(run.seed, context.key, missing.repetition)
         material = tuple(Passage(sentence) for sentence in context.material)
-        return run.bot_id, replace(Context.from_texts(context.turns, seed), material=material)
+        asked = Context.from_texts(context.turns, seed)
+        return run.bot_id, replace(asked, material=material, drawing=run.drawing)
 
     @override
     def record(

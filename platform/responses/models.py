@@ -5,6 +5,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from bots.models import Bot, BotVersion
+from chatbots.base import Drawing
 from contexts.models import Context, ContextSetVersion
 from crowd.models import Participation
 from studies.models import Study
@@ -18,6 +19,25 @@ class Source(models.TextChoices):
     BOT = "bot", _("A bot")
     PERSON = "person", _("People")
     FILE = "file", _("A file")
+
+
+class Sweep(models.Model):
+    """How a bot's responses change with the number of samples N and the temperature T: a run for each."""
+
+    bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="sweeps")
+    context_version = models.ForeignKey(ContextSetVersion, on_delete=models.PROTECT, related_name="sweeps")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="sweeps")
+    seed = models.BigIntegerField(help_text=_("Of every run: each pair is asked with the same."))
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-pk",)
+
+    def __str__(self) -> str:
+        return f"N and T of {self.bot} on {self.context_version}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("comparisons:sweep", args=[self.bot.name, self.pk])
 
 
 class ResponseRun(models.Model):
@@ -64,6 +84,11 @@ class ResponseRun(models.Model):
         null=True, blank=True, help_text=_("Seeds of all responses are derived from it.")
     )
 
+    # Of a sweep's: how its responses are drawn, whatever the configuration says.
+    sweep = models.ForeignKey(Sweep, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    samples = models.PositiveSmallIntegerField(null=True, blank=True, help_text="N.")
+    temperature = models.FloatField(null=True, blank=True, help_text="T.")
+
     # Of people's: the study in which they write.
     study = models.OneToOneField(
         Study, on_delete=models.PROTECT, null=True, blank=True, related_name="response_run"
@@ -78,6 +103,14 @@ class ResponseRun(models.Model):
                 | Q(source="person", bot=None, bot_version=None, seed=None, study__isnull=False)
                 | Q(source="file", bot=None, bot_version=None, seed=None, study=None),
             ),
+            models.CheckConstraint(
+                name="run_of_sweep_has_n_and_t",
+                condition=Q(sweep=None, samples=None, temperature=None)
+                | Q(sweep__isnull=False, source="bot", samples__gte=1, temperature__gt=0),
+            ),
+            models.UniqueConstraint(
+                fields=("sweep", "samples", "temperature"), name="run_once_per_n_and_t_of_sweep"
+            ),
             models.CheckConstraint(name="run_wants_responses", condition=Q(repetitions__gte=1)),
             models.CheckConstraint(
                 name="run_failed_for_a_reason", condition=~Q(state="failed") | ~Q(reason="")
@@ -89,6 +122,13 @@ class ResponseRun(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("responses:run", args=[self.pk])
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """How the bot is to draw; None as it is configured."""
+        if self.samples is None or self.temperature is None:
+            return None
+        return Drawing(self.samples, self.temperature)
 
 
 class Response(models.Model):

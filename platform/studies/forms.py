@@ -49,7 +49,7 @@ class StudyForm(forms.ModelForm[Study]):
         super().__init__(*args, **kwargs)
         if "primary_analysis" in self.fields:
             self.fields["primary_analysis"].required = False  # all workers, if nobody says otherwise
-        for name in self.fields.keys() & {"withdrawal_days", "retention_days"}:
+        for name in self.fields.keys() & {"withdrawal_days", "retention_days", "pilot_size"}:
             # A program that sends nothing of it gets what is usual.
             self.fields[name].required = name in self.data
         if not self.instance.pk:

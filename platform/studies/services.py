@@ -22,7 +22,7 @@ from studies.tasks import StudyTask, task_of
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
     "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice", "markdown",
-    "primary_analysis", "exclusion_rules", "material", "bots_read",
+    "primary_analysis", "exclusion_rules", "pilot_size", "material", "bots_read",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.
 OPENED = "The study has been opened, so its protocol stays as it is. Make a new study to change it."
@@ -41,7 +41,9 @@ SUBJECTS = {
 """What the questions of an ask must be able to be about: one of these."""
 
 # The others move on while a form is open, and saving it must not set them back.
-_MOVES_ON = {"id", "code", "owner", "state", "created_at", "archived_at", "tags", "results_version"}
+_MOVES_ON = {
+    "id", "code", "owner", "state", "created_at", "archived_at", "tags", "results_version", "pilot_over_at",
+}  # fmt: skip
 _EDITED_FIELDS = [field.name for field in Study._meta.concrete_fields if field.name not in _MOVES_ON]
 
 
@@ -214,6 +216,7 @@ def set_state(study_id: int, state: Study.State) -> Study:
 # What a study has of its own, and no copy of it.
 _OWN = {
     "id", "code", "owner", "state", "created_at", "archived_at", "results_version", "rehearsal_of", "title",
+    "pilot_over_at",
 }  # fmt: skip
 
 

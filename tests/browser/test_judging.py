@@ -268,6 +268,13 @@ async def test_the_researchers_pages_have_no_flaws(visit: Visit, queue: Study, r
         assert await visitor.flaws() == [], path
         too_wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert await visitor.page.evaluate(too_wide) == 0, path
+    await visitor.go(f"/studies/{queue.pk}/report/contexts/")
+    await visitor.page.get_by_role("table").get_by_role("link").first.click()
+    for place, key in ((1, "j"), (2, "j"), (3, "k"), (2, "")):
+        await expect(visitor.page.get_by_text(f"Number {place} of 25")).to_be_visible()
+        await visitor.page.wait_for_load_state()
+        if key:
+            await visitor.page.keyboard.press(key)
 
 
 def give_password(user: User) -> None:

@@ -9,6 +9,7 @@ from channels.layers import get_channel_layer
 from django.utils import timezone
 
 from crowd.models import Assignment
+from crowd.watch import watch
 from dialogues import turn_taking
 from dialogues.models import Dialogue, Fault, Turn
 from dialogues.queries import seat_of, snapshot
@@ -379,11 +380,13 @@ async def test_a_page_that_is_only_open_keeps_no_place(
 
     await tab.send(type="ping")
     assert await tab.receive() == {"type": "pong"}
+    await watch().look()
     await Assignment.objects.aget(pk=assignment.pk, active_at=assignment.active_at)
 
     await tab.say("Hello")
     await tab.send(type="ping")  # handled after what the message left to do
     await tab.receive("pong")
+    await watch().look()
     assert await Assignment.objects.filter(pk=assignment.pk, active_at__gt=assignment.active_at).aexists()
 
 

@@ -318,6 +318,7 @@ def test_the_download_is_the_bundle(full: Study, rex: User, sign_in: SignIn, tmp
     assert response["Content-Type"] == "application/zip"
     path = tmp_path / "download.zip"
     path.write_bytes(response.getvalue())
+    assert int(response["Content-Length"]) == path.stat().st_size
     assert recompute(path).differences == []
 
 
@@ -333,6 +334,28 @@ def test_a_bundle_that_cannot_be_made_is_said_on_the_reports_page(
     full.asks.update(question_set="ssa")
     assert response.status_code == 302
     assert "The bundle could not be made." in client.get(response.headers["Location"]).content.decode()
+
+
+def test_what_breaks_off_in_the_middle_is_not_sent(
+    full: Study, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaks_off = "import sys; print('PK' * 99_999, flush=True); sys.exit(1)"
+    with pytest.raises(RuntimeError, match="ended with 1"):
+        apart.made("-c", breaks_off)
+    monkeypatch.setattr(apart, "python", lambda *_: [sys.executable, "-c", breaks_off])
+    client = sign_in(rex)
+
+    response = client.get(f"/studies/{full.pk}/bundle.zip")
+
+    assert response.status_code == 302
+    assert "The bundle could not be made." in client.get(response.headers["Location"]).text
+    monkeypatch.undo()
+    monkeypatch.setattr(apart, "SPARED_BYTES", 1 << 60)
+    with pytest.raises(RuntimeError, match="bytes left"):
+        apart.made("-c", "print(1)")
+    monkeypatch.undo()
+    with apart.made("-c", "print('whole')") as file:  # the places of those that failed are free
+        assert file.read() == b"whole\n"
 
 
 @pytest.mark.usefixtures("same_database", "one_minute")

@@ -59,7 +59,7 @@ class Chatter:
         self.name = name
         self.ledger = Ledger()
         self.browser: Visitor
-        self.browser, self.settings = enter(server, link)
+        self.browser, self.settings = self.come_in(server, link)
         self.is_enough = False
         self.broken: list[str] = []
         self.exchanges: list[tuple[float, float]] = []
@@ -67,6 +67,15 @@ class Chatter:
         self._numbers = count(1)
         self._pending: tuple[str, str] | None = None
         self._written_at = 0.0
+
+    def come_in(self, server: str, link: str) -> tuple[Visitor, Frame]:
+        return enter(server, link)
+
+    def has_said_enough(self) -> bool:
+        return self.is_enough
+
+    def next_text(self) -> str:
+        return f"{self.name} says thing number {next(self._numbers)}."
 
     @property
     def dialogue(self) -> str:
@@ -101,7 +110,7 @@ class Chatter:
                 frame = await self._heard(socket, "bot_turn", "bot_failed", "state", seconds=REPLY_SECONDS)
             elif progress["unlabelled"]:
                 frame = await self._label(socket, progress["unlabelled"][0])
-            elif self.is_enough and progress["may_finish"] and not self._pending:
+            elif self.has_said_enough() and progress["may_finish"] and not self._pending:
                 await self._send(socket, type="finish")
                 frame = await self._heard(socket, "state")
             else:
@@ -111,7 +120,7 @@ class Chatter:
 
     async def _write(self, socket: ClientConnection) -> Frame:
         if self._pending is None:
-            self._pending = (str(uuid4()), f"{self.name} says thing number {next(self._numbers)}.")
+            self._pending = (str(uuid4()), self.next_text())
             self._written_at = time.monotonic()
         key, text = self._pending
         await self._send(socket, type="turn", key=key, text=text)

@@ -3,9 +3,13 @@
 How long each fault keeps people waiting is in docs/reliability.md; here they only have to go on.
 """
 
+import asyncio
 import json
+import os
 import signal
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +17,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rehearsals.visitor import PageError, Visitor
 from tests.faults.conftest import Stack
+from tests.faults.crowd import DOZEN, IN_PAIRS, PATIENCE, Place, Way, patiently, take_part
 
 pytestmark = pytest.mark.timeout(300)
 Note = Callable[[str, float], None]
@@ -117,6 +123,54 @@ def test_people_go_on_after_a_restart_of_the_machine_s_programs(stack: Stack, no
     note("`make serve` killed and started again", stack.all_go_on(at))
 
 
+@pytest.mark.timeout(600)
+def test_every_payment_and_code_of_a_crowd_is_as_planned_whatever_is_killed(stack: Stack) -> None:
+    """From three panels, alone and in pairs; TURNWISE_CROWD says how many, in dozens."""
+    dozens = int(os.environ.get("TURNWISE_CROWD", "1"))
+    made = json.loads(stack.shell(MAKE_CROWD.replace("DOZENS", str(dozens))))
+    places = [
+        Place(
+            number, way, made["codes"][way in IN_PAIRS], made["tokens"][way in IN_PAIRS][f"person-{number}"]
+        )
+        for number, way in enumerate(DOZEN * dozens)
+    ]
+    may_finish = threading.Event()
+    crowd = asyncio.run_coroutine_threadsafe(take_part(stack.link, places, may_finish), stack.loop)
+    forged = next(place for place in places if place.panel == "url").link("forged", secret="another secret")
+    with pytest.raises(PageError, match="signature does not fit"):
+        patiently(lambda: Visitor(stack.link).get(forged))
+
+    for kill in (*(stack.child(name).kill for name in PARTS), stack.bot_host().kill):
+        at = time.monotonic()
+        kill()
+        stack.all_go_on(at)
+        assert not crowd.done()
+    may_finish.set()
+    people = {person.place.number: person for person in crowd.result(dozens * PATIENCE)}
+
+    assert [each for person in people.values() for each in person.broken] == []
+    stored = json.loads(stack.shell(CROWD))
+    assert len(stored["people"]) == len(places)
+    for place in places:
+        found = stored["people"][place.id]
+        entries = ["earned", "promised"] if place.outcome in ("complete", "partner_left") else ["promised"]
+        assert (place.way, found["outcome"], found["entries"]) == (
+            place.way, place.outcome, [[entry, "3.00"] for entry in entries],
+        )  # fmt: skip
+        back = "" if place.way is Way.VANISHES else place.way_back(found["code"])
+        assert (place.way, people[place.number].way_back) == (place.way, back)
+    assert stored["entries"] == sum(len(found["entries"]) for found in stored["people"].values())
+    ways = Counter(place.way for place in places)
+    alone = [ways[way] for way in (Way.GOOD, Way.SAME, Way.TWICE)]
+    assert stored["finished"] == [sum(alone), ways[Way.PAIR] // 2]
+    paid = [sum(alone), ways[Way.PAIR] + ways[Way.PAIR_IS_LEFT]]
+    assert stored["owed"] == [[people, f"{3 * people}.00"] for people in paid]
+    assert stored["endings"] == {
+        "complete": sum(alone) + ways[Way.PAIR] // 2, "partner_left": ways[Way.PAIR_LEAVES],
+        "": ways[Way.VANISHES] + ways[Way.LEAVES],
+    }  # fmt: skip
+
+
 def test_nothing_that_was_shown_as_saved_is_lost_or_doubled(stack: Stack) -> None:
     stack.finish()
 
@@ -162,4 +216,62 @@ while time.monotonic() < until:
         break
     time.sleep(0.2)
 print(is_done)
+"""
+
+
+MAKE_CROWD = """
+import json
+from accounts.models import User
+from bots.models import Bot
+from crowd.models import Invitation, StudyPanel
+from crowd.taking import invite, take_panels
+from studies.asks import About, Asked, Moment
+from studies.models import Study
+from studies.services import save_study, set_state
+from tasks.two_people.models import TwoPeoplePlan
+from tests.faults.crowd import BACK, CODES, SECRET
+codes, tokens = [], []
+for title, task in (("Crowd", "conversation"), ("Pairs", "two_people")):
+    study = Study(title=title, languages=["en"], practice=False, min_turns=4, max_turns=500, pay_amount=3,
+                  pay_currency="USD", opening_speaker="human", opening_text="", expected_minutes=15)
+    targets = {Bot.objects.get(name=name): 500 for name in ("quick", "afar")}
+    study = save_study(study, owner=User.objects.get(), consent_text="You talk to somebody.", targets=targets,
+                       asks=[Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)])
+    panels = [StudyPanel(panel="prolific", codes=CODES), StudyPanel(panel="invited"),
+              StudyPanel(panel="url", parameter="pid", secret=SECRET, return_url=BACK)]
+    take_panels(study, panels, closed_to=())
+    set_state(study.pk, Study.State.OPEN)
+    TwoPeoplePlan.objects.create(study=study, conversations=500)
+    Study.objects.filter(pk=study.pk).update(task=task)
+    invite(study, [f"person-{number}" for number in range(12 * DOZENS)])
+    codes.append(study.code)
+    tokens.append(dict(Invitation.objects.filter(study=study).values_list("name", "token")))
+print(json.dumps({"codes": codes, "tokens": tokens}))
+"""
+
+CROWD = """
+import json
+from collections import Counter
+from crowd import ledger
+from crowd.models import Invitation, Participation, PayEntry
+from dialogues.models import Dialogue
+from studies.models import Study
+from studies.tasks import task_of
+studies = [Study.objects.get(title=title) for title in ("Crowd", "Pairs")]
+invited = {each.panel_id: each.name for each in Invitation.objects.filter(study__in=studies)}
+people = {}
+for own in Participation.objects.filter(study__in=studies).select_related("worker", "assignment"):
+    entries = PayEntry.objects.filter(participation=own.pk).order_by("reason")
+    name = invited.get(own.worker.panel_id, own.worker.panel_id)
+    assert name not in people, name
+    people[name] = {"outcome": own.assignment.outcome, "code": own.completion_code,
+                    "entries": [[entry.reason, str(entry.amount)] for entry in entries]}
+only = [Study.objects.filter(pk=study.pk) for study in studies]
+print(json.dumps({
+    "people": people,
+    "entries": PayEntry.objects.filter(study__in=studies).count(),
+    "finished": [task_of(each.get()).finished_and_wanted(each)[each.get().pk][0] for each in only],
+    "owed": [[owed.people, str(owed.total)] for owed in map(ledger.owed, studies)],
+    "endings": Counter(Dialogue.objects.filter(study__in=studies).values_list("ending", flat=True)),
+}))
 """

@@ -262,6 +262,7 @@ def test_the_page_composes_shows_and_removes_a_battery(study: Study, rex: User, 
     client, page = sign_in(rex), f"/studies/{study.pk}/queue/battery/"
     as_published = client.get(page).content.decode()
     assert 'name="fillers" value="11"' in as_published
+    assert "Pages of this study" in as_published
     assert 'value="5,15"' in as_published
     wanted = {"targets": list(TARGETS), "fillers_of": ["Small talk"], "fillers": 4, "repeats": 1,
               "workers": 3, "seed": 1, "compared_with": "Confirms", "reasons_at": "2", "repeat_questions": 2,

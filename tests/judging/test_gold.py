@@ -93,6 +93,7 @@ def test_the_page_tells_each_workers_share_with_its_interval(
 
     good, careless = sorted(gold.judged(study), key=lambda row: -row.right)
     page = sign_in(rex).get(f"/studies/{study.pk}/queue/gold/").content.decode()
+    assert "Pages of this study" in page
 
     assert (good.right, good.judged, careless.right, len(careless.wrong)) == (2, 2, 0, 2)
     # Wilson by hand for 2 of 2: lower end 1/(1 + z²/2) = 1/(1 + 1.9207) = 0.342

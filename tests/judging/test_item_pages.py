@@ -151,6 +151,7 @@ def test_every_item_has_a_page_with_its_votes(judged: Study, rex: User, sign_in:
     page = browser.get(address).content.decode()
 
     assert "Alpha answers c2." in page
+    assert "Pages of this study" in page
     assert "Question 2?" in page
     assert page.count("<td>No</td>") == 2  # the third rater: neither sensible nor specific
 

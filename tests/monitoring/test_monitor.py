@@ -80,10 +80,10 @@ def test_from_the_opened_link_to_the_pay(make_study: MakeStudy, rex: User) -> No
     end(people[0].pk, Assignment.Outcome.WITHDRAWN)
     Participation.objects.filter(pk=people[1].pk).update(consented_at=ago(hours=3))
     end(people[2].pk, Assignment.Outcome.WITHDRAWN)  # who had practised
-    for each, outcome in ((5, "complete"), (3, "complete"), (4, "timed_out")):
-        begun = assign(people[each].pk)
+    for who, outcome in ((5, "complete"), (3, "complete"), (4, "timed_out")):
+        begun = assign(people[who].pk)
         complete(begun.pk, Assignment.Outcome(outcome), now=begun.assigned_at + timedelta(minutes=20))
-        if each == 5:
+        if who == 5:
             pay(study, total=Decimal("2.00"), by=rex)
 
     way = {each.title: each for each in monitor(study, now=NOW).stages}

@@ -36,7 +36,7 @@ class Serving:
         return Path(self.output.name).read_text()
 
     def wait_until_said(self, pattern: str) -> re.Match[str]:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             found = re.search(pattern, self.said())
             if found:

@@ -17,7 +17,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from accounts import tokens
+from accounts import inviting, tokens
 from accounts.models import ApiToken, User
 from audits.services import start
 from bots import host
@@ -34,6 +34,7 @@ from project.routing import websocket_urlpatterns
 from quality.deciding import decide
 from quality.models import MessageTemplate, Qualification
 from questions.services import create_set
+from responses.models import Sweep
 from studies.models import Study
 from studies.services import share
 from tasks.two_people.models import TwoPeoplePlan
@@ -62,7 +63,10 @@ RULES = {
     "accounts:sign_in": PUBLIC,
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,
+    "accounts:join": PUBLIC,  # to whoever has a link
     "accounts:people": ADMIN,
+    "accounts:invite": ADMIN,
+    "accounts:take_back_invitation": ADMIN,
     "accounts:change_person": ADMIN,
     "accounts:trail": ADMIN,
     "api_elsewhere": PUBLIC,  # says that there is nothing
@@ -102,6 +106,7 @@ RULES = {
     "studies": OWNER,
     "crowd:participants": OWNER,
     "crowd:pause": OWNER,
+    "crowd:go_on": OWNER,
     "crowd:prolific": OWNER,
     "crowd:prolific_steer": OWNER,
     "crowd:prolific_bonuses": OWNER,
@@ -126,6 +131,7 @@ RULES = {
     "judging_task": PUBLIC,
     "judging_task:second_groups": OWNER,
     "judging_task:both_groups": OWNER,
+    "judging_task:both_groups_csv": OWNER,
     "pairs": PUBLIC,
     "pairs:add": OWNER,
     "two_people": PUBLIC,
@@ -139,6 +145,7 @@ RULES = {
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
     "privacy": OWNER,
+    "privacy:find": SIGNED_IN,  # finds people of one's own studies alone
     "privacy:mine": PUBLIC,  # by a signed link
     "privacy:file": PUBLIC,
     "privacy:withdraw": PUBLIC,
@@ -156,6 +163,14 @@ RULES = {
     "comparisons:bot": OWNER,
     "comparisons:bot_chart": OWNER,
     "comparisons:bot_perplexity": OWNER,
+    "comparisons:sweeps": OWNER,  # or who may use the bot
+    "comparisons:sweep": OWNER,
+    "comparisons:sweep_chart": OWNER,
+    "comparisons:sweep_csv": OWNER,
+    "comparisons:sweep_stamp": OWNER,
+    "comparisons:stop_sweep": OWNER,
+    "comparisons:continue_sweep": OWNER,
+    "comparisons:judge_sweep": OWNER,
     "rehearsals": OWNER,
     "self_play": OWNER,
 }
@@ -173,6 +188,7 @@ ABSENT = {
     "reports:chart_pdf",
     "comparisons:bot_perplexity",
     "comparisons:bot_chart",
+    "comparisons:sweep_chart",
 }
 
 
@@ -214,6 +230,7 @@ def things(
     make_version: MakeVersion,
     make_run: MakeRun,
     rex: User,
+    ada: User,
 ) -> dict[str, dict[str, Any]]:
     """By namespace, or name of the page: what of Rex its address may name."""
     study = make_study(title="Of Rex alone")
@@ -228,6 +245,7 @@ def things(
     item = Item.objects.filter(study=queue).first()
     assert item
     assert item.response
+    second_group = make_queue(1).pk
     rehearsal = make_study({"again": 1}, title="Rehearsal")
     Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=study)
     ApiToken.objects.create(owner=rex, title="His", digest="x")
@@ -242,6 +260,7 @@ def things(
     run = make_run(version, "Alpha")
     known = make_base(owner=rex)
     audit = start(bot, by=rex)
+    sweep = Sweep.objects.create(bot=bot, context_version=version, owner=rex, seed=1)
     asked = create_set(TONE, owner=rex)
     kept = decide(taking_part, "keep", reason="", by=rex)
     StudyPanel.objects.create(study=study, panel="prolific", token="TURNWISE_PROLIFIC_NOT_SET")
@@ -254,12 +273,19 @@ def things(
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "accounts:change_person": {"pk": rex.pk},
+        "accounts:join": {"secret": inviting.invite("Nina", is_admin=False, by=ada)},
         "manual:picture": {"name": "chat.png"},
         "manual": {"name": "pairs"},
         "bots:new": {"adapter": "scripted"},
         "operating": {"name": wizard.name},
         "questions": {"key": asked.key, "name": asked.own_set.name},
-        "api-1": {"key": asked.key, "name": bot.name, "pk": audit.pk, "person": rex.username},
+        "api-1": {
+            "key": asked.key,
+            "name": bot.name,
+            "pk": audit.pk,
+            "person": rex.username,
+            "sweep": sweep.pk,
+        },
         "audits": {"pk": audit.pk, "name": bot.name},
         "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
@@ -276,7 +302,8 @@ def things(
         "transcripts:relay_finish": {"pk": relay.pk},
         "transcripts:relay_discard": {"pk": relay.pk},
         "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
-        "judging_task:both_groups": {"pk": queue.pk, "other": make_queue(1).pk},
+        "judging_task:both_groups": {"pk": queue.pk, "other": second_group},
+        "judging_task:both_groups_csv": {"pk": queue.pk, "other": second_group},
         "quality:qualification": {"pk": qualification.pk},
         "quality:delete": {"pk": qualification.pk},
         "quality:undo": {"decision": kept.pk},
@@ -287,6 +314,11 @@ def things(
         "reports:chart_svg": {"pk": study.pk, "name": "scores"},
         "reports:chart_pdf": {"pk": study.pk, "name": "scores"},
         "comparisons:compare_chart": {"page": "studies", "name": "scores", "ending": "svg"},
+        **{
+            f"comparisons:{page}": {"pk": sweep.pk}
+            for page in ("sweep", "sweep_chart", "sweep_csv", "sweep_stamp", "stop_sweep")
+        },
+        **{f"comparisons:{page}": {"pk": sweep.pk} for page in ("continue_sweep", "judge_sweep")},
         "comparisons": {"name": bot.name, "pk": 0, "chart": "course", "ending": "svg"},
         "rehearsals": {"pk": rehearsal.pk},
         "crowd:prolific_settle": {"act": act.pk},

@@ -17,7 +17,8 @@ from bots import host
 from bots.models import Bot
 from project.wsgi import application
 from questions.services import create_set
-from tests.conftest import MakePairs, MakeStudy
+from responses.models import Sweep
+from tests.conftest import MakeContexts, MakePairs, MakeStudy
 from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,18 +33,23 @@ CHECKS = [
 
 
 @pytest.fixture
-def named(make_study: MakeStudy, make_pairs: MakePairs, rex: User, mallory: User) -> Iterator[dict[str, str]]:
+def named(
+    make_study: MakeStudy, make_pairs: MakePairs, make_contexts: MakeContexts, rex: User, mallory: User
+) -> Iterator[dict[str, str]]:
     """By operation's parameter, what there is of Rex."""
     study = make_study()
     Bot.objects.update(owner=rex)
     asked = create_set(TONE, owner=rex)
-    audit = audits.start(study.study_bots.get().bot, by=rex)
+    bot = study.study_bots.get().bot
+    audit = audits.start(bot, by=rex)
+    sweep = Sweep.objects.create(bot=bot, context_version=make_contexts(1), owner=rex, seed=1)
     yield {
         "pk": str(audit.pk),
+        "sweep": str(sweep.pk),
         "code": study.code,
         "pairs": make_pairs().code,
         "key": asked.key,
-        "bots": study.study_bots.get().bot.name,
+        "bots": bot.name,
         "question-sets": asked.own_set.name,
         "person": mallory.username,
     }

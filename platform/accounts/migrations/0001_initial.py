@@ -165,5 +165,56 @@ class Migration(migrations.Migration):
                 "indexes": [models.Index(fields=["name", "-id"], name="event_of_person")],
             },
         ),
+        migrations.CreateModel(
+            name="Colleague",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "whom",
+                    models.CharField(help_text="What the list of invitations calls them.", max_length=80),
+                ),
+                (
+                    "digest",
+                    models.CharField(
+                        editable=False, help_text="SHA-256 of the secret.", max_length=64, unique=True
+                    ),
+                ),
+                ("is_admin", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField()),
+                (
+                    "ended_at",
+                    models.DateTimeField(blank=True, help_text="When it was used or taken back.", null=True),
+                ),
+                (
+                    "invited_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "joined",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="invitation",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "invitation of a colleague",
+                "verbose_name_plural": "invitations of colleagues",
+                "ordering": ("-pk",),
+            },
+        ),
         LoadSQL("accounts", "event_never_changes"),
     ]

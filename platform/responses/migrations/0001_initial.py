@@ -16,6 +16,44 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name="Sweep",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("seed", models.BigIntegerField(help_text="Of every run: each pair is asked with the same.")),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "bot",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="sweeps", to="bots.bot"
+                    ),
+                ),
+                (
+                    "context_version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="sweeps",
+                        to="contexts.contextsetversion",
+                    ),
+                ),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="sweeps",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("-pk",),
+            },
+        ),
+        migrations.CreateModel(
             name="ResponseRun",
             fields=[
                 (
@@ -120,6 +158,18 @@ class Migration(migrations.Migration):
                         to="studies.study",
                     ),
                 ),
+                (
+                    "sweep",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="runs",
+                        to="responses.sweep",
+                    ),
+                ),
+                ("samples", models.PositiveSmallIntegerField(blank=True, help_text="N.", null=True)),
+                ("temperature", models.FloatField(blank=True, help_text="T.", null=True)),
             ],
             options={
                 "ordering": ("-pk",),
@@ -291,6 +341,28 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="run_belongs_to_its_source",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="responserun",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("samples", None), ("sweep", None), ("temperature", None)),
+                    models.Q(
+                        ("samples__gte", 1),
+                        ("source", "bot"),
+                        ("sweep__isnull", False),
+                        ("temperature__gt", 0),
+                    ),
+                    _connector="OR",
+                ),
+                name="run_of_sweep_has_n_and_t",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="responserun",
+            constraint=models.UniqueConstraint(
+                fields=("sweep", "samples", "temperature"), name="run_once_per_n_and_t_of_sweep"
             ),
         ),
         migrations.AddConstraint(

@@ -142,6 +142,24 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "pilot_size",
+                    models.PositiveSmallIntegerField(
+                        default=0,
+                        help_text="After so many people nobody new is admitted until you have looked and go on. They are then excluded from the primary analysis. 0: no pilot.",
+                        validators=[django.core.validators.MaxValueValidator(1000)],
+                        verbose_name="people of the pilot",
+                    ),
+                ),
+                (
+                    "pilot_over_at",
+                    models.DateTimeField(
+                        blank=True,
+                        editable=False,
+                        help_text="When it went on from its pilot.",
+                        null=True,
+                    ),
+                ),
+                (
                     "languages",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.CharField(max_length=10),
@@ -373,10 +391,23 @@ class Migration(migrations.Migration):
                 condition=models.Q(
                     ("primary_analysis", "all"),
                     models.Q(("exclusion_rules", ""), _negated=True),
+                    ("pilot_size__gt", 0),
                     _connector="OR",
                 ),
                 name="study_exclusions_need_rules",
                 violation_error_message="Say by which rules workers are excluded, or take all workers as the primary analysis.",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="study",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("pilot_size", 0),
+                    models.Q(("primary_analysis", "all"), _negated=True),
+                    _connector="OR",
+                ),
+                name="study_pilot_is_left_out",
+                violation_error_message="A pilot is left out of the primary analysis. Choose the one without the excluded workers, or set the people of the pilot to 0.",
             ),
         ),
         migrations.AddConstraint(

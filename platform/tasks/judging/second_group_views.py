@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.limits import too_many, too_often
 from accounts.models import User
+from evaluation.spreadsheets import csv_text
 from judging import second_group, subjects
 from judging.models import JudgingPlan
 from judging.subjects import Added
@@ -122,11 +123,8 @@ def both_groups(request: HttpRequest, pk: int, other: int) -> HttpResponse:
     """Scores of both groups over the items that both judged, their differences, and how far they agree."""
     if too_often(request, "compare", rate="60/m", key="user"):
         return too_many(request)
-    study = get_object_or_404(readable_studies_of(request.user), pk=pk, task=Judging.key)
-    second = get_object_or_404(readable_studies_of(request.user), pk=other, task=Judging.key)
-    if study == second or study.question_set != second.question_set:
-        raise Http404("These two studies do not ask the same of the same items.")
-    systems = [each for each in second_group.beside_each_other(study, second) if each["items"]]
+    study, second = _both(request, pk, other)
+    systems = _compared(study, second)
     for score in (score for each in systems for score in each["scores"]):
         score["cells"] = [score[name] for name in ("first", "second", "difference") if name in score]
     context = {
@@ -136,6 +134,32 @@ def both_groups(request: HttpRequest, pk: int, other: int) -> HttpResponse:
         "may_change": may_change(request.user, study),
     }
     return render(request, "tasks/judging/both_groups.html", context)
+
+
+@require_GET
+@login_required
+def both_groups_csv(request: HttpRequest, pk: int, other: int) -> HttpResponse:
+    """The numbers of the page as CSV."""
+    if too_often(request, "compare", rate="60/m", key="user"):
+        return too_many(request)
+    study, second = _both(request, pk, other)
+    lines = csv_text(second_group.csv_rows(_compared(study, second)))
+    disposition = {"Content-Disposition": f'attachment; filename="turnwise-two-groups-{pk}-{other}.csv"'}
+    return HttpResponse(lines, content_type="text/csv; charset=utf-8", headers=disposition)
+
+
+def _both(request: HttpRequest, pk: int, other: int) -> tuple[Study, Study]:
+    """Two different studies that this person may read and that ask the same."""
+    study = get_object_or_404(readable_studies_of(request.user), pk=pk, task=Judging.key)
+    second = get_object_or_404(readable_studies_of(request.user), pk=other, task=Judging.key)
+    if study == second or study.question_set != second.question_set:
+        raise Http404("These two studies do not ask the same of the same items.")
+    return study, second
+
+
+def _compared(study: Study, second: Study) -> list[dict[str, Any]]:
+    """What both say of each system of which both judged something."""
+    return [each for each in second_group.beside_each_other(study, second) if each["items"]]
 
 
 def _source(request: HttpRequest, pk: int) -> Study:

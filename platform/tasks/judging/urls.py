@@ -9,4 +9,9 @@ urlpatterns = [
     path("s/<slug:code>/judge/", views.judge, name="judge"),
     path("studies/<int:pk>/second-group/", second_group_views.second_groups, name="second_groups"),
     path("studies/<int:pk>/second-group/<int:other>/", second_group_views.both_groups, name="both_groups"),
+    path(
+        "studies/<int:pk>/second-group/<int:other>/groups.csv",
+        second_group_views.both_groups_csv,
+        name="both_groups_csv",
+    ),
 ]

@@ -1,10 +1,11 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from chatbots.base import Context, seed_of
+from chatbots.base import Context, Drawing, seed_of
 from chatbots.errors import ConfigurationError
 from chatbots.meena.beam import beam_search
 from chatbots.meena.checkpoint import load_checkpoint, save_checkpoint
@@ -92,6 +93,40 @@ def test_the_beam_says_what_its_search_finds_whatever_the_seed(checkpoint):
     assert first.candidates == second.candidates
     assert [c.text for c in first.candidates] == [t for s in found if (t := tokenizer.decode(s.tokens))]
     assert "temperature" not in describe("meena-beam").schema["properties"]
+
+
+def test_who_asks_for_another_n_and_t_gets_what_a_bot_of_those_settings_says(checkpoint):
+    settings = {"checkpoint": checkpoint, "batch": 3, "samples": 4, "precision": "fp32"}
+    # Of the last, the samples of one context alone are as many as the bot draws at once.
+    drawings = [None, Drawing(2, 0.5), Drawing(2, 1.5), Drawing(12, 1.0)]
+    asked = [replace(context, drawing=drawing) for drawing in drawings for context in CONTEXTS[:2]]
+
+    together = create_bot("meena-base", settings).respond(asked)
+
+    for context, said in zip(asked, together, strict=True):
+        own = context.drawing or Drawing(4, 0.88)
+        configured = settings | {"samples": own.samples, "temperature": own.temperature}
+        (alone,) = create_bot("meena-base", configured).respond([replace(context, drawing=None)])
+        assert said.text == alone.text
+        assert [c.text for c in said.candidates] == [c.text for c in alone.candidates]
+
+
+def test_only_who_draws_is_asked_for_another_n_and_t(checkpoint):
+    def draws(name, settings):
+        return REGISTRY.bot_class(name).draws(REGISTRY.configuration(name, settings))
+
+    inside = {"bot": {"adapter": "meena-full", "configuration": {"checkpoint": checkpoint}}}
+    assert draws("meena-base", {"checkpoint": checkpoint})
+    assert draws("repetition-filter", inside)
+    assert not draws("meena-base", {"checkpoint": checkpoint, "decoding": "beam"})
+    assert not draws("meena-beam", {"checkpoint": checkpoint})
+    assert not draws("eliza", {})
+
+
+@pytest.mark.parametrize(("samples", "temperature"), [(0, 1.0), (1, 0.0), (1, float("inf"))])
+def test_what_cannot_be_drawn_is_refused(samples, temperature):
+    with pytest.raises(ValueError, match="must be at least 1"):
+        Drawing(samples, temperature)
 
 
 def test_one_seed_serves_a_whole_dialogue():

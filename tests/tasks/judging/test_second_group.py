@@ -1,15 +1,18 @@
 """A part of a study judged again by other people."""
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Callable
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
 from judging import second_group, subjects
 from judging.models import Item
-from studies.models import Study
+from studies.models import PrimaryAnalysis, Study
 from studies.services import set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
 from tests.judging.conftest import judge
@@ -76,6 +79,32 @@ def test_the_same_contexts_are_judged_again_and_both_groups_stand_beside_each_ot
     assert "+50.0" in page
     assert "2 items of both" in page
     assert "Sensibleness: the first group" in page
+    rows = list(csv.DictReader(io.StringIO(browser.get(f"{address}{again.pk}/groups.csv").content.decode())))
+    assert [(row["system"], row["first"], row["second"], row["items"]) for row in rows[:3]] == [
+        ("Alpha", "100.0", "50.0", "2")
+    ] * 3
+    assert float(rows[0]["difference"]) == 50
+    assert (rows[0]["score"], rows[2]["score"], rows[3]["system"]) == ("Sensibleness", "SSA", "Beta")
+
+
+def test_excluded_workers_count_as_in_the_primary_analysis(judged: Study, rex: User, sign_in: SignIn) -> None:
+    again = set_state(draw(sign_in(rex), judged).pk, Study.State.OPEN)
+    for answer in (YES, NO):
+        judge(again, lambda item, answer=answer: answer)  # type: ignore[misc]
+    says_no = again.participations.latest("pk")
+    says_no.excluded_at, says_no.excluded_reason = timezone.now(), "Careless"
+    says_no.save()
+
+    def of_second() -> float:
+        (alpha, _) = second_group.beside_each_other(judged, again)
+        return float(alpha["scores"][0]["second"]["value"])
+
+    Study.objects.filter(pk=again.pk).update(primary_analysis=PrimaryAnalysis.ALL)
+    assert of_second() == 50
+    Study.objects.filter(pk=again.pk).update(
+        primary_analysis=PrimaryAnalysis.WITHOUT_EXCLUDED, exclusion_rules="Careless workers."
+    )
+    assert of_second() == 100
 
 
 def test_a_seed_draws_the_same_and_another_draws_others(

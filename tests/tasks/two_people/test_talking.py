@@ -1,6 +1,7 @@
 """Two people in one conversation, through their sockets: what each hears of the other."""
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
@@ -235,7 +236,7 @@ async def test_the_clock_runs_for_whose_turn_it_is_and_ends_no_more_than_their_p
     assert (await Dialogue.objects.aget()).ending == "partner_left"
     paid = PayEntry.objects.exclude(reason="promised").order_by("reason").values_list("reason", "amount")
     # The second was at it for 5 of 15 minutes of 3.00.
-    assert [entry async for entry in paid] == [("earned", 3), ("partly", 1)]
+    assert [entry async for entry in paid] == [("earned", Decimal(3)), ("partly", Decimal(1))]
 
 
 async def test_a_tab_that_was_not_told_reads_what_it_has_missed(meeting: Study, open_tab: OpenTab) -> None:

@@ -1,0 +1,29 @@
+"""The newest stored results of studies."""
+
+from collections.abc import Sequence
+
+from comparisons import protocols
+from comparisons.side_by_side import Reported
+from reports.models import Report
+from studies.models import Study
+
+
+def newest_reports(studies: Sequence[Study]) -> list[Reported]:
+    """The newest ready reports of these studies, in their order; those without one are absent."""
+    ready = Report.objects.filter(study__in=studies, state=Report.State.READY)
+    newest = {report.study_id: report for report in ready.order_by("study_id", "-pk").distinct("study_id")}
+    called = protocols.names(studies)
+    return [
+        Reported(
+            pk=study.pk,
+            study=called[study.pk],
+            code=study.code,
+            report=newest[study.pk].pk,
+            computed=f"{newest[study.pk].finished_at:%Y-%m-%dT%H:%M:%SZ}",
+            covers=newest[study.pk].results_version,
+            newest=study.results_version,
+            result=newest[study.pk].result or {"columns": [], "bots": []},
+        )
+        for study in studies
+        if study.pk in newest
+    ]

@@ -1,0 +1,93 @@
+"""A study's pilot: its first people, after whom nobody new is admitted until somebody of the team goes on.
+
+A study declares before it opens how many that are. Once it goes on they are excluded from the primary
+analysis, as its exclusions are: their labels stay, they are paid, and every figure stands with and without
+them.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from crowd.models import Assignment, Participation
+from evaluation.report.analysis import PILOT
+from studies.models import Study
+from studies.services import results_changed
+
+State = Study.State
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """How far a pilot is.
+
+    Attributes:
+        size: people that are wanted.
+        is_on: whether the study admits only these so far.
+        finished: of them.
+        under_way: of them, who hold a place now.
+    """
+
+    size: int
+    is_on: bool
+    finished: int
+    under_way: int
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has all that it wants, so that somebody should look and go on."""
+        return self.is_on and self.finished >= self.size
+
+
+def is_on(study: Study) -> bool:
+    return study.pilot_size > 0 and study.pilot_over_at is None and study.rehearsal_of_id is None
+
+
+def standing(study: Study, holding: Q) -> Pilot:
+    """How far the pilot is.
+
+    Args:
+        study: which study.
+        holding: which assignments hold a place.
+    """
+    places = Assignment.objects.filter(participation__study=study, participation__pilot=True)
+    finished = places.filter(outcome=Assignment.Outcome.COMPLETE).count()
+    return Pilot(study.pilot_size, is_on(study), finished, places.filter(holding).count())
+
+
+def is_full(study: Study, holding: Q) -> bool:
+    """Whether nobody new is admitted, since all places of the pilot are taken."""
+    if not is_on(study):
+        return False
+    at = standing(study, holding)
+    return at.finished + at.under_way >= at.size
+
+
+@transaction.atomic
+def go_on(study_id: int, *, by: User, now: datetime | None = None) -> int:
+    """Open the study to all, and exclude its pilot, with whoever of it is still at work.
+
+    Returns:
+        How many people the pilot had.
+
+    Raises:
+        ValidationError: the study is not in its pilot.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    if study.state not in (State.OPEN, State.PAUSED) or not is_on(study):
+        raise ValidationError(
+            _("“%(title)s” is not in its pilot, so there is nothing to go on from.") % {"title": study.title}
+        )
+    now = now or timezone.now()
+    study.pilot_over_at = now
+    study.save(update_fields=["pilot_over_at"])
+    people = Participation.objects.filter(study=study, pilot=True)
+    people.filter(excluded_at=None).update(excluded_reason=PILOT, excluded_at=now, excluded_by=by)
+    results_changed(study.pk)
+    return people.count()

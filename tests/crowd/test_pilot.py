@@ -1,0 +1,110 @@
+"""A study's first people: it holds after them, and goes on without them in its primary analysis."""
+
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.test import Client
+
+from accounts.models import User
+from crowd import pilot
+from crowd.models import Assignment, Participation
+from crowd.queries import finished_and_wanted, progress
+from crowd.refusals import EntryRefusedError
+from crowd.services import assign, end
+from evaluation.report.analysis import PILOT
+from evaluation.report.bundle import recompute
+from reports.method import method
+from reports.queries import analysis_plan
+from studies.models import Study
+from studies.services import clone, save_study
+from tests.conftest import MakeStudy, enter
+from tests.planted import SignIn, computed, talked
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def piloted(make_study: MakeStudy) -> Study:
+    """A study with a pilot of two people."""
+    return make_study(
+        {"ann": 9, "bob": 9}, min_turns=2, max_turns=8, pilot_size=2, primary_analysis="without_excluded"
+    )
+
+
+def test_it_holds_after_its_people_until_somebody_goes_on(
+    piloted: Study, client: Client, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    first, second = assign(enter(piloted).pk), assign(enter(piloted).pk)
+    third = enter(piloted)
+
+    with pytest.raises(EntryRefusedError, match="paused it for a while"):
+        assign(third.pk)
+    page = client.get(piloted.get_entry_url())
+    assert (page.status_code, "The research team has paused it" in page.text) == (403, True)
+    assert [each.pilot for each in Participation.objects.order_by("pk")] == [True, True, False]
+
+    end(first.participation_id, Assignment.Outcome.WITHDRAWN)  # whose place another gets
+    assert assign(third.pk).pk > second.pk
+    with pytest.raises(EntryRefusedError):
+        assign(enter(piloted).pk)
+
+    assert sign_in(mallory).post(f"/studies/{piloted.pk}/pilot/").status_code == 404
+    owner = sign_in(rex)
+    assert "Go on: open the study to all" in owner.get(f"/studies/{piloted.pk}/monitor/").text
+    said = owner.post(f"/studies/{piloted.pk}/pilot/", follow=True).text
+    assert "Its pilot is excluded from the primary analysis." in said
+    again = owner.post(f"/studies/{piloted.pk}/pilot/", follow=True).text
+    assert "is not in its pilot, so there is nothing to go on from." in again
+
+    assign(enter(piloted).pk)
+    people = Participation.objects.order_by("pk").values_list("pilot", "excluded_reason")
+    assert list(people) == [(True, PILOT)] * 3 + [(False, "")] * 2
+
+
+def test_its_people_count_in_the_other_analysis_alone(
+    piloted: Study, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        talked(piloted, [(True, True), (False, False)])
+    assert analysis_plan(piloted).excluded == {}  # so that the report is of the pilot until it goes on
+    assert sign_in(rex).get("/home/").text.count("Its pilot is done") == 1
+    pilot.go_on(piloted.pk, by=rex)
+    piloted.refresh_from_db()
+    assert [each.finished for each in progress(piloted)] == [0, 0]
+    assert finished_and_wanted(Study.objects.filter(pk=piloted.pk)) == {piloted.pk: (0, 18)}
+    for n in range(4):
+        talked(piloted, [(True, n > 2), (True, True)])
+
+    stored = computed(piloted).result
+
+    assert sum(bot["conversations"] for bot in stored["bots"]) == 4
+    assert sum(bot["conversations"] for bot in stored["other"]["bots"]) == 6
+    assert [row["reason"] for row in stored["excluded"]] == [PILOT] * 2
+    call_command("bundle", str(piloted.pk), output=tmp_path / "bundle.zip")
+    found = recompute(tmp_path / "bundle.zip")
+    assert (found.differences, found.report) == ([], stored)
+    with zipfile.ZipFile(tmp_path / "bundle.zip") as bundle:
+        workers = list(csv.DictReader(io.StringIO(bundle.read("data/workers.csv").decode())))
+        assert json.loads(bundle.read("study.json"))["protocol"]["pilot_size"] == 2
+    assert [row["pilot"] for row in workers] == ["true"] * 2 + ["false"] * 4
+    listed = sign_in(rex).get(f"/studies/{piloted.pk}/participants.csv").getvalue().decode()
+    assert [row["pilot"] for row in csv.DictReader(io.StringIO(listed))].count("yes") == 2
+    assert "2 workers (of these, 2 of its pilot, the first to take part)" in str(method(piloted, stored))
+
+
+def test_it_is_declared_before_the_study_opens(piloted: Study, make_study: MakeStudy, rex: User) -> None:
+    with pytest.raises(ValidationError, match="A pilot is left out of the primary analysis"):
+        make_study(pilot_size=2)
+    pilot.go_on(piloted.pk, by=rex)
+    piloted.pilot_size = 3
+    with pytest.raises(ValidationError, match="its protocol stays as it is"):
+        save_study(piloted, owner=rex, consent_text="You talk to a machine.", targets={})
+    piloted.refresh_from_db()
+    copy = clone(piloted, owner=rex)
+    assert (copy.pilot_size, copy.pilot_over_at) == (2, None)
