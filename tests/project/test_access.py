@@ -271,6 +271,7 @@ def things(
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "accounts:change_person": {"pk": rex.pk},
+        "accounts:join": {"secret": "none"},
         "manual:picture": {"name": "chat.png"},
         "manual": {"name": "pairs"},
         "bots:new": {"adapter": "scripted"},
