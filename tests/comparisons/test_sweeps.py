@@ -70,6 +70,7 @@ def answered(sweep: Sweep) -> None:
             pass
 
 
+@pytest.mark.timeout(400)  # it starts processes that compute a report and draw
 def test_a_sweep_goes_from_its_cost_to_the_chart_of_what_people_say(
     meena: Bot, contexts: ContextSetVersion, rex: User, sign_in: SignIn
 ) -> None:
