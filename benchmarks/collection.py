@@ -17,11 +17,9 @@ import asyncio
 import json
 import os
 import platform
-import tempfile
 import time
 from collections import Counter
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,8 +30,8 @@ from typing_extensions import override
 from benchmarks.load import TEXT, connected, kind_of, packed
 from benchmarks.pairs import PATIENCE, Person, Sockets, measured, tell
 from benchmarks.reading_sets import base_of
-from benchmarks.turns import Server, dialogues_of, make_study, prepare_settings
-from project.embedded import PostgreSQL, Redis
+from benchmarks.services import services
+from benchmarks.turns import Server, dialogues_of, make_study
 
 LEAVES = 10
 """One of so many conversations is left half way."""
@@ -197,13 +195,7 @@ def main() -> None:
     options = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-bench-")))
-        folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
-        postgresql, redis = PostgreSQL(folder / "postgresql"), Redis(folder / "redis")
-        for service in (postgresql, redis):
-            service.start()
-            stack.callback(service.stop)
-        prepare_settings(folder, postgresql.url, redis.url)
+        stack.enter_context(services())
         of_bot = make_study("before_finish")
         study, talks = conversations_of(options.conversations, options.turns)
         _, before = conversations_of(WARMING, 4, "before")

@@ -15,12 +15,10 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -28,8 +26,8 @@ import numpy as np
 import psutil
 
 from benchmarks.load import cpu_seconds
-from benchmarks.turns import ROOT, Server, prepare_settings
-from project.embedded import PostgreSQL, Redis
+from benchmarks.services import services
+from benchmarks.turns import ROOT, Server
 
 RATERS_PER_ITEM = 5
 PROCESSES, RATERS_PER_PROCESS = 5, 10
@@ -204,14 +202,7 @@ def start_raters(study_id: int) -> "subprocess.Popen[bytes]":
 def measured(options: argparse.Namespace) -> Result:
     cores = sorted(os.sched_getaffinity(0))
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-bench-")))
-        folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
-        postgresql, redis = PostgreSQL(folder / "postgresql"), Redis(folder / "redis")
-        service: PostgreSQL | Redis
-        for service in (postgresql, redis):
-            service.start()
-            stack.callback(service.stop)
-        prepare_settings(folder, postgresql.url, redis.url)
+        postgresql, _redis = stack.enter_context(services())
         server = Server("turnwise", "benchmarks.unbounded:application", [], None)
         server.start()
         stack.callback(server.stop)

@@ -12,18 +12,16 @@ the milliseconds of CPU that the server and PostgreSQL took for it, which say mo
 import argparse
 import http.client
 import json
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
-from benchmarks.turns import Server, prepare_settings
-from project.embedded import PostgreSQL, Redis
+from benchmarks.services import services
+from benchmarks.turns import Server
 
 STUDIES, BOTS, BOTS_PER_STUDY, OPEN = 1_000, 20, 3, 150
 GOAL_MS, MOST_QUERIES = 200, 15
@@ -50,8 +48,9 @@ SELECT p.id, p.id, p.study, c.id, now() - p.id * interval '7 seconds', 'P' || lp
        CASE WHEN p.id % 50 = 0 THEN now() END, '', '{{}}', '',
        CASE WHEN p.id % 40 = 0 THEN 'All answers alike.' ELSE '' END, '', ''
   FROM place AS p JOIN studies_consentversion AS c ON c.study_id = p.study;
-INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, outcome, ended_at)
-SELECT p.id, p.id, b.id, now() - p.id * interval '7 seconds', now() - p.id * interval '6 seconds',
+INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, extensions, outcome,
+                              ended_at)
+SELECT p.id, p.id, b.id, now() - p.id * interval '7 seconds', now() - p.id * interval '6 seconds', 0,
        CASE WHEN p.id % 20 = 0 THEN '' ELSE 'complete' END, CASE WHEN p.id % 20 <> 0 THEN now() END
   FROM place AS p
   JOIN (SELECT id, bot_id, study_id, row_number() OVER (PARTITION BY study_id ORDER BY id) - 1 AS nth
@@ -97,8 +96,8 @@ SELECT n, n, {judging}, c.id, now(), 'P' || lpad(n::text, 9, '0'), 'r' || n, 'c'
        '', ''
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n
   JOIN studies_consentversion AS c ON c.study_id = {judging};
-INSERT INTO crowd_assignment (id, participation_id, assigned_at, active_at, outcome, ended_at)
-SELECT n, n, now(), now(), 'complete', now()
+INSERT INTO crowd_assignment (id, participation_id, assigned_at, active_at, extensions, outcome, ended_at)
+SELECT n, n, now(), now(), 0, 'complete', now()
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n;
 INSERT INTO judging_batch (id, assignment_id, study_id, worker_id, public_id, language, size, done, cursor,
                            gold_at)
@@ -388,13 +387,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="Only pages with this in their name.")
     options = parser.parse_args()
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-")))
-        folder.chmod(0o711)
-        database, redis = PostgreSQL(folder / "postgresql", durable=False), Redis(folder / "redis")
-        for service in (database, redis):
-            service.start()
-            stack.callback(service.stop)
-        prepare_settings(folder, database.url, redis.url)
+        database, _redis = stack.enter_context(services(durable=False))
         plant(options.conversations, options.studies)
         server = Server("turnwise", "project.asgi:application", [], None)
         server.start()

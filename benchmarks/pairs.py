@@ -13,10 +13,8 @@ import asyncio
 import json
 import os
 import platform
-import tempfile
 import time
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +22,8 @@ import uvloop
 from typing_extensions import override
 
 from benchmarks.load import FAILURES, TEXT, Browser, connected, kind_of, packed, turn_frame
-from benchmarks.turns import Server, dialogues_of, make_study, prepare_settings
-from project.embedded import PostgreSQL, Redis
+from benchmarks.services import services
+from benchmarks.turns import Server, dialogues_of, make_study
 
 Sockets = list[tuple[str, str]]
 PATIENCE = 20.0
@@ -128,13 +126,7 @@ def main() -> None:
     options = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-bench-")))
-        folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
-        postgresql, redis = PostgreSQL(folder / "postgresql"), Redis(folder / "redis")
-        for service in (postgresql, redis):
-            service.start()
-            stack.callback(service.stop)
-        prepare_settings(folder, postgresql.url, redis.url)
+        stack.enter_context(services())
         of_bot = make_study("before_finish")
         people = pairs_of(options.pairs)
         with_bot = [[socket] for socket in dialogues_of(of_bot, 2 * options.pairs)]

@@ -9,10 +9,8 @@ import json
 import os
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -106,17 +104,9 @@ def run() -> dict[str, Any]:
 
 
 def main() -> None:
-    from benchmarks.turns import prepare_settings
-    from project.embedded import PostgreSQL, Redis
+    from benchmarks.services import services
 
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-bench-")))
-        folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
-        postgresql, redis = PostgreSQL(folder / "postgresql"), Redis(folder / "redis")
-        for service in (postgresql, redis):
-            service.start()
-            stack.callback(service.stop)
-        prepare_settings(folder, postgresql.url, redis.url)
+    with services():
         print(json.dumps(run() | {"load": os.getloadavg()}, indent=1))
 
 

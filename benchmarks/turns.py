@@ -13,11 +13,9 @@ import argparse
 import json
 import os
 import platform
-import secrets
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -29,7 +27,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from project.embedded import PostgreSQL, Redis
+from benchmarks.services import services
 from project.place import listen
 from project.processes import spawn, stop
 from project.supervisor import WEB
@@ -209,14 +207,7 @@ def staged(seconds: float) -> Iterator[Bench]:
     cores = sorted(os.sched_getaffinity(0))
     pinned = len(cores) > 1
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-bench-")))
-        folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
-        postgresql, redis = PostgreSQL(folder / "postgresql"), Redis(folder / "redis")
-        service: PostgreSQL | Redis
-        for service in (postgresql, redis):
-            service.start()
-            stack.callback(service.stop)
-        prepare_settings(folder, postgresql.url, redis.url)
+        postgresql, redis = stack.enter_context(services())
         make_floor_table()
         servers = [
             Server(name, f"benchmarks.{application}", options, cores[0] if pinned else None)
@@ -231,30 +222,9 @@ def staged(seconds: float) -> Iterator[Bench]:
         for server in servers:
             server.start()
             stack.callback(server.stop)
-        services = {"postgresql": postgresql.process, "redis": redis.process}
-        pids = {name: process.pid for name, process in services.items() if process}
+        started = {"postgresql": postgresql.process, "redis": redis.process}
+        pids = {name: process.pid for name, process in started.items() if process}
         yield Bench({s.name: s for s in servers}, pids, cores[-1] if pinned else None, seconds)
-
-
-def prepare_settings(folder: Path, database: str, redis: str) -> None:
-    """Point this process and its children at the services; make the tables."""
-    os.environ |= {
-        "DATABASE_URL": database,
-        "REDIS_URL": redis,
-        "TURNWISE_VAR": str(folder / "var"),
-        "SECRET_KEY": secrets.token_urlsafe(50),
-        "DJANGO_SETTINGS_MODULE": "project.settings",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform"), os.environ.get("PYTHONPATH", "")]),
-    }
-    import django
-    from django.conf import settings
-    from django.core.management import call_command
-
-    django.setup()
-    # The wide floor gets as many threads as the product.
-    os.environ["TURNWISE_DATABASE_THREADS"] = str(settings.DIALOGUE_DATABASE_THREADS)
-    call_command("migrate", interactive=False, verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
 
 
 def measured(options: argparse.Namespace) -> Result:

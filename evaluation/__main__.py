@@ -247,9 +247,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _command(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
+    """A command with its description, which alone of both texts knows no formats."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=about.replace("%", "%%"), description=about
+    )
+    return command
+
+
 def _add_agreement(commands: Any) -> argparse.ArgumentParser:
-    about = "Percent agreement (pooled, 0 to 1) and Krippendorff's alpha with its 95 %% interval."
-    command: argparse.ArgumentParser = commands.add_parser("agreement", help=about, description=about)
+    about = "Percent agreement (pooled, 0 to 1) and Krippendorff's alpha with its 95 % interval."
+    command = _command(commands, "agreement", about)
     add = command.add_argument
     add("--unit", required=True, help="column that names what was rated")
     add("--rater", required=True, help="column that names who rated")
@@ -268,10 +276,10 @@ def _add_agreement(commands: Any) -> argparse.ArgumentParser:
 
 def _add_ssa(commands: Any) -> argparse.ArgumentParser:
     about = (
-        f"Sensibleness, specificity and SSA per bot in percent with 95 %% intervals, and all differences. "
+        f"Sensibleness, specificity and SSA per bot in percent with 95 % intervals, and all differences. "
         f"Columns: {', '.join(SSA_COLUMNS)}."
     )
-    command: argparse.ArgumentParser = commands.add_parser("ssa", help=about, description=about)
+    command = _command(commands, "ssa", about)
     add = command.add_argument
     add("--count", choices=[u.value for u in Unit], default="label", help="what counts once; default: label")
     add(

@@ -28,5 +28,9 @@ def load_checkpoint(folder: Path, *, device: torch.device | None = None) -> tupl
 
 
 def read_config(folder: Path) -> HierarchicalConfig:
-    """The shape of the model in that folder."""
+    """The shape of the model in that folder.
+
+    Raises:
+        CheckpointError: there is none, or its configuration cannot be read.
+    """
     return read_config_of(HierarchicalConfig, folder, "hierarchical model")

@@ -84,7 +84,18 @@ def perplexity(
 def log_likelihood(
     model: Hierarchical, batch: Batch, samples: int, generator: torch.Generator
 ) -> tuple[Tensor, float]:
-    """Of each utterance (HRED, VHRED) or conversation (VHCR), in nats, and the divergence of one draw."""
+    """The likelihood by importance sampling; of HRED, which has no latent variables, exactly.
+
+    Args:
+        model: in evaluation mode.
+        batch: m utterances of n conversations.
+        samples: draws of the latent variables, at least 1.
+        generator: of their noise.
+
+    Returns:
+        log p in nats of each utterance (HRED, VHRED), (m,), or conversation (VHCR), (n,); and the divergence
+        of the last draw, in nats.
+    """
     encodings = model.encode(batch)
     weights = []
     divergence = 0.0

@@ -30,5 +30,9 @@ def load_checkpoint(
 
 
 def read_config(folder: Path) -> TopicalChatConfig:
-    """The shape of the model in that folder."""
+    """The shape of the model in that folder.
+
+    Raises:
+        CheckpointError: there is none, or its configuration cannot be read.
+    """
     return read_config_of(TopicalChatConfig, folder, "model of Topical-Chat")

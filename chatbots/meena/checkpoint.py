@@ -67,12 +67,20 @@ def load_checkpoint(
 
 
 def read_config(folder: Path) -> MeenaConfig:
-    """The shape of the model in that folder."""
+    """The shape of the model in that folder.
+
+    Raises:
+        CheckpointError: there is none, or its configuration cannot be read.
+    """
     return read_config_of(MeenaConfig, folder, "Meena")
 
 
 def read_tokenizer(folder: Path, config: MeenaConfig) -> Tokenizer:
-    """The tokenizer in that folder, checked against the configuration."""
+    """The tokenizer in that folder.
+
+    Raises:
+        CheckpointError: there is none, it cannot be read, or it has another number of tokens than the model.
+    """
     try:
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
     except (OSError, ValueError) as error:

@@ -227,7 +227,16 @@ def count_parameters(config: MeenaConfig) -> dict[str, int]:
 
 
 def decoding_bytes(config: MeenaConfig, *, contexts: int, samples: int) -> int:
-    """Memory of a decoding batch in float32 when all its contexts and responses are as long as can be."""
+    """Memory of a decoding batch in float32 when all its contexts and responses are as long as can be.
+
+    Args:
+        config: the model's shape; weights are not counted.
+        contexts: at once.
+        samples: of each context, N.
+
+    Returns:
+        Bytes, worked out without allocating them.
+    """
     positions, context_positions = whole_spans(config.response_length), whole_spans(config.context_length)
     with torch.device("meta"):
         block = cast("DecoderBlock", Meena(replace(config, decoder_blocks=1)).decoder[0])

@@ -148,7 +148,17 @@ def sample(
 
 
 def nucleus(probabilities: Tensor, top_p: float) -> Tensor:
-    """The probabilities, (n, v), of the fewest likeliest words that hold `top_p`; 0 of all others."""
+    """The probabilities of the fewest likeliest words that hold `top_p` together; 0 of all others.
+
+    Args:
+        probabilities: (n, v), rows sum to 1.
+        top_p: in (0, 1]; 1 keeps all.
+
+    Returns:
+        (n, v), not scaled to sum to 1 again.
+
+    Source: Holtzman et al. 2020, arXiv:1904.09751.
+    """
     if top_p >= 1:
         return probabilities
     ordered, places = probabilities.sort(dim=-1, descending=True)

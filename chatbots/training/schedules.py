@@ -10,7 +10,13 @@ Schedule = Callable[[int], float]
 
 
 def cosine(peak: float, warmup: int, steps: int) -> Schedule:
-    """Up in a line over `warmup` steps, then down along a cosine to 0 at `steps`."""
+    """Up in a line, then down along a cosine to 0 (Loshchilov & Hutter 2017, arXiv:1608.03983, one period).
+
+    Args:
+        peak: the largest rate, above 0.
+        warmup: steps until then, from 0.
+        steps: at which it is 0, and stays so.
+    """
 
     def rate(step: int) -> float:
         if step < warmup:

@@ -26,10 +26,12 @@ LARGEST_NATS = 700.0
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     """The command."""
     about = (
-        "Perplexity, F1 and distinct n-grams of generated responses by system, with 95 %% intervals over "
+        "Perplexity, F1 and distinct n-grams of generated responses by system, with 95 % intervals over "
         "conversations, and the differences in F1."
     )
-    parser: argparse.ArgumentParser = commands.add_parser("generation", help=about, description=about)
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "generation", help=about.replace("%", "%%"), description=about
+    )
     parser.add_argument("file", type=Path, metavar="FILE", help="JSON Lines (.jsonl) or CSV of responses")
     parser.add_argument("--level", type=float, default=0.95, help="of the intervals; default: 0.95")
     parser.set_defaults(run=generation)

@@ -155,6 +155,14 @@ def protocol_for(evaluation: Evaluation | str, question_set: str) -> Protocol:
     return next((each for each in alike if question_set in each.question_sets), alike[0])
 
 
+def compared_with(result: Mapping[str, Any], evaluation: Evaluation | str = Evaluation.INTERACTIVE) -> str:
+    """The kind of evaluation whose published scores stand beside a result.
+
+    As the result says, if that is another than its own; else its own, else that of its study's task.
+    """
+    return str(result.get("compared_with") or result.get("evaluation", evaluation))
+
+
 def published_beside(evaluation: Evaluation | str, question_set: str) -> Protocol | None:
     """The protocol whose published scores stand beside a study's own; None if none asked the same."""
     protocol = protocol_for(evaluation, question_set)

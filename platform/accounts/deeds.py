@@ -38,6 +38,7 @@ WORDS: dict[str, Promise] = {
     "crowd:pay": _("noted payments"),
     "crowd:invite": _("invited workers"),
     "crowd:panels": _("set up panels"),
+    "privacy:withdraw_for": _("erased somebody's data at their request"),
     "rehearsals:start": _("rehearsed a study"),
     "rehearsals:delete": _("deleted a rehearsal"),
     "bots:new": _("registered a bot"),

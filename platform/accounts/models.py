@@ -37,20 +37,22 @@ class ApiToken(models.Model):
 class Colleague(models.Model):
     """An invitation by a link, which lets in one person once. The link is known only when it is made."""
 
-    whom = models.CharField(max_length=80, help_text="What the list of invitations calls them.")
-    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the secret.")
+    whom = models.CharField(max_length=80, help_text=_("What the list of invitations calls them."))
+    digest = models.CharField(
+        max_length=64, unique=True, editable=False, help_text=_("SHA-256 of the secret.")
+    )
     is_admin = models.BooleanField(default=False)
     invited_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
-    ended_at = models.DateTimeField(null=True, blank=True, help_text="When it was used or taken back.")
+    ended_at = models.DateTimeField(null=True, blank=True, help_text=_("When it was used or taken back."))
     joined = models.OneToOneField(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="invitation"
     )
 
     class Meta:
-        verbose_name = "invitation of a colleague"
-        verbose_name_plural = "invitations of colleagues"
+        verbose_name = _("invitation of a colleague")
+        verbose_name_plural = _("invitations of colleagues")
         ordering = ("-pk",)
 
     def __str__(self) -> str:

@@ -7,15 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from crowd.models import PAID, Assignment, Participation, PayEntry, Waiting
+from live.remembered import key_of, remembered
 from studies.models import Study
 from studies.tasks import task_of
 
@@ -123,29 +124,32 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
         study: of which study.
         only: keys of participations; None: of all.
     """
-    rows = summed(study)
+    entries = PayEntry.objects.filter(study=study)
     if only is not None:
-        rows = rows.filter(participation__in=list(only))
-    return [account_of(row) for row in rows.order_by("participation")]
-
-
-def summed(study: Study) -> QuerySet[PayEntry, tuple[Any, ...]]:
-    """A row for each participation, for `account_of`."""
-    entries = PayEntry.objects.filter(study=study).values("participation", "worker")
-    by_reason = entries.annotate(
+        entries = entries.filter(participation__in=list(only))
+    by_reason = entries.values("participation", "worker").annotate(
         promised=_sum(Reason.PROMISED),
         earned=_sum(Reason.EARNED, Reason.PARTLY),
         bonus=_sum(Reason.BONUS),
         reversed=_sum(Reason.REVERSED),
         paid=_sum(Reason.PAID),
     )
-    return by_reason.values_list("participation", "worker", "promised", "earned", "bonus", "reversed", "paid")
+    rows = by_reason.filter(_IS_THERE | ~Q(earned=None, bonus=None, reversed=None, paid=None))
+    told = rows.values_list("participation", "worker", "promised", "earned", "bonus", "reversed", "paid")
+    return [
+        Account(key, worker, *(each or NOTHING for each in sums))
+        for key, worker, *sums in told.order_by("participation")
+    ]
 
 
-def account_of(row: tuple[Any, ...]) -> Account:
-    """The account that a row of `summed` is."""
-    key, worker, *sums = row
-    return Account(key, worker, *(each or NOTHING for each in sums))
+def participations(study: Study) -> QuerySet[PayEntry, int]:
+    """The keys of all who have an account, newest first: sums are for those that a page shows."""
+    entries = PayEntry.objects.filter(_IS_THERE | ~Q(reason=Reason.PROMISED), study=study)
+    return entries.values_list("participation", flat=True).distinct().order_by("-participation")
+
+
+# Who was promised something, sent nothing and began anew in another browser has the later account only.
+_IS_THERE = Q(Exists(Participation.objects.filter(pk=OuterRef("participation"))))
 
 
 def _sum(*reasons: Reason) -> Sum:
@@ -179,11 +183,18 @@ SELECT count(*), coalesce(sum(due), 0), array_agg(DISTINCT w.panel) FILTER (WHER
 
 
 def owed(study: Study) -> Owed:
-    """The sum of `due`, of thousands of people in one statement."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OWED, [study.pk])
-        people, total, panels = cursor.fetchone()
-    return Owed(people, total, sorted(panels or ()))
+    """The sum of `due`, of thousands of people in one statement; kept until an entry is added."""
+
+    def summed() -> Owed:
+        with connection.cursor() as cursor:
+            cursor.execute(_OWED, [study.pk])
+            people, total, panels = cursor.fetchone()
+        return Owed(people, total, sorted(panels or ()))
+
+    # Entries are added and never changed, so their number tells one ledger from another.
+    key = key_of("owed", study.pk, PayEntry.objects.filter(study=study).count())
+    found: Owed = remembered(key, summed)
+    return found
 
 
 @transaction.atomic

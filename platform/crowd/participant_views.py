@@ -5,6 +5,7 @@ from collections.abc import Generator
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -24,7 +25,9 @@ from studies.queries import studies_of
 Outcome = Assignment.Outcome
 
 PER_PAGE = 50
-MOST_PROPOSED = 200
+SIGNED, EXCLUDED = ~Q(signs=""), Q(excluded_at__isnull=False)
+PROPOSED = ~Q(proposed_reason="") & ~EXCLUDED
+MOST_LISTED = 50
 ROWS_AT_ONCE = 500
 COLUMNS = (
     "worker", "panel", "panel_id", "submission", "consented_at", "began_at", "ended_at", "outcome",
@@ -38,20 +41,31 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     sought = request.GET.get("find", "").strip()[:120]
     found = participations_of(study, sought)
-    with_signs = found.exclude(signs="")
-    proposed = found.exclude(proposed_reason="").filter(excluded_at=None)
-    excluded = found.exclude(excluded_at=None)
+    proposed, excluded = found.filter(PROPOSED), found.filter(EXCLUDED)
+    counted = found.aggregate(
+        all=Count("pk"),
+        signs=Count("pk", filter=SIGNED),
+        proposed=Count("pk", filter=PROPOSED),
+        excluded=Count("pk", filter=EXCLUDED),
+    )
     is_narrowed = request.GET.get("signs") == "yes"
-    page = Paginator(with_signs if is_narrowed else found, PER_PAGE).get_page(request.GET.get("page"))
+    # Sorted by their keys alone: a page needs all that is known of fifty, not of thousands.
+    listed = found.filter(SIGNED) if is_narrowed else found
+    pages = Paginator(listed.select_related(None).values_list("pk", flat=True), PER_PAGE)
+    pages.count = counted["signs" if is_narrowed else "all"]
+    page = pages.get_page(request.GET.get("page"))
     shown = {
         "sought": sought,
-        "with_signs": with_signs.count(),
+        "with_signs": counted["signs"],
         "is_narrowed": is_narrowed,
         "page": page,
+        "rows": found.filter(pk__in=list(page.object_list)),
         "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
-        "proposed": proposed[:MOST_PROPOSED],
-        "proposals": proposed.count(),
-        "excluded": excluded[:MOST_PROPOSED],
+        "proposed": proposed[:MOST_LISTED] if counted["proposed"] else (),
+        "proposals": counted["proposed"],
+        "excluded": excluded[:MOST_LISTED] if counted["excluded"] else (),
+        "exclusions": counted["excluded"],
+        "most_listed": MOST_LISTED,
     }
     return render(request, "crowd/participants.html", {"study": study} | shown)
 

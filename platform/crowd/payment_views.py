@@ -30,9 +30,7 @@ COLUMNS = ("panel", "panel_id", "submission", "worker", "amount", "currency", "e
 def payments(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     owed = ledger.owed(study)
-    page = Paginator(ledger.summed(study).order_by("-participation"), PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    page = Paginator(ledger.participations(study), PER_PAGE).get_page(request.GET.get("page"))
     rates = ledger.rates(study)
     shown = {
         "study": study,
@@ -42,7 +40,7 @@ def payments(request: HttpRequest, pk: int) -> HttpResponse:
         "total": owed.total,
         "panels": owed.panels,
         "page": page,
-        "accounts": [ledger.account_of(row) for row in page.object_list],
+        "accounts": ledger.accounts(study, only=page.object_list)[::-1],
     }
     return render(request, "crowd/payments.html", shown)
 

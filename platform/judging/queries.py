@@ -45,9 +45,11 @@ SELECT i.id, i.key,
   LEFT JOIN responses_response AS second_of ON second_of.id = pair.second_response_id
   LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, first_of.context_id)
   LEFT JOIN LATERAL (
-       SELECT judging_system(pair.first_response_id, pair.first_dialogue_id) COLLATE "C" AS one,
-              judging_system(pair.second_response_id, pair.second_dialogue_id) COLLATE "C" AS other
-        WHERE pair.id IS NOT NULL) AS sides ON true
+       SELECT CASE WHEN pair.id IS NOT NULL  -- a WHERE would not keep it from being called for every item
+                   THEN judging_system(pair.first_response_id, pair.first_dialogue_id) END COLLATE "C" AS one,
+              CASE WHEN pair.id IS NOT NULL
+                   THEN judging_system(pair.second_response_id, pair.second_dialogue_id) END COLLATE "C"
+              AS other) AS sides ON true
   LEFT JOIN LATERAL (
        SELECT string_agg(b.title, ' and ' ORDER BY p.number) AS titles
          FROM dialogues_seat AS p JOIN bots_bot AS b ON b.id = p.bot_id
@@ -173,6 +175,7 @@ WITH votes AS (
            count(*) AS n
       FROM judging_slot AS s JOIN labels_label AS l ON l.id = s.label_id
      WHERE s.study_id = %(study)s AND s.occasion = 1 AND l.answers ? %(question)s
+       AND l.study_id = %(study)s  -- as that of the slot; by its index
      GROUP BY 1, 2
 ), tally AS (
     SELECT item_id, sum(n)::integer AS raters, 1 - max(n) / sum(n) AS disagreement,

@@ -112,7 +112,7 @@ def _hands(items: list[int]) -> dict[int, _Hands]:
         item: {Content(_("Knowledge"), "", "\n\n".join(all_of_them), ()): {(0, 0)}}
         for item, all_of_them in sentences.items()
     }
-    return found | of_contexts
+    return {**found, **of_contexts}
 
 
 def _named(hands: _Hands, *, is_swapped: bool) -> list[Read]:

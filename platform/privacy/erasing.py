@@ -2,10 +2,12 @@
 
 from datetime import datetime, timedelta
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import DurationField, ExpressionWrapper, F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from crowd import ledger
 from crowd.addresses import hashed_id
@@ -63,6 +65,25 @@ def due_for_erasure(now: datetime) -> QuerySet[Participation]:
     ended = Coalesce("assignment__ended_at", "assignment__active_at", "consented_at")
     rows = Participation.objects.filter(erased_at=None).alias(kept=kept, ended=ended)
     return rows.filter(Q(ended__lte=now - F("kept")) | Q(withdrawal__isnull=False))
+
+
+@transaction.atomic
+def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
+    """Erase who somebody is before their time is over. Safe to repeat.
+
+    Raises:
+        ValidationError: they are still to be paid, for which their id is needed. Nothing was erased.
+    """
+    rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
+    own = rows.get(pk=participation_id)
+    if own.erased_at:
+        return
+    if is_owed(own):
+        raise ValidationError(
+            _("%(who)s is still to be paid, for which the id is needed. Note under Payments that they were.")
+            % {"who": own.pseudonym}
+        )
+    cut_loose(own, now=now or timezone.now())
 
 
 def erase_due(*, now: datetime | None = None) -> int:

@@ -2,14 +2,18 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.limits import too_many, too_often
+from accounts.models import User
 from crowd.models import Participation, Withdrawal
-from privacy import erasing, withdrawing
+from privacy import erasing, finding, withdrawing
+from privacy.stored import stored_of
 from studies.queries import studies_of
 
 
@@ -33,14 +37,43 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def withdraw(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
-    """Withdraw somebody's data at their request, after a question whether that is meant."""
+    """What is stored of somebody; erased at their request, after a question whether that is meant."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     own = get_object_or_404(Participation, pk=participation, study=study)
-    if request.method != "POST":
-        return render(request, "privacy/withdraw_for.html", {"study": study, "own": own})
-    assert request.user.is_authenticated
-    withdrawing.withdraw(own.pk, by=request.user)
-    messages.success(
-        request, _("The data of %(who)s are withdrawn. The report follows.") % {"who": own.pseudonym}
+    refused = ""
+    if request.method == "POST":
+        assert request.user.is_authenticated
+        try:
+            said = _erased(own, request.POST.get("what", "everything"), request.user)
+        except ValidationError as error:
+            refused = " ".join(error.messages)
+        else:
+            messages.success(request, said % {"who": own.pseudonym})
+            return redirect("privacy:overview", pk=study.pk)
+    shown = {"stored": stored_of(own), "is_owed": erasing.is_owed(own), "refused": refused}
+    context = {"study": study, "own": own, **shown}
+    return render(request, "privacy/withdraw_for.html", context, status=422 if refused else 200)
+
+
+def _erased(own: Participation, what: str, by: User) -> str:
+    if what == "ids":
+        erasing.erase_ids(own.pk)
+        return _("The ids of %(who)s are erased; what they said stays.")
+    if what != "everything":
+        raise ValidationError(_("“%(what)s” is not something to erase.") % {"what": what[:20]})
+    withdrawing.withdraw(own.pk, by=by)
+    return _("The data of %(who)s are withdrawn. The report follows.")
+
+
+@require_safe
+@login_required
+def find(request: HttpRequest) -> HttpResponse:
+    """Look somebody up in all studies that one works on."""
+    if too_often(request, "find_person", rate="60/m", key="user"):
+        return too_many(request)
+    sought = request.GET.get("find", "").strip()[:120]
+    return render(
+        request,
+        "privacy/find.html",
+        {"sought": sought, "people": finding.found(request.user, sought)[: finding.MOST]},
     )
-    return redirect("privacy:overview", pk=study.pk)

@@ -26,9 +26,9 @@ SOURCES = Path(__file__).parents[1]
 TEMPLATES = settings.ROOT / "templates"
 
 MODULES = (
-    "accounts/limits.py", "contexts/tables.py", "crowd/entry_views.py", "crowd/limits.py", "crowd/models.py",
-    "crowd/panels/[!p]*.py", "crowd/panels/prolific.py", "crowd/practice*.py", "crowd/refusals.py",
-    "crowd/views.py",
+    "accounts/limits.py", "contexts/tables.py", "crowd/entry_views.py", "crowd/limits.py",
+    "crowd/models/*.py", "crowd/panels/[!p]*.py", "crowd/panels/prolific.py", "crowd/practice*.py",
+    "crowd/refusals.py", "crowd/views.py",
     "dialogues/material.py", "dialogues/progress.py", "dialogues/turn_taking.py", "judging/queued.py",
     "judging/reading.py", "judging/services.py", "judging/training.py", "live/refusals.py",
     "privacy/own_views.py", "privacy/stored.py", "privacy/withdrawing.py", "project/inputs.py",

@@ -24,7 +24,7 @@ from bots import drift
 from bots.models import Bot
 from crowd.queries import progress
 from dialogues.queries import from_elsewhere
-from evaluation.protocols import published_beside
+from evaluation.protocols import compared_with, published_beside
 from questions.resolving import question_set
 from reports import home as first_page
 from reports import pdf, queries, services
@@ -172,7 +172,7 @@ def published_of(study: Study, task: ReportedTask, shown: Report | None) -> dict
     Titles of the scores and rows of them, and how far the publication's raters agreed about each question.
     """
     result = (shown.result if shown else None) or {}
-    protocol = published_beside(result.get("compared_with", task.evaluation), study.question_set)
+    protocol = published_beside(compared_with(result, task.evaluation), study.question_set)
     if protocol is None:
         return None
     scores = [

@@ -27,7 +27,7 @@ class Sweep(models.Model):
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="sweeps")
     context_version = models.ForeignKey(ContextSetVersion, on_delete=models.PROTECT, related_name="sweeps")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="sweeps")
-    seed = models.BigIntegerField(help_text="Of every run: each pair is asked with the same.")
+    seed = models.BigIntegerField(help_text=_("Of every run: each pair is asked with the same."))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -132,8 +132,15 @@ async def ask(page: Page, row: int, questions: str, when: str) -> None:
     await page.locator(f"#id_asks-{row}-when").select_option(when)
 
 
+async def fits(visitor: Visitor) -> None:
+    """On a phone, all that stands there is within reach and large enough for a finger."""
+    if await visitor.page.evaluate("innerWidth") < 400:
+        assert await visitor.page.evaluate(CRAMPED) == []
+
+
 async def find_kind(visitor: Visitor) -> None:
     await visitor.answer("Yes", "4", "A fact")
+    await fits(visitor)
     await visitor.open_question.get_by_role("button", name="Done").click()
     await visitor.answer("Warm")
 
@@ -142,6 +149,7 @@ async def find_rude(visitor: Visitor) -> None:
     await visitor.answer("No", "2", "A joke")
     await visitor.open_question.get_by_role("button", name="Done").click()
     await visitor.open_question.get_by_role("textbox").fill("It <b>shouts</b>.")
+    await fits(visitor)
     await visitor.open_question.get_by_role("button", name="Save").click()
     await visitor.answer("Cold")
 
@@ -152,14 +160,18 @@ Finding = Callable[[Visitor], Awaitable[None]]
 async def talk(worker: Visitor, *, of_reply: Finding, of_whole: Finding) -> None:
     """One exchange, judged at every moment: own message, reply, reply before the end, the whole."""
     await worker.say("One")
+    await expect(worker.open_question).to_have_accessible_name("Is it kind?")
+    await fits(worker)
     await find_kind(worker)
     await of_reply(worker)
     await shot(worker.page, "worker-before-the-end")
+    await fits(worker)
     await worker.page.get_by_role("button", name="Judge this reply").click()
     await worker.answer("Yes")
     await worker.may_finish()
     await worker.page.get_by_role("button", name="Finish").click()
     await expect(worker.open_question).to_have_accessible_name("Is it kind?")
+    await fits(worker)
     await shot(worker.page, f"worker-{await worker.page.evaluate('innerWidth')}")
     await of_whole(worker)
     await worker.page.get_by_role("button", name="Yes, finish").click()

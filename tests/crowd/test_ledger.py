@@ -52,6 +52,18 @@ def worked(study: Study, minutes: float, outcome: Outcome, arrival: Arrival | No
     return own
 
 
+def test_who_begins_anew_in_another_browser_is_promised_once(study: Study, staff: Client) -> None:
+    named = Arrival("prolific", "5f2c9d")
+    before = enter(study, named)
+    assign(before.pk)
+    own = worked(study, 15, Outcome.COMPLETE, named)
+
+    assert [(each.participation, each.due) for each in ledger.accounts(study)] == [(own.pk, Decimal(3))]
+    assert before.pseudonym not in staff.get(f"/studies/{study.pk}/payments/").text
+    delete_workers([own.worker_id])
+    assert [each.due for each in ledger.accounts(study)] == [Decimal(3)]  # what they earned stays theirs
+
+
 def entries(own: Participation) -> dict[str, Decimal]:
     found = PayEntry.objects.filter(participation=own.pk)
     return {entry.reason: entry.amount for entry in found}

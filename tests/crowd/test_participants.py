@@ -31,7 +31,7 @@ def done(study: Study, panel_id: str) -> Participation:
 
 
 def listed(client: Client, study: Study, sought: str) -> set[int]:
-    page = client.get(f"/studies/{study.pk}/participants/", {"find": sought}).context["page"]
+    page = client.get(f"/studies/{study.pk}/participants/", {"find": sought}).context["rows"]
     return {each.pk for each in page}
 
 

@@ -36,6 +36,15 @@ def run(tmp_path: Path, capsys):
 AGREEMENT = ("--unit", "item", "--rater", "who", "--value", "score")
 
 
+@pytest.mark.parametrize("command", ["agreement", "ssa", "generation"])
+def test_the_help_of_a_command_writes_percent_once(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "95 % interval" in told
+    assert "%%" not in told
+
+
 def test_ssa_prints_percentages_per_bot(run):
     code, answer = run("ssa", SSA_FILE)
 

@@ -155,14 +155,16 @@ class Person(Chatter):
         if len(self.exchanges) >= 2 and self.place.way is Way.VANISHES:
             raise GoneError
         if len(self.exchanges) >= 2 and self.place.way is Way.LEAVES:
-            await asyncio.to_thread(patiently, self._leave)
-            raise TimeoutError  # and look again
+            self.ledger.ended = await asyncio.to_thread(patiently, self._leave)
+            raise TimeoutError
         return await super()._write(socket)
 
-    def _leave(self) -> None:
+    def _leave(self) -> bool:
+        """Whether the last page is there."""
         page = self.browser.get(f"/s/{self.place.code}/leave/")
         if any(each.action.endswith("leave/") for each in page.forms):
-            self.browser.submit(page, page.form("leave/"))
+            page = self.browser.submit(page, page.form("leave/"))
+        return page.address.endswith("/thanks/")
 
     async def take_part(self) -> "Person":
         try:
@@ -235,12 +237,13 @@ class Half(Person):
             return await self._label(socket, progress["unlabelled"][0])
         may_leave = self.place.way is Way.PAIR_LEAVES and self.may_finish.is_set()
         if may_leave and len(self.exchanges) >= 2:
-            await asyncio.to_thread(patiently, self._leave)
+            self.ledger.ended = await asyncio.to_thread(patiently, self._leave)
             raise TimeoutError
         if self.is_left:
             await self._send(socket, type="end_alone")
             return await self._heard(socket, "state")
-        if progress["may_finish"] and (progress["closing"] or self.has_said_enough()) and not self._pending:
+        may_finish = progress["closing"] or (self.has_said_enough() and not self._pending)
+        if may_finish and progress["may_finish"]:
             await self._send(socket, type="finish")
             return await self._heard(socket, "state")
         if progress["may_send"]:

@@ -146,7 +146,7 @@ def test_every_payment_and_code_of_a_crowd_is_as_planned_whatever_is_killed(stac
         stack.all_go_on(at)
         assert not crowd.done()
     may_finish.set()
-    people = {person.place.number: person for person in crowd.result(PATIENCE)}
+    people = {person.place.number: person for person in crowd.result(dozens * PATIENCE)}
 
     assert [each for person in people.values() for each in person.broken] == []
     stored = json.loads(stack.shell(CROWD))

@@ -17,7 +17,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from accounts import tokens
+from accounts import inviting, tokens
 from accounts.models import ApiToken, User
 from audits.services import start
 from bots import host
@@ -145,6 +145,7 @@ RULES = {
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
     "privacy": OWNER,
+    "privacy:find": SIGNED_IN,  # finds people of one's own studies alone
     "privacy:mine": PUBLIC,  # by a signed link
     "privacy:file": PUBLIC,
     "privacy:withdraw": PUBLIC,
@@ -229,6 +230,7 @@ def things(
     make_version: MakeVersion,
     make_run: MakeRun,
     rex: User,
+    ada: User,
 ) -> dict[str, dict[str, Any]]:
     """By namespace, or name of the page: what of Rex its address may name."""
     study = make_study(title="Of Rex alone")
@@ -271,6 +273,7 @@ def things(
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "accounts:change_person": {"pk": rex.pk},
+        "accounts:join": {"secret": inviting.invite("Nina", is_admin=False, by=ada)},
         "manual:picture": {"name": "chat.png"},
         "manual": {"name": "pairs"},
         "bots:new": {"adapter": "scripted"},

@@ -35,5 +35,9 @@ def make_optimizer(
 
 
 def inverse_square_root(rate: float) -> Schedule:
-    """The paper's: constant for 10,000 steps, then falling with the inverse square root of the step."""
+    """The paper's schedule: constant for 10,000 steps, then falling with the inverse square root of the step.
+
+    Args:
+        rate: of the first steps; 0.01 in the paper.
+    """
     return lambda step: rate * min(1.0, math.sqrt(CONSTANT_STEPS / (step + 1)))

@@ -539,6 +539,7 @@ class Migration(migrations.Migration):
                 (
                     "study",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="pay_entries",
                         to="studies.study",
@@ -552,6 +553,7 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
                     models.CheckConstraint(condition=models.Q(("amount__gt", 0)), name="pay_above_zero"),
                 ],
+                "indexes": [models.Index(fields=["study", "participation"], name="pay_of_study")],
             },
         ),
         migrations.CreateModel(

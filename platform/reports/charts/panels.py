@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from evaluation.protocols import Published, published_beside
-from evaluation.protocols.facts import Evaluation
+from evaluation.protocols import Published, compared_with, published_beside
 from reports.charts.room import Room, columns_of, short
 
 Result: TypeAlias = Mapping[str, Any]
@@ -71,8 +70,7 @@ def published_in(result: Result) -> Sequence[Published]:
     """Published systems that the charts of a result show, too."""
     if "question_set" not in result:
         return ()
-    evaluation = result.get("compared_with", result.get("evaluation", Evaluation.INTERACTIVE))
-    protocol = published_beside(evaluation, result["question_set"])
+    protocol = published_beside(compared_with(result), result["question_set"])
     return protocol.published if protocol else ()
 
 

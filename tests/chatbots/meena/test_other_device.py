@@ -4,7 +4,8 @@ The other device is PyTorch's "meta", which every machine has: it computes shape
 operation on tensors of two devices as a GPU does.
 """
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import torch
 from chatbots.meena.config import preset
 from chatbots.meena.model import Meena
 from chatbots.meena.perplexity import negative_log_likelihood
+from chatbots.meena.recording import Recorded
 from chatbots.meena.sampling import draw
 from chatbots.training.devices import pick_device
 
@@ -69,6 +71,47 @@ def test_a_process_takes_its_own_gpu_before_it_touches_any(monkeypatch: pytest.M
     assert str(pick_device("cuda")) == "cuda:3"
     assert str(pick_device("cuda:1")) == "cuda:1"
     assert asked == [(what, gpu) for gpu in ("cuda:3", "cuda:1") for what in ("set_device", "empty")]
+
+
+class Stream:
+    def wait_stream(self, other: "Stream") -> None:
+        pass
+
+
+def test_a_gpu_records_a_step_once_and_then_replays_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a GPU, what is asked of PyTorch is written down: a step is warm before it is recorded."""
+    asked: list[str] = []
+    graphs: list[object] = []
+
+    @contextmanager
+    def recording(graph: object, capture_error_mode: str) -> Iterator[None]:
+        asked.append("record")
+        graphs.append(graph)
+        yield
+        asked.append("recorded")
+
+    class Graph:
+        def replay(self) -> None:
+            asked.append(f"replay {graphs.index(self)}")
+
+    for name, stand_in in (
+        ("CUDAGraph", Graph),
+        ("graph", recording),
+        ("Stream", Stream),
+        ("current_stream", Stream),
+        ("stream", lambda stream: nullcontext()),
+        ("device", lambda device: nullcontext(asked.append(str(device)))),
+    ):
+        monkeypatch.setattr(torch.cuda, name, stand_in)
+    recorded = Recorded(torch.device("cuda:1"))
+
+    for shapes in ((1, 20), (1, 20), (1, 40), (1, 20)):
+        recorded.run(shapes, lambda: asked.append("work"))
+
+    once = ["work", "cuda:1", "work", "record", "work", "recorded"]
+    assert asked == [*once, "replay 0", *once, "replay 0"]
 
 
 def test_gradients_are_on_the_models_device(model: Meena) -> None:

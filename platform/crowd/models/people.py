@@ -1,11 +1,12 @@
+"""The people of a study: where they come from, their place in it, and how their part ended."""
+
 import secrets
 from datetime import timedelta
 
 from django.conf import settings
-from django.contrib.postgres.fields import ArrayField
 from django.core.signing import BadSignature, Signer
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
@@ -187,7 +188,7 @@ class Participation(models.Model):
     )
 
     pilot = models.BooleanField(
-        default=False, editable=False, help_text="They are one of the first people, who try the study out."
+        default=False, editable=False, help_text=_("They are one of the first people, who try the study out.")
     )
 
     # The worker is paid, and the labels stay; the study declared which analysis is the primary one.
@@ -240,82 +241,6 @@ def named_by(token: str, study: Study) -> Participation | None:
         return None
     found = Participation.objects.filter(pk=key, study=study)
     return found.select_related("study", "worker", "consent", "assignment").first()
-
-
-class Withdrawal(models.Model):
-    """Somebody had their texts and answers removed from a study. It says how much, and nothing of it.
-
-    Their participation stays without them: a place that was taken counts as taken, and pay stays paid.
-    """
-
-    participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="withdrawal")
-    at = models.DateTimeField()
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text=_("Who of the team did it at their request; empty: they themselves."),
-    )
-    conversations = ArrayField(
-        models.UUIDField(), default=list, blank=True, help_text=_("Those that went with them.")
-    )
-    texts = models.PositiveIntegerField(default=0, help_text=_("Messages and responses removed."))
-    labels = models.PositiveIntegerField(default=0, help_text=_("Of theirs, removed."))
-
-    class Meta:
-        ordering = ("-at",)
-
-    def __str__(self) -> str:
-        return f"{self.participation}, {self.at:%Y-%m-%d}"
-
-
-class Redaction(models.Model):
-    """A text, such as a name, in whose place a mark stands in all that leaves the platform from a study."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="redactions")
-    text = models.CharField(max_length=300)
-    kind = models.CharField(max_length=10, help_text=_("Name of an evaluation.personal_data.Kind."))
-    at = models.DateTimeField()
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
-    undone_at = models.DateTimeField(null=True, blank=True)
-    undone_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
-
-    class Meta:
-        ordering = ("study", "pk")
-        constraints = (
-            models.UniqueConstraint(
-                fields=("study", "text"), condition=Q(undone_at=None), name="redacted_once_per_study"
-            ),
-            models.CheckConstraint(condition=~Q(text=""), name="redaction_is_of_something"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.kind} in {self.study}"
-
-
-class TextReview(models.Model):
-    """Somebody looked through a study's texts for personal data; what came later was not seen."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="text_reviews")
-    at = models.DateTimeField()
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
-    results_version = models.PositiveBigIntegerField(
-        help_text=_("Of the study, of which it saw all results.")
-    )
-
-    class Meta:
-        ordering = ("study", "-pk")
-
-    def __str__(self) -> str:
-        return f"{self.study}, {self.at:%Y-%m-%d}"
 
 
 class Practice(models.Model):
@@ -459,168 +384,3 @@ class Invitation(models.Model):
     def panel_id(self) -> str:
         """How the worker who comes by it is known."""
         return f"invitation-{self.pk}"
-
-
-class PayEntry(models.Model):
-    """One line of a study's ledger. It is never changed or deleted: a trigger refuses that.
-
-    It outlives the participation: what was paid stays true when a person's data are gone.
-    """
-
-    class Reason(models.TextChoices):
-        PROMISED = "promised", _("Promised")
-        EARNED = "earned", _("Earned")
-        PARTLY = "partly", _("Partly earned")
-        BONUS = "bonus", _("Bonus")
-        PAID = "paid", _("Paid")
-        REVERSED = "reversed", _("Reversed")
-
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="pay_entries")
-    participation = models.BigIntegerField(help_text=_("Its key."))
-    worker = models.CharField(max_length=20, help_text=_("Pseudonym."))
-    reason = models.CharField(max_length=10, choices=Reason)
-    amount = models.DecimalField(max_digits=10, decimal_places=2)
-    currency = models.CharField(max_length=3)
-    note = models.CharField(max_length=200, blank=True)
-    by = models.CharField(max_length=150, blank=True, help_text=_("Who entered it; empty: the platform."))
-    at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ("study", "pk")
-        verbose_name_plural = _("pay entries")
-        constraints = (
-            models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
-            models.CheckConstraint(condition=Q(amount__gt=0), name="pay_above_zero"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.get_reason_display()} {self.amount} {self.currency}, {self.worker}"
-
-
-class Pause(models.Model):
-    """A time in which a study admitted nobody new; those in it went on, or were held."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="pauses", db_index=False)
-    began_at = models.DateTimeField()
-    began_by = models.CharField(max_length=150, blank=True)
-    holds = models.BooleanField(default=False, help_text=_("Whether those who had begun were held, too."))
-    turned_away = models.PositiveIntegerField(default=0, help_text=_("Visits of people who had not begun."))
-    ended_at = models.DateTimeField(null=True, blank=True)
-    ended_by = models.CharField(max_length=150, blank=True)
-
-    class Meta:
-        ordering = ("study", "-pk")
-        constraints = (
-            models.UniqueConstraint(
-                fields=("study",), condition=Q(ended_at=None), name="paused_once_at_a_time"
-            ),
-            models.CheckConstraint(
-                condition=Q(ended_at=None) | Q(ended_at__gte=F("began_at")), name="pause_ends_after_it_began"
-            ),
-        )
-        indexes = (models.Index(fields=("study", "-id"), name="pauses_of_study"),)
-
-    def __str__(self) -> str:
-        return f"{self.study}, {self.began_at:%Y-%m-%d %H:%M}"
-
-
-class VisitCount(models.Model):
-    """How often a study's first page was opened, by what it showed. Nothing says by whom."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="visit_counts", db_index=False)
-    saw = models.CharField(max_length=40, help_text=_("“admitted”, or why they could not take part."))
-    visits = models.PositiveIntegerField(default=0)
-
-    class Meta:
-        ordering = ("study", "saw")
-        constraints = (models.UniqueConstraint(fields=("study", "saw"), name="visits_counted_once"),)
-
-    def __str__(self) -> str:
-        return f"{self.study}, {self.saw}: {self.visits}"
-
-
-class Notice(models.Model):
-    """What the research team tells everybody who is at work in a study; the newest one is shown."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="notices", db_index=False)
-    text = models.CharField(max_length=300)
-    at = models.DateTimeField()
-    by = models.CharField(max_length=150, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True, help_text=_("When another replaced it, or none."))
-
-    class Meta:
-        ordering = ("study", "-pk")
-        constraints = (
-            models.UniqueConstraint(
-                fields=("study",), condition=Q(ended_at=None), name="one_notice_at_a_time"
-            ),
-            models.CheckConstraint(condition=~Q(text=""), name="notice_says_something"),
-        )
-        indexes = (models.Index(fields=("study", "-id"), name="notices_of_study"),)
-
-    def __str__(self) -> str:
-        return f"{self.study}: {self.text[:40]}"
-
-
-class PanelAct(models.Model):
-    """Something that the panel is to be told about somebody over its API: once, and again until it is heard.
-
-    A payment is never repeated by itself: where it is not known whether the panel carried it out, a person
-    looks there and says so.
-    """
-
-    class Kind(models.TextChoices):
-        APPROVE = "approve", _("Approve")
-        REJECT = "reject", _("Reject")
-        BONUS = "bonus", _("Bonus")
-        MESSAGE = "message", _("Message")
-
-    class State(models.TextChoices):
-        WAITING = "waiting", _("Waiting to be sent")
-        SENDING = "sending", _("Being sent")
-        DONE = "done", _("Done at the panel")
-        FAILED = "failed", _("Refused by the panel")
-        UNSURE = "unsure", _("Not known whether it was carried out")
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panel_acts", db_index=False)
-    participation = models.ForeignKey(
-        Participation, on_delete=models.CASCADE, related_name="panel_acts", db_index=False
-    )
-    kind = models.CharField(max_length=10, choices=Kind)
-    text = models.CharField(max_length=2000, blank=True, help_text=_("The reason, or the message."))
-    category = models.CharField(
-        max_length=30, blank=True, help_text=_("Of a rejection, as the panel has it.")
-    )
-    amount = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
-    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    their_key = models.CharField(
-        max_length=100, blank=True, help_text=_("Of a bonus: what the panel calls it.")
-    )
-    tries = models.PositiveSmallIntegerField(default=0)
-    next_at = models.DateTimeField(help_text=_("Not tried before."))
-    problem = models.CharField(max_length=1000, blank=True)
-    by = models.CharField(max_length=150, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    done_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ("study", "-pk")
-        constraints = (
-            models.UniqueConstraint(
-                fields=("participation", "kind"),
-                condition=~Q(kind="message"),
-                name="panel_act_once_per_kind",
-            ),
-            models.CheckConstraint(
-                condition=~Q(kind="bonus") | Q(amount__gt=0), name="panel_bonus_above_zero"
-            ),
-        )
-        indexes = (
-            models.Index(fields=("study", "-id"), name="panel_acts_of_study"),
-            models.Index(
-                fields=("next_at",), condition=Q(state__in=("waiting", "sending")), name="panel_acts_to_do"
-            ),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.participation_id}: {self.state}"

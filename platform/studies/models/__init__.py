@@ -1,0 +1,18 @@
+"""What is evaluated, and how."""
+
+from studies.models.of_study import Ask, ConsentVersion, Share, StudyBot
+from studies.models.study import (
+    CODE_ALPHABET,
+    LONGEST_TAG,
+    MOST_TAGS,
+    PrimaryAnalysis,
+    Speaker,
+    Study,
+    entry_code,
+    language_name,
+)
+
+__all__ = [
+    "CODE_ALPHABET", "LONGEST_TAG", "MOST_TAGS", "Ask", "ConsentVersion", "PrimaryAnalysis", "Share",
+    "Speaker", "Study", "StudyBot", "entry_code", "language_name",
+]  # fmt: skip
