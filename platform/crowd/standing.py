@@ -97,18 +97,30 @@ def standings(assignments: Collection[int]) -> dict[int, Standing]:
     """
     with connection.cursor() as cursor:
         cursor.execute(_STANDINGS, [list(assignments), list(_KNOWN_ENDS)])
-        rows = cursor.fetchall()
-    return {
-        key: Standing(
-            is_paused=is_paused,
-            is_held=is_held,
-            notice=(notice, text),
-            message_ends=message_ends,
-            session_ends=session_ends,
-            message_limit=message,
-            session_limit=session,
-            more=max(0, more),
-            ended="" if outcome in _KNOWN_ENDS else outcome,
-        )
-        for key, outcome, message_ends, session_ends, more, is_paused, message, session, is_held, notice, text in rows
-    }
+        return {key: _standing(*row) for key, *row in cursor.fetchall()}
+
+
+def _standing(
+    outcome: str,
+    message_ends: datetime | None,
+    session_ends: datetime | None,
+    more: int,
+    is_paused: bool,
+    message_limit: bool,
+    session_limit: bool,
+    is_held: bool,
+    notice: int,
+    text: str,
+) -> Standing:
+    """What a row of `_STANDINGS` says."""
+    return Standing(
+        is_paused=is_paused,
+        is_held=is_held,
+        notice=(notice, text),
+        message_ends=message_ends,
+        session_ends=session_ends,
+        message_limit=message_limit,
+        session_limit=session_limit,
+        more=max(0, more),
+        ended="" if outcome in _KNOWN_ENDS else outcome,
+    )

@@ -89,12 +89,16 @@ def progress_of_row(seat: Seated, row: Dialogue) -> Progress:
     )
 
 
+_PROGRESS = "turns", "due_0", "due_1", "ended_at", "closing"
+_SAID = "position", "text", "key", "created_at"
+
+
 def snapshot(seat: Seated) -> tuple[list[SavedTurn], Progress, int]:
     """All turns, how far the dialogue is, and how often the reply that is due has failed."""
-    row = Dialogue.objects.get(pk=seat.dialogue_id)
+    row = Dialogue.objects.only(*_PROGRESS).get(pk=seat.dialogue_id)
     # Turns committed after the row was read would not fit its counters.
     turns = Turn.objects.filter(dialogue_id=seat.dialogue_id, position__lt=row.turns).order_by("position")
-    saved = [saved_turn(seat, turn) for turn in turns]
+    saved = [saved_turn(seat, turn) for turn in turns.only(*_SAID)]
     progress = progress_of_row(seat, row)
     return saved, progress, faults_at(seat, progress.turns) if progress.reply_due else 0
 
