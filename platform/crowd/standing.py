@@ -100,9 +100,9 @@ def standings(assignments: Collection[int]) -> dict[int, Standing]:
         rows = cursor.fetchall()
     return {
         key: Standing(
-            is_paused=is_paused,
-            is_held=is_held,
-            notice=(notice, text),
+            is_paused=paused,
+            is_held=held,
+            notice=(note, text),
             message_ends=message_ends,
             session_ends=session_ends,
             message_limit=message,
@@ -110,5 +110,5 @@ def standings(assignments: Collection[int]) -> dict[int, Standing]:
             more=max(0, more),
             ended="" if outcome in _KNOWN_ENDS else outcome,
         )
-        for key, outcome, message_ends, session_ends, more, is_paused, message, session, is_held, notice, text in rows
+        for key, outcome, message_ends, session_ends, more, paused, message, session, held, note, text in rows
     }
