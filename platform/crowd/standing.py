@@ -110,5 +110,17 @@ def standings(assignments: Collection[int]) -> dict[int, Standing]:
             more=max(0, more),
             ended="" if outcome in _KNOWN_ENDS else outcome,
         )
-        for key, outcome, message_ends, session_ends, more, is_paused, message, session, is_held, notice, text in rows
+        for (
+            key,
+            outcome,
+            message_ends,
+            session_ends,
+            more,
+            is_paused,
+            message,
+            session,
+            is_held,
+            notice,
+            text,
+        ) in rows
     }
