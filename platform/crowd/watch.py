@@ -68,7 +68,12 @@ class _Watch:
         for page in list(self.pages):
             if page.assignment_id:
                 await page.heed(found.get(page.assignment_id, PLAIN))
-        if at_work := {page.assignment_id for page in self.pages if page.gives_sign_of_life()} - {None}:
+        at_work = {
+            page.assignment_id
+            for page in self.pages
+            if page.gives_sign_of_life() and page.assignment_id is not None
+        }
+        if at_work:
             await in_database(keep_places, at_work)
 
 
