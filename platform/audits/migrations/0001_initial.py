@@ -107,6 +107,29 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-pk",),
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ("queued", "running"))),
+                        fields=("bot",),
+                        name="audit_one_at_a_time",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "failed"), _negated=True),
+                            models.Q(("reason", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="audit_failed_for_a_reason",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "done"), _negated=True),
+                            ("version__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="audit_done_is_of_a_version",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -166,53 +189,20 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "audited replies",
                 "ordering": ("audit", "pk"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("audit", "question", "turn"), name="audited_once_per_turn"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("category", ""), ("text", "")), ("error", ""), _connector="XOR"
+                        ),
+                        name="audited_reply_or_error",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("start__lte", models.F("end"))), name="audited_span_in_order"
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="audit",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state__in", ("queued", "running"))),
-                fields=("bot",),
-                name="audit_one_at_a_time",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="audit",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "failed"), _negated=True),
-                    models.Q(("reason", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="audit_failed_for_a_reason",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="audit",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "done"), _negated=True), ("version__isnull", False), _connector="OR"
-                ),
-                name="audit_done_is_of_a_version",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="auditedreply",
-            constraint=models.UniqueConstraint(
-                fields=("audit", "question", "turn"), name="audited_once_per_turn"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="auditedreply",
-            constraint=models.CheckConstraint(
-                condition=models.Q(models.Q(("category", ""), ("text", "")), ("error", ""), _connector="XOR"),
-                name="audited_reply_or_error",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="auditedreply",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("start__lte", models.F("end"))), name="audited_span_in_order"
-            ),
         ),
     ]

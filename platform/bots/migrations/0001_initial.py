@@ -141,6 +141,27 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("bot", "fingerprint"), name="bot_version_stored_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("perplexity", None), ("perplexity_data", ""), ("perplexity_tokenizer", "")
+                            ),
+                            models.Q(
+                                ("perplexity__gte", 1),
+                                ("perplexity__isnull", False),
+                                ("perplexity__lt", 1000000000000.0),
+                                models.Q(("perplexity_data", ""), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="bot_version_perplexity_says_on_what",
+                        violation_error_message="A perplexity is a number of at least 1, and needs a note of the data that it was measured on.",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="CanaryRun",
@@ -197,6 +218,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("bot", "-at"),
+                "indexes": [models.Index(fields=["version", "verdict"], name="canary_of_version")],
             },
         ),
         migrations.CreateModel(
@@ -298,30 +320,5 @@ class Migration(migrations.Migration):
                 "ordering": ("bot", "-number"),
                 "constraints": [models.UniqueConstraint(fields=("bot", "number"), name="bot_revision_once")],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="botversion",
-            constraint=models.UniqueConstraint(fields=("bot", "fingerprint"), name="bot_version_stored_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="botversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("perplexity", None), ("perplexity_data", ""), ("perplexity_tokenizer", "")),
-                    models.Q(
-                        ("perplexity__gte", 1),
-                        ("perplexity__isnull", False),
-                        ("perplexity__lt", 1000000000000.0),
-                        models.Q(("perplexity_data", ""), _negated=True),
-                    ),
-                    _connector="OR",
-                ),
-                name="bot_version_perplexity_says_on_what",
-                violation_error_message="A perplexity is a number of at least 1, and needs a note of the data that it was measured on.",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="canaryrun",
-            index=models.Index(fields=["version", "verdict"], name="canary_of_version"),
         ),
     ]

@@ -51,6 +51,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("title", "pk"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("owner", "name"),
+                        name="context_set_name_once_per_owner",
+                        nulls_distinct=False,
+                        violation_error_message="You already have a context set of that name. Choose another, or import a new version of that set.",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -84,6 +92,15 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("context_set", "-number"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("context_set", "number"), name="context_version_once"),
+                    models.UniqueConstraint(
+                        fields=("context_set", "content_hash"), name="context_content_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("size__gte", 1)), name="context_version_is_not_empty"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -148,54 +165,18 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("version", "position"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("version", "key"), name="context_once_per_key"),
+                    models.UniqueConstraint(fields=("version", "position"), name="context_once_per_position"),
+                    models.CheckConstraint(
+                        condition=models.Q(("turns__len__gte", 1), ("turns__len__lte", 100)),
+                        name="context_has_turns",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("material__len__lte", 20)), name="context_material_is_short"
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="contextset",
-            constraint=models.UniqueConstraint(
-                fields=("owner", "name"),
-                name="context_set_name_once_per_owner",
-                nulls_distinct=False,
-                violation_error_message="You already have a context set of that name. Choose another, or import a new version of that set.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="contextsetversion",
-            constraint=models.UniqueConstraint(fields=("context_set", "number"), name="context_version_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="contextsetversion",
-            constraint=models.UniqueConstraint(
-                fields=("context_set", "content_hash"), name="context_content_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="contextsetversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("size__gte", 1)), name="context_version_is_not_empty"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="context",
-            constraint=models.UniqueConstraint(fields=("version", "key"), name="context_once_per_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="context",
-            constraint=models.UniqueConstraint(
-                fields=("version", "position"), name="context_once_per_position"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="context",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("turns__len__gte", 1), ("turns__len__lte", 100)), name="context_has_turns"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="context",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("material__len__lte", 20)), name="context_material_is_short"
-            ),
         ),
         LoadSQL("contexts", "version_never_changes"),
     ]

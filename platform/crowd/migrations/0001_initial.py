@@ -81,6 +81,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("study", "pk"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "panel"), name="panel_once_per_study")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -140,6 +143,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("worker", "question_set"), name="practice_once_per_question_set"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Participation",
@@ -296,6 +306,27 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("submission", ""), _negated=True),
+                        fields=("entered_by", "submission"),
+                        name="submission_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("excluded_at", None), ("excluded_reason", "")),
+                            models.Q(
+                                ("excluded_at__isnull", False),
+                                models.Q(("excluded_reason", ""), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="excluded_for_a_reason",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Invitation",
@@ -408,7 +439,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["study_bot", "outcome", "active_at"], name="assignment_pool")
+                    models.Index(fields=["study_bot", "outcome", "active_at"], name="assignment_pool"),
+                    models.Index(
+                        condition=models.Q(
+                            ("outcome", ""),
+                            models.Q(
+                                ("due_at__isnull", False), ("step_due_at__isnull", False), _connector="OR"
+                            ),
+                        ),
+                        fields=["due_at", "step_due_at"],
+                        name="assignment_limited",
+                    ),
                 ],
                 "constraints": [
                     models.CheckConstraint(
@@ -697,41 +738,6 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.AddConstraint(
-            model_name="studypanel",
-            constraint=models.UniqueConstraint(fields=("study", "panel"), name="panel_once_per_study"),
-        ),
-        migrations.AddConstraint(
-            model_name="practice",
-            constraint=models.UniqueConstraint(
-                fields=("worker", "question_set"), name="practice_once_per_question_set"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="participation",
-            constraint=models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
-        ),
-        migrations.AddConstraint(
-            model_name="participation",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("submission", ""), _negated=True),
-                fields=("entered_by", "submission"),
-                name="submission_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="participation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("excluded_at", None), ("excluded_reason", "")),
-                    models.Q(
-                        ("excluded_at__isnull", False), models.Q(("excluded_reason", ""), _negated=True)
-                    ),
-                    _connector="OR",
-                ),
-                name="excluded_for_a_reason",
-            ),
-        ),
         migrations.CreateModel(
             name="Notice",
             fields=[
@@ -753,6 +759,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("study", "-pk"),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("text", ""), _negated=True), name="notice_says_something"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -781,18 +792,15 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("study", "-pk"),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("ended_at", None), ("ended_at__gte", models.F("began_at")), _connector="OR"
+                        ),
+                        name="pause_ends_after_it_began",
+                    )
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="assignment",
-            index=models.Index(
-                condition=models.Q(
-                    ("outcome", ""),
-                    models.Q(("due_at__isnull", False), ("step_due_at__isnull", False), _connector="OR"),
-                ),
-                fields=["due_at", "step_due_at"],
-                name="assignment_limited",
-            ),
         ),
         migrations.AddField(
             model_name="notice",
@@ -824,12 +832,6 @@ class Migration(migrations.Migration):
                 condition=models.Q(("ended_at", None)), fields=("study",), name="one_notice_at_a_time"
             ),
         ),
-        migrations.AddConstraint(
-            model_name="notice",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("text", ""), _negated=True), name="notice_says_something"
-            ),
-        ),
         migrations.AddIndex(
             model_name="pause",
             index=models.Index(fields=["study", "-id"], name="pauses_of_study"),
@@ -838,15 +840,6 @@ class Migration(migrations.Migration):
             model_name="pause",
             constraint=models.UniqueConstraint(
                 condition=models.Q(("ended_at", None)), fields=("study",), name="paused_once_at_a_time"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="pause",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("ended_at", None), ("ended_at__gte", models.F("began_at")), _connector="OR"
-                ),
-                name="pause_ends_after_it_began",
             ),
         ),
         migrations.CreateModel(

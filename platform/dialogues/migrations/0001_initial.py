@@ -124,6 +124,67 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(fields=["study", "ending"], name="dialogue_of_study"),
+                    models.Index(fields=["study", "-started_at", "-id"], name="dialogue_newest_of_study"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("origin", "imported"),
+                            (
+                                "turns__lte",
+                                django.db.models.expressions.CombinedExpression(
+                                    models.F("max_turns"), "+", models.F("opening_turns")
+                                ),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="dialogue_within_max_turns",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("ended_at", None), ("ending", "")),
+                            models.Q(models.Q(("ending", ""), _negated=True), ("ended_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="dialogue_ended_with_ending",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("ending", "complete"), _negated=True),
+                            ("origin", "imported"),
+                            models.Q(
+                                (
+                                    "bot_turns__gte",
+                                    django.db.models.expressions.CombinedExpression(
+                                        django.db.models.expressions.CombinedExpression(
+                                            models.F("min_turns"), "+", models.Value(1)
+                                        ),
+                                        "/",
+                                        models.Value(2),
+                                    ),
+                                ),
+                                ("due_0", []),
+                                ("due_1", []),
+                            ),
+                            models.Q(
+                                ("due_0", []),
+                                ("due_1", []),
+                                (
+                                    "turns__gte",
+                                    django.db.models.expressions.CombinedExpression(
+                                        models.F("min_turns"), "+", models.F("opening_turns")
+                                    ),
+                                ),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="dialogue_complete_is_whole",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Fault",
@@ -307,6 +368,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-uploaded_at",),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("content__isnull", False), ("imported_at", None)),
+                            models.Q(("content", None), ("imported_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="import_keeps_file_until_imported",
+                    )
+                ],
             },
         ),
         migrations.AddField(
@@ -379,6 +450,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("dialogue", "position"),
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("remarks__isnull", False)),
+                        fields=["dialogue"],
+                        name="turn_with_remarks",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("dialogue", "position"), name="turn_once_per_position"),
+                    models.UniqueConstraint(fields=("dialogue", "key"), name="turn_once_per_key"),
+                    models.CheckConstraint(
+                        condition=models.Q(("text", ""), _negated=True), name="turn_says_something"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -488,87 +573,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name="transcriptimport",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("content__isnull", False), ("imported_at", None)),
-                    models.Q(("content", None), ("imported_at__isnull", False)),
-                    _connector="OR",
-                ),
-                name="import_keeps_file_until_imported",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="dialogue",
-            index=models.Index(fields=["study", "ending"], name="dialogue_of_study"),
-        ),
-        migrations.AddIndex(
-            model_name="dialogue",
-            index=models.Index(fields=["study", "-started_at", "-id"], name="dialogue_newest_of_study"),
-        ),
-        migrations.AddConstraint(
-            model_name="dialogue",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("origin", "imported"),
-                    (
-                        "turns__lte",
-                        django.db.models.expressions.CombinedExpression(
-                            models.F("max_turns"), "+", models.F("opening_turns")
-                        ),
-                    ),
-                    _connector="OR",
-                ),
-                name="dialogue_within_max_turns",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="dialogue",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("ended_at", None), ("ending", "")),
-                    models.Q(models.Q(("ending", ""), _negated=True), ("ended_at__isnull", False)),
-                    _connector="OR",
-                ),
-                name="dialogue_ended_with_ending",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="dialogue",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("ending", "complete"), _negated=True),
-                    ("origin", "imported"),
-                    models.Q(
-                        (
-                            "bot_turns__gte",
-                            django.db.models.expressions.CombinedExpression(
-                                django.db.models.expressions.CombinedExpression(
-                                    models.F("min_turns"), "+", models.Value(1)
-                                ),
-                                "/",
-                                models.Value(2),
-                            ),
-                        ),
-                        ("due_0", []),
-                        ("due_1", []),
-                    ),
-                    models.Q(
-                        ("due_0", []),
-                        ("due_1", []),
-                        (
-                            "turns__gte",
-                            django.db.models.expressions.CombinedExpression(
-                                models.F("min_turns"), "+", models.F("opening_turns")
-                            ),
-                        ),
-                    ),
-                    _connector="OR",
-                ),
-                name="dialogue_complete_is_whole",
-            ),
-        ),
-        migrations.AddConstraint(
             model_name="dialogue",
             constraint=models.CheckConstraint(
                 condition=models.Q(
@@ -577,28 +581,6 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="dialogue_is_imported_in_an_import",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="turn",
-            index=models.Index(
-                condition=models.Q(("remarks__isnull", False)), fields=["dialogue"], name="turn_with_remarks"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="turn",
-            constraint=models.UniqueConstraint(
-                fields=("dialogue", "position"), name="turn_once_per_position"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="turn",
-            constraint=models.UniqueConstraint(fields=("dialogue", "key"), name="turn_once_per_key"),
-        ),
-        migrations.AddConstraint(
-            model_name="turn",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("text", ""), _negated=True), name="turn_says_something"
             ),
         ),
         migrations.CreateModel(

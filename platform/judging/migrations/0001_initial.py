@@ -75,6 +75,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "verbose_name_plural": "batches",
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("done__lte", models.F("size"))), name="batch_within_size"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -158,6 +163,55 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("dialogue__isnull", True),
+                                ("pair__isnull", True),
+                                ("response__isnull", True),
+                                ("turn__isnull", False),
+                            ),
+                            models.Q(
+                                ("dialogue__isnull", True),
+                                ("pair__isnull", True),
+                                ("response__isnull", False),
+                                ("turn__isnull", True),
+                            ),
+                            models.Q(
+                                ("dialogue__isnull", False),
+                                ("pair__isnull", True),
+                                ("response__isnull", True),
+                                ("turn__isnull", True),
+                            ),
+                            models.Q(
+                                ("dialogue__isnull", True),
+                                ("pair__isnull", False),
+                                ("response__isnull", True),
+                                ("turn__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="item_has_one_subject",
+                    ),
+                    models.UniqueConstraint(fields=("study", "turn"), name="item_once_per_turn"),
+                    models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
+                    models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),
+                    models.UniqueConstraint(fields=("study", "pair"), name="item_once_per_pair"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("is_instructed", False), ("right_answers__isnull", True)),
+                            models.Q(
+                                ("right_answers__isnull", False),
+                                models.Q(("right_answers", {}), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="item_gold_has_answers",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="JudgingPlan",
@@ -336,6 +390,38 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("label", None)),
+                        fields=["study", "language", "key"],
+                        name="slot_open",
+                    ),
+                    models.Index(
+                        condition=models.Q(("batch__isnull", False), ("label", None)),
+                        fields=["batch"],
+                        name="slot_held",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),
+                    models.UniqueConstraint(fields=("batch", "key"), name="slot_once_per_batch"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("deck__isnull", False)),
+                        fields=("study", "deck", "place"),
+                        name="slot_once_per_place",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("deck", None), ("place", None)), ("place__gte", 1), _connector="OR"
+                        ),
+                        name="slot_of_a_deck_has_a_place",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("occasion__gte", 1)), name="slot_occasions_count_from_1"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Battery",
@@ -474,6 +560,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("worker", "study"), name="training_once_per_worker")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Agreement",
@@ -545,123 +636,6 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="training",
-            constraint=models.UniqueConstraint(fields=("worker", "study"), name="training_once_per_worker"),
-        ),
-        migrations.AddConstraint(
-            model_name="batch",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("done__lte", models.F("size"))), name="batch_within_size"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(
-                        ("dialogue__isnull", True),
-                        ("pair__isnull", True),
-                        ("response__isnull", True),
-                        ("turn__isnull", False),
-                    ),
-                    models.Q(
-                        ("dialogue__isnull", True),
-                        ("pair__isnull", True),
-                        ("response__isnull", False),
-                        ("turn__isnull", True),
-                    ),
-                    models.Q(
-                        ("dialogue__isnull", False),
-                        ("pair__isnull", True),
-                        ("response__isnull", True),
-                        ("turn__isnull", True),
-                    ),
-                    models.Q(
-                        ("dialogue__isnull", True),
-                        ("pair__isnull", False),
-                        ("response__isnull", True),
-                        ("turn__isnull", True),
-                    ),
-                    _connector="OR",
-                ),
-                name="item_has_one_subject",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.UniqueConstraint(fields=("study", "turn"), name="item_once_per_turn"),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.UniqueConstraint(fields=("study", "pair"), name="item_once_per_pair"),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("is_instructed", False), ("right_answers__isnull", True)),
-                    models.Q(
-                        ("right_answers__isnull", False), models.Q(("right_answers", {}), _negated=True)
-                    ),
-                    _connector="OR",
-                ),
-                name="item_gold_has_answers",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="slot",
-            index=models.Index(
-                condition=models.Q(("label", None)), fields=["study", "language", "key"], name="slot_open"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="slot",
-            index=models.Index(
-                condition=models.Q(("batch__isnull", False), ("label", None)),
-                fields=["batch"],
-                name="slot_held",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.UniqueConstraint(fields=("batch", "key"), name="slot_once_per_batch"),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("deck__isnull", False)),
-                fields=("study", "deck", "place"),
-                name="slot_once_per_place",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("deck", None), ("place", None)), ("place__gte", 1), _connector="OR"
-                ),
-                name="slot_of_a_deck_has_a_place",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("occasion__gte", 1)), name="slot_occasions_count_from_1"
-            ),
         ),
         LoadSQL(
             "judging",

@@ -70,6 +70,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("title", "pk"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("owner", "name"),
+                        name="knowledge_base_name_once_per_owner",
+                        nulls_distinct=False,
+                        violation_error_message="You already have a knowledge base of that name. Choose another, or import a new version of that base.",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -114,6 +122,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("base", "-number"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("base", "number"), name="base_version_once"),
+                    models.UniqueConstraint(fields=("base", "content_hash"), name="base_content_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("entity_count__gte", 1)), name="base_version_has_entities"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -217,29 +232,6 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("version", "name"), name="entity_once_per_name"),
                 ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="knowledgebase",
-            constraint=models.UniqueConstraint(
-                fields=("owner", "name"),
-                name="knowledge_base_name_once_per_owner",
-                nulls_distinct=False,
-                violation_error_message="You already have a knowledge base of that name. Choose another, or import a new version of that base.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="baseversion",
-            constraint=models.UniqueConstraint(fields=("base", "number"), name="base_version_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="baseversion",
-            constraint=models.UniqueConstraint(fields=("base", "content_hash"), name="base_content_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="baseversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("entity_count__gte", 1)), name="base_version_has_entities"
-            ),
         ),
         LoadSQL("knowledge", "version_never_changes"),
     ]

@@ -67,6 +67,32 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("first_dialogue", None),
+                                ("first_response__lt", models.F("second_response")),
+                                ("second_dialogue", None),
+                            ),
+                            models.Q(
+                                ("first_dialogue__lt", models.F("second_dialogue")),
+                                ("first_response", None),
+                                ("second_response", None),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="pair_is_of_two_alike",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("first_response", "second_response"), name="pair_of_responses_once"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("first_dialogue", "second_dialogue"), name="pair_of_dialogues_once"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Label",
@@ -189,123 +215,74 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="pair",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(
-                        ("first_dialogue", None),
-                        ("first_response__lt", models.F("second_response")),
-                        ("second_dialogue", None),
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(turn__isnull=False),
+                        fields=("turn", "rater", "question_set", "occasion"),
+                        name="label_of_turn_once_per_rater",
                     ),
-                    models.Q(
-                        ("first_dialogue__lt", models.F("second_dialogue")),
-                        ("first_response", None),
-                        ("second_response", None),
+                    models.UniqueConstraint(
+                        condition=models.Q(response__isnull=False),
+                        fields=("response", "rater", "question_set", "occasion"),
+                        name="label_of_response_once_per_rater",
                     ),
-                    _connector="OR",
-                ),
-                name="pair_is_of_two_alike",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="pair",
-            constraint=models.UniqueConstraint(
-                fields=("first_response", "second_response"), name="pair_of_responses_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="pair",
-            constraint=models.UniqueConstraint(
-                fields=("first_dialogue", "second_dialogue"), name="pair_of_dialogues_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="label",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(turn__isnull=False),
-                fields=("turn", "rater", "question_set", "occasion"),
-                name="label_of_turn_once_per_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="label",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(response__isnull=False),
-                fields=("response", "rater", "question_set", "occasion"),
-                name="label_of_response_once_per_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="label",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(dialogue__isnull=False),
-                fields=("dialogue", "rater", "question_set", "occasion"),
-                name="label_of_dialogue_once_per_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="label",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(pair__isnull=False),
-                fields=("pair", "rater", "question_set", "occasion"),
-                name="label_of_pair_once_per_rater",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="label",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(
-                        ("dialogue__isnull", True),
-                        ("pair__isnull", True),
-                        ("response__isnull", True),
-                        ("turn__isnull", False),
+                    models.UniqueConstraint(
+                        condition=models.Q(dialogue__isnull=False),
+                        fields=("dialogue", "rater", "question_set", "occasion"),
+                        name="label_of_dialogue_once_per_rater",
                     ),
-                    models.Q(
-                        ("dialogue__isnull", True),
-                        ("pair__isnull", True),
-                        ("response__isnull", False),
-                        ("turn__isnull", True),
+                    models.UniqueConstraint(
+                        condition=models.Q(pair__isnull=False),
+                        fields=("pair", "rater", "question_set", "occasion"),
+                        name="label_of_pair_once_per_rater",
                     ),
-                    models.Q(
-                        ("dialogue__isnull", False),
-                        ("pair__isnull", True),
-                        ("response__isnull", True),
-                        ("turn__isnull", True),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("dialogue__isnull", True),
+                                ("pair__isnull", True),
+                                ("response__isnull", True),
+                                ("turn__isnull", False),
+                            ),
+                            models.Q(
+                                ("dialogue__isnull", True),
+                                ("pair__isnull", True),
+                                ("response__isnull", False),
+                                ("turn__isnull", True),
+                            ),
+                            models.Q(
+                                ("dialogue__isnull", False),
+                                ("pair__isnull", True),
+                                ("response__isnull", True),
+                                ("turn__isnull", True),
+                            ),
+                            models.Q(
+                                ("dialogue__isnull", True),
+                                ("pair__isnull", False),
+                                ("response__isnull", True),
+                                ("turn__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="label_has_one_subject",
                     ),
-                    models.Q(
-                        ("dialogue__isnull", True),
-                        ("pair__isnull", False),
-                        ("response__isnull", True),
-                        ("turn__isnull", True),
+                    models.CheckConstraint(
+                        condition=models.Q(("occasion__gte", 1)), name="label_occasions_count_from_1"
                     ),
-                    _connector="OR",
-                ),
-                name="label_has_one_subject",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="label",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("occasion__gte", 1)), name="label_occasions_count_from_1"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="label",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("party__in", ["chatter", "partner", "reader", "outside"])),
-                name="label_is_of_a_known_party",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="label",
-            index=models.Index(
-                condition=models.Q(("party", "reader"), ("turn__isnull", False)),
-                fields=["turn"],
-                name="label_of_turn_by_readers",
-            ),
+                    models.CheckConstraint(
+                        condition=models.Q(("party__in", ["chatter", "partner", "reader", "outside"])),
+                        name="label_is_of_a_known_party",
+                    ),
+                ],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("party", "reader"), ("turn__isnull", False)),
+                        fields=["turn"],
+                        name="label_of_turn_by_readers",
+                    )
+                ],
+            },
         ),
         LoadSQL("labels", "record_label"),
     ]

@@ -65,6 +65,29 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-pk",),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "ready"), _negated=True),
+                            ("result__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="report_ready_has_result",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "failed"), _negated=True),
+                            models.Q(("reason", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="report_failed_has_reason",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ("queued", "running"))),
+                        fields=("study",),
+                        name="one_report_at_work_per_study",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -90,39 +113,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("pk",),
+                "constraints": [
+                    models.UniqueConstraint(fields=("report", "name"), name="chart_once_per_report")
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "ready"), _negated=True), ("result__isnull", False), _connector="OR"
-                ),
-                name="report_ready_has_result",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "failed"), _negated=True),
-                    models.Q(("reason", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="report_failed_has_reason",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state__in", ("queued", "running"))),
-                fields=("study",),
-                name="one_report_at_work_per_study",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="chart",
-            constraint=models.UniqueConstraint(fields=("report", "name"), name="chart_once_per_report"),
         ),
         migrations.CreateModel(
             name="MeasuredTalk",

@@ -173,6 +173,61 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-pk",),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("bot__isnull", False),
+                                ("seed__isnull", False),
+                                ("source", "bot"),
+                                ("study", None),
+                            ),
+                            models.Q(
+                                ("bot", None),
+                                ("bot_version", None),
+                                ("seed", None),
+                                ("source", "person"),
+                                ("study__isnull", False),
+                            ),
+                            models.Q(
+                                ("bot", None),
+                                ("bot_version", None),
+                                ("seed", None),
+                                ("source", "file"),
+                                ("study", None),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="run_belongs_to_its_source",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("samples", None), ("sweep", None), ("temperature", None)),
+                            models.Q(
+                                ("samples__gte", 1),
+                                ("source", "bot"),
+                                ("sweep__isnull", False),
+                                ("temperature__gt", 0),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="run_of_sweep_has_n_and_t",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("sweep", "samples", "temperature"), name="run_once_per_n_and_t_of_sweep"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("repetitions__gte", 1)), name="run_wants_responses"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "failed"), _negated=True),
+                            models.Q(("reason", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="run_failed_for_a_reason",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -207,6 +262,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("run", "context", "repetition"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "context", "repetition"), name="fault_once_per_repetition"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -279,6 +339,26 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("run", "context", "repetition"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "context", "repetition"), name="response_once_per_repetition"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("author__isnull", False)),
+                        fields=("run", "context", "author"),
+                        name="response_once_per_author",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("text", ""), _negated=True), name="response_says_something"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("repetition__gte", 1)), name="response_repetition_from_1"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("author", None), ("bot_version", None), _connector="OR"),
+                        name="response_of_bot_or_person",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -316,115 +396,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="responserun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(
-                        ("bot__isnull", False), ("seed__isnull", False), ("source", "bot"), ("study", None)
-                    ),
-                    models.Q(
-                        ("bot", None),
-                        ("bot_version", None),
-                        ("seed", None),
-                        ("source", "person"),
-                        ("study__isnull", False),
-                    ),
-                    models.Q(
-                        ("bot", None),
-                        ("bot_version", None),
-                        ("seed", None),
-                        ("source", "file"),
-                        ("study", None),
-                    ),
-                    _connector="OR",
-                ),
-                name="run_belongs_to_its_source",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="responserun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("samples", None), ("sweep", None), ("temperature", None)),
-                    models.Q(
-                        ("samples__gte", 1),
-                        ("source", "bot"),
-                        ("sweep__isnull", False),
-                        ("temperature__gt", 0),
-                    ),
-                    _connector="OR",
-                ),
-                name="run_of_sweep_has_n_and_t",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="responserun",
-            constraint=models.UniqueConstraint(
-                fields=("sweep", "samples", "temperature"), name="run_once_per_n_and_t_of_sweep"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="responserun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("repetitions__gte", 1)), name="run_wants_responses"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="responserun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "failed"), _negated=True),
-                    models.Q(("reason", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="run_failed_for_a_reason",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="responsefault",
-            constraint=models.UniqueConstraint(
-                fields=("run", "context", "repetition"), name="fault_once_per_repetition"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="response",
-            constraint=models.UniqueConstraint(
-                fields=("run", "context", "repetition"), name="response_once_per_repetition"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="response",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("author__isnull", False)),
-                fields=("run", "context", "author"),
-                name="response_once_per_author",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="response",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("text", ""), _negated=True), name="response_says_something"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="response",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("repetition__gte", 1)), name="response_repetition_from_1"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="response",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("author", None), ("bot_version", None), _connector="OR"),
-                name="response_of_bot_or_person",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="writingplace",
-            constraint=models.UniqueConstraint(
-                fields=("run", "context", "repetition"), name="place_once_per_repetition"
-            ),
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "context", "repetition"), name="place_once_per_repetition"
+                    )
+                ],
+            },
         ),
     ]

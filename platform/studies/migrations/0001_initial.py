@@ -318,6 +318,65 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "studies",
                 "ordering": ("-created_at",),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("primary_analysis", "all"),
+                            models.Q(("exclusion_rules", ""), _negated=True),
+                            ("pilot_size__gt", 0),
+                            _connector="OR",
+                        ),
+                        name="study_exclusions_need_rules",
+                        violation_error_message="Say by which rules workers are excluded, or take all workers as the primary analysis.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("pilot_size", 0),
+                            models.Q(("primary_analysis", "all"), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="study_pilot_is_left_out",
+                        violation_error_message="A pilot is left out of the primary analysis. Choose the one without the excluded workers, or set the people of the pilot to 0.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "max_turns__gte",
+                                django.db.models.expressions.CombinedExpression(
+                                    django.db.models.expressions.CombinedExpression(
+                                        django.db.models.expressions.CombinedExpression(
+                                            models.F("min_turns"), "+", models.Value(1)
+                                        ),
+                                        "/",
+                                        models.Value(2),
+                                    ),
+                                    "*",
+                                    models.Value(2),
+                                ),
+                            ),
+                            ("min_turns__gte", 2),
+                        ),
+                        name="study_turn_limits",
+                        violation_error_message="The maximum of turns must leave room for the minimum, which is at least 2; turns come in pairs of a message and its reply.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("opening_speaker", "human"),
+                            models.Q(("opening_text", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="study_bot_opening_needs_text",
+                        violation_error_message="A conversation that the chatbot opens needs an opening text, such as “Hi!”.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("archived_at", None),
+                            models.Q(("state__in", ("open", "paused")), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="study_archived_is_not_open",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -343,6 +402,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("study", "number"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "number"), name="consent_version_once")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -383,76 +445,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("study", "bot__name"),
+                "constraints": [models.UniqueConstraint(fields=("study", "bot"), name="bot_once_per_study")],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="study",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("primary_analysis", "all"),
-                    models.Q(("exclusion_rules", ""), _negated=True),
-                    ("pilot_size__gt", 0),
-                    _connector="OR",
-                ),
-                name="study_exclusions_need_rules",
-                violation_error_message="Say by which rules workers are excluded, or take all workers as the primary analysis.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="study",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("pilot_size", 0),
-                    models.Q(("primary_analysis", "all"), _negated=True),
-                    _connector="OR",
-                ),
-                name="study_pilot_is_left_out",
-                violation_error_message="A pilot is left out of the primary analysis. Choose the one without the excluded workers, or set the people of the pilot to 0.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="study",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "max_turns__gte",
-                        django.db.models.expressions.CombinedExpression(
-                            django.db.models.expressions.CombinedExpression(
-                                django.db.models.expressions.CombinedExpression(
-                                    models.F("min_turns"), "+", models.Value(1)
-                                ),
-                                "/",
-                                models.Value(2),
-                            ),
-                            "*",
-                            models.Value(2),
-                        ),
-                    ),
-                    ("min_turns__gte", 2),
-                ),
-                name="study_turn_limits",
-                violation_error_message="The maximum of turns must leave room for the minimum, which is at least 2; turns come in pairs of a message and its reply.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="study",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("opening_speaker", "human"),
-                    models.Q(("opening_text", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="study_bot_opening_needs_text",
-                violation_error_message="A conversation that the chatbot opens needs an opening text, such as “Hi!”.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="consentversion",
-            constraint=models.UniqueConstraint(fields=("study", "number"), name="consent_version_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="studybot",
-            constraint=models.UniqueConstraint(fields=("study", "bot"), name="bot_once_per_study"),
         ),
         migrations.CreateModel(
             name="Ask",
@@ -629,16 +623,5 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("study", "person"), name="study_shared_once")
                 ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="study",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("archived_at", None),
-                    models.Q(("state__in", ("open", "paused")), _negated=True),
-                    _connector="OR",
-                ),
-                name="study_archived_is_not_open",
-            ),
         ),
     ]

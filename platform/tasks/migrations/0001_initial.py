@@ -269,6 +269,21 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("conversations__gte", 1), ("utterances__gte", 2)),
+                        name="self_play_wants_conversations",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("opener", "own"), models.Q(("opening_text", ""), _negated=True), _connector="OR"
+                        ),
+                        name="self_play_opening_says_something",
+                        violation_error_message="A text that is the first turn cannot be empty. Write one, such as “Hi!”, or let the chatbot answer it.",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="SelfPlayed",
@@ -332,27 +347,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "verbose_name_plural": "self-played",
+                "constraints": [
+                    models.UniqueConstraint(fields=("plan", "number"), name="self_played_once_per_number")
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="selfplayplan",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("conversations__gte", 1), ("utterances__gte", 2)),
-                name="self_play_wants_conversations",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="selfplayplan",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("opener", "own"), models.Q(("opening_text", ""), _negated=True), _connector="OR"
-                ),
-                name="self_play_opening_says_something",
-                violation_error_message="A text that is the first turn cannot be empty. Write one, such as “Hi!”, or let the chatbot answer it.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="selfplayed",
-            constraint=models.UniqueConstraint(fields=("plan", "number"), name="self_played_once_per_number"),
         ),
     ]
