@@ -68,9 +68,8 @@ class _Watch:
         for page in list(self.pages):
             if page.assignment_id:
                 await page.heed(found.get(page.assignment_id, PLAIN))
-        if at_work := {
-            page.assignment_id for page in self.pages if page.assignment_id and page.gives_sign_of_life()
-        }:
+        signs = [page.assignment_id for page in self.pages if page.gives_sign_of_life()]
+        if at_work := [key for key in signs if key]:
             await in_database(keep_places, at_work)
 
 
