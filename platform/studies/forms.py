@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from bots.models import Bot
+from studies import consent
 from studies.asks import Asked
 from studies.models import Study
 from studies.services import PROTOCOL_FIELDS, Plan
@@ -34,7 +35,11 @@ class StudyForm(forms.ModelForm[Study]):
             "or ar, workers read Chinese or Arabic on all pages and in the questions that come with Turnwise."
         ),
     )
-    consent_text = forms.CharField(widget=forms.Textarea, max_length=20_000)
+    consent_text = forms.CharField(
+        widget=forms.Textarea,
+        max_length=20_000,
+        help_text=_("What stands in [brackets] at first is for you to fill in, or to delete."),
+    )
 
     class Meta:
         model = Study
@@ -54,6 +59,7 @@ class StudyForm(forms.ModelForm[Study]):
             self.fields[name].required = name in self.data
         if not self.instance.pk:
             self.initial.pop("languages", None)
+            self.initial.setdefault("consent_text", consent.TEMPLATE)
         else:
             latest = self.instance.consent_versions.last()
             self.initial["consent_text"] = latest.text if latest else ""

@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from bots.trying import Tried, tried
+from studies.consent import why_unfinished
 from studies.models import Study
 from studies.services import set_state
 from studies.tasks import task_of
@@ -22,12 +23,11 @@ class Check:
 
 def checks(study: Study) -> list[Check]:
     """What can be told without asking a bot."""
-    task, consent = task_of(study), study.consent_versions.last()
+    task = task_of(study)
     missing = task.why_not_open(study)
     found = [Check(_("What is done in it"), missing or _("Complete."), not missing)]
     if task.has_workers:
-        says = _("Workers agree to version %(number)s.") % {"number": consent.number} if consent else ""
-        found += [Check(_("Consent"), says or _("There is no text that workers agree to."), bool(consent))]
+        found += [_consent_check(study)]
         cannot = task.why_none_can_come(study)
         fine = _("People come in by their links and find their way back.")
         found += [Check(_("Panels"), cannot or fine, not cannot)]
@@ -38,6 +38,15 @@ def checks(study: Study) -> list[Check]:
         untold = _("Workers are never told that a person answers as the chatbot. Write a debriefing.")
         found += [Check(_("Debriefing"), told if study.debriefing else untold, bool(study.debriefing))]
     return found
+
+
+def _consent_check(study: Study) -> Check:
+    consent = study.consent_versions.last()
+    if consent is None:
+        return Check(_("Consent"), _("There is no text that workers agree to."), False)
+    if unfinished := why_unfinished(consent.text):
+        return Check(_("Consent"), unfinished, False)
+    return Check(_("Consent"), _("Workers agree to version %(number)s.") % {"number": consent.number}, True)
 
 
 def try_bots(study: Study) -> list[Tried]:
@@ -52,7 +61,9 @@ def open_study(study: Study) -> list[Tried]:
         ValidationError: nothing can be done in it, or none of its bots answers.
     """
     task = task_of(study)
-    if missing := task.why_not_open(study) or task.why_none_can_come(study):
+    consent = study.consent_versions.last()
+    unfinished = why_unfinished(consent.text) if consent else ""
+    if missing := task.why_not_open(study) or task.why_none_can_come(study) or unfinished:
         raise ValidationError(missing)
     told = try_bots(study)
     if told and not any(each.answered for each in told):

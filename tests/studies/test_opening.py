@@ -11,6 +11,7 @@ from bots import host
 from bots.models import Bot
 from bots.services import register_bot
 from crowd.models import Participation
+from studies.consent import TEMPLATE, left_open
 from studies.models import Study
 from studies.opening import checks
 from studies.services import save_study, set_state
@@ -111,6 +112,27 @@ def test_what_is_missing_is_said_before_anything_is_tried(rex: User, sign_in: Si
     page = sign_in(rex).post(f"/studies/{study.pk}/state/", {"state": "open"}, follow=True).content.decode()
     assert "Choose at least one active bot" in page
     assert Study.objects.get().state == "draft"
+
+
+def test_a_consent_text_with_places_to_fill_in_opens_no_study(
+    draft: Study, rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    assert "[your institution]" in client.get("/studies/new/").content.decode()
+    targets = {each.bot: each.target for each in draft.study_bots.all()}
+    begun = TEMPLATE.replace("[your institution]", "Our University")
+    save_study(draft, owner=rex, consent_text=begun, targets=targets)
+
+    page = client.post(f"/studies/{draft.pk}/state/", {"state": "open"}, follow=True).content.decode()
+
+    assert "The consent text still says [what people do, in a few words], [number], [your purpose]" in page
+    assert Study.objects.get(pk=draft.pk).state == "draft"
+    assert not {check.title: check for check in checks(draft)}["Consent"].holds
+    for place in left_open(begun):
+        begun = begun.replace(place, "so it is [1]")  # other brackets are the researcher's own
+    save_study(draft, owner=rex, consent_text=begun, targets=targets)
+    client.post(f"/studies/{draft.pk}/state/", {"state": "open"})
+    assert Study.objects.get(pk=draft.pk).state == "open"
 
 
 def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None:
