@@ -32,7 +32,7 @@ class SweepIn(Sent):
     seed: int | None = Field(None, ge=0, le=2**53, description="Of all responses; null: one is drawn.")
 
 
-class PairOut(Schema):
+class CellOut(Schema):
     run: int = Field(description="The run of responses: its number in the address of its page.")
     system: str = Field(description="What studies and reports call it.")
     samples: int
@@ -56,7 +56,7 @@ class SweepOut(Schema):
     created_at: datetime
     had: int
     wanted: int
-    pairs: list[PairOut]
+    cells: list[CellOut]
 
 
 def _shown(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _shown(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
         "created_at": sweep.created_at,
         "had": how_far.had,
         "wanted": how_far.wanted,
-        "pairs": [
+        "cells": [
             {
                 "run": each.run.pk,
                 "system": each.run.system,

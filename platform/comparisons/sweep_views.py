@@ -93,7 +93,7 @@ def _cost(form: SweepForm) -> dict[str, Any] | None:
         return None
     grid, contexts = form.cleaned_data["grid"], form.cleaned_data["context_version"].size
     return {
-        "pairs": len(grid.samples) * len(grid.temperatures),
+        "cells": len(grid.samples) * len(grid.temperatures),
         "contexts": f"{contexts:,}",
         "responses": f"{grid.responses(contexts):,}",
         "drawn": f"{grid.drawn(contexts):,}",

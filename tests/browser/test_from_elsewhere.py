@@ -3,13 +3,15 @@
 from pathlib import Path
 
 import pytest
+from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
 from accounts.models import User
-from dialogues.models import Dialogue
+from dialogues.models import Dialogue, TranscriptImport
 from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
+from transcripts.storing import import_requested
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -82,7 +84,11 @@ async def test_a_file_is_imported_and_taken_back(
 
     await page.get_by_label("“Mitsuku” is the system").fill("Kuki")
     await page.get_by_role("button", name="Import 2 conversations").click()
-    await expect(page.get_by_text("2 conversations with 6 turns are imported.")).to_be_visible()
+    await expect(page.get_by_text("0 of 3 parts of the file are stored.")).to_be_visible()
+    assert await fits(rex)
+    record = await TranscriptImport.objects.aget()
+    await sync_to_async(import_requested)(record.pk)  # as its process does: here no worker takes jobs
+    await expect(page.get_by_text("Imported on")).to_be_visible()
     assert await fits(rex)
     await page.get_by_role("link", name="Read the conversations of this study").click()
     await expect(page.get_by_role("row", name="Kuki")).to_have_count(2)

@@ -230,9 +230,9 @@ def test_programs_begin_read_stop_and_continue_a_sweep(
     answered(Sweep.objects.get())
     read = client.get(f"/api/bots/{of_it}").json()
     assert read["state"] == "done"
-    pairs = [(pair["samples"], pair["had"], pair["scores"]) for pair in read["pairs"]]
+    pairs = [(pair["samples"], pair["had"], pair["scores"]) for pair in read["cells"]]
     assert pairs == [(1, 2, {}), (2, 2, {})]
-    assert all(pair["log_likelihood_per_token"] < 0 for pair in read["pairs"])
+    assert all(pair["log_likelihood_per_token"] < 0 for pair in read["cells"])
     assert [each["id"] for each in client.get("/api/bots/meena/sweeps").json()] == [begun["id"]]
 
     assert "does not sample and rank" in str(post("eliza/sweeps", wanted)[1]["error"])

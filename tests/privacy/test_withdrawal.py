@@ -225,7 +225,7 @@ def test_after_the_last_day_it_is_refused_in_words_and_staff_may_still_do_it(
     assert sign_in(mallory).post(page).status_code == 404
     assert Dialogue.objects.exists()
     client = sign_in(rex)
-    assert "Withdraw the data of" in client.get(page).content.decode()
+    assert "What is stored of" in client.get(page).content.decode()
     assert client.post(page, follow=True).status_code == 200
     assert not Dialogue.objects.exists()
     assert Withdrawal.objects.get().by == rex
