@@ -71,9 +71,18 @@ class Stood:
     def __init__(self, study: Study, now: datetime) -> None:
         self.gates = _gates(study)
         step, became = _standing(study, self.gates, now)
-        everybody = Participation.objects.filter(study=study).annotate(step=step, became=became)
-        rows = everybody.values_list("step", "became").annotate(n=Count("pk")).order_by()
-        self._n = {(step, became): n for step, became, n in rows}
+        entries = PayEntry.objects.filter(
+            study=study, reason=PayEntry.Reason.PAID, participation=OuterRef("pk")
+        )
+        everybody = Participation.objects.filter(study=study).annotate(
+            step=step, became=became, is_paid=Exists(entries)
+        )
+        rows = everybody.values_list("step", "became", "is_paid").annotate(n=Count("pk")).order_by()
+        self._n: Counter[tuple[int, str]] = Counter()
+        self.finished_and_paid = 0
+        for step, became, is_paid, n in rows:
+            self._n[step, became] += n
+            self.finished_and_paid += n * (is_paid and step == Step.FINISHED)
 
     def reached(self, step: Step) -> int:
         return sum(n for (at, _became), n in self._n.items() if at >= step)
@@ -174,7 +183,7 @@ def stages(study: Study, stood: Stood) -> list[Stage]:
     found += [_stage(step, title, gone, stood) for step, title, gone in steps]
     found.append(Stage(_("Finished"), stood.reached(Step.FINISHED)))
     if study.pay_amount:
-        found.append(_paid(study, stood.reached(Step.FINISHED)))
+        found.append(_paid(stood))
     return [_in_percent(each, of=found[0].reached) for each in found]
 
 
@@ -197,14 +206,10 @@ def _stage(step: Step, title: str, gone: str, stood: Stood) -> Stage:
     return Stage(title, stood.reached(step), here, lost, _said(why, {GONE: gone, **_WHY}))
 
 
-def _paid(study: Study, finished: int) -> Stage:
-    done = Participation.objects.filter(study=study, assignment__outcome=Outcome.COMPLETE)
-    paid = PayEntry.objects.filter(
-        study=study, reason=PayEntry.Reason.PAID, participation__in=done.values("pk")
-    ).count()
-    return Stage(
-        _("Paid"), paid, why=_said({"": finished - paid}, {"": _("%(n)s of the finished are not paid yet")})
-    )
+def _paid(stood: Stood) -> Stage:
+    unpaid = stood.reached(Step.FINISHED) - stood.finished_and_paid
+    why = _said({"": unpaid}, {"": _("%(n)s of the finished are not paid yet")})
+    return Stage(_("Paid"), stood.finished_and_paid, why=why)
 
 
 def _said(counted: Mapping[str, int], words: Mapping[str, Any], otherwise: str = "%(n)s") -> str:

@@ -41,7 +41,7 @@ def populate(study: Study, queue: Study) -> None:
     for n in range(ROWS):
         talked(study, [MIXED[n % 2]] * 2)
     start_dialogue(study)
-    Study.objects.filter(pk=study.pk).update(tags=["tag-3"])
+    Study.objects.filter(pk=study.pk).update(tags=["tag-3"], pay_amount=2)
     for sensible in (True, False):
         judge(queue, answering(sensible=sensible))
     begin(queue)
