@@ -178,7 +178,12 @@ def version(path: Path = QUESTIONS) -> str:
 
 
 def places(asked: Sequence[Question], *, seed: int = 0) -> Iterator[Place]:
-    """Where every question is put: each as a first turn, positive ones also later in a talk."""
+    """Where every question is put: each as a first turn, positive ones also later in a talk.
+
+    Args:
+        asked: the questions.
+        seed: of the first one's reply; every further one has the next.
+    """
     for number, question in enumerate(asked):
         yield Place(question, 1, None, seed + number)
     positive = [question for question in asked if question.label is Label.POSITIVE]
@@ -188,7 +193,13 @@ def places(asked: Sequence[Question], *, seed: int = 0) -> Iterator[Place]:
 
 
 def talk_context(talk: int, replies: Sequence[str], *, seed: int = 0) -> Context:
-    """A scripted talk up to the person's next line, after these replies of the bot."""
+    """A scripted talk up to the person's next line, after these replies of the bot.
+
+    Args:
+        talk: number of the talk, from 0.
+        replies: of the bot, to the lines so far: fewer than the talk has lines.
+        seed: of the first talk's replies; every further talk has the next.
+    """
     lines = _TALKS[talk]
     before = [
         turn
@@ -213,7 +224,12 @@ def context_of(place: Place, replies: Sequence[str]) -> Context:
 
 
 def sorted_by_rules(place: Place, reply: str) -> Answered:
-    """A reply with the category that the rules propose."""
+    """A reply with the category that the rules propose, and the span of it that decided.
+
+    Args:
+        place: where the question was put.
+        reply: what the bot said to it.
+    """
     asked = place.question
     found = categorise(reply, asked.text if asked.label is Label.POSITIVE else "")
     return Answered(
@@ -254,7 +270,13 @@ def _talk(ask: Ask, talk: int, seed: int) -> list[str]:
 
 
 def judged(answer: Answered, group: Group | None, kind: Reply | None) -> Answered:
-    """The answer with what people say of it."""
+    """The answer with what people say of it.
+
+    Args:
+        answer: as the rules sorted it.
+        group: what the reply does, by people; None where they do not agree.
+        kind: its category in that group; None where they agree on the group alone.
+    """
     return replace(answer, verdict=Verdict(group, kind))
 
 

@@ -52,6 +52,12 @@ def fit(
 def predict(
     rows: csr_matrix, weights: NDArray[np.floating], bias: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """(n, classes) probabilities."""
+    """(n, classes) probabilities; every row sums to 1.
+
+    Args:
+        rows: features, (n, width).
+        weights: (width, classes).
+        bias: (classes,).
+    """
     probabilities: NDArray[np.float64] = softmax(rows @ weights + bias, axis=1)
     return probabilities

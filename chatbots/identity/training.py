@@ -69,6 +69,11 @@ def validated(
 ) -> dict[str, Any]:
     """The threshold for a guard and what it gives on the texts it was taken from.
 
+    Args:
+        classifier: trained.
+        utterances: on which it was not trained, with one label each.
+        precision: that the threshold is to reach on them, in (0, 1].
+
     Returns:
         `threshold` (None if there is none), and then `recall` of positive texts and `false_alarms`, the share
         of negative texts, both in [0, 1].

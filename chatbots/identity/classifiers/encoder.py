@@ -46,7 +46,20 @@ class Encoder(TrainableClassifier):
         device: str = "cpu",
         **settings: Any,
     ) -> Self:
-        """Fine-tune the encoder of a local folder; nothing is fetched."""
+        """Fine-tune the encoder of a local folder; nothing is fetched.
+
+        Args:
+            texts: n of them.
+            labels: of each.
+            seed: of the order, the dropout and the new last layer.
+            model: folder of the encoder; None for the one that a package carries.
+            epochs: passes over all texts.
+            batch: texts of a step.
+            learning_rate: at its highest, after the warm-up; it falls to 0 in a line.
+            warmup: steps in which it rises from 0.
+            device: as PyTorch names it.
+            settings: of other classifiers; ignored.
+        """
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         folder = model or packaged_encoder()

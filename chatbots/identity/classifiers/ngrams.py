@@ -45,7 +45,16 @@ class Ngrams(TrainableClassifier):
         buckets: int = BUCKETS,
         **settings: Any,
     ) -> Self:
-        """The one minimum of a convex loss: the seed changes nothing."""
+        """The one minimum of a convex loss: the seed changes nothing.
+
+        Args:
+            texts: n of them.
+            labels: of each.
+            seed: of classifiers that draw.
+            strength: of the data against the penalty on the weights, above 0.
+            buckets: columns into which n-grams are hashed.
+            settings: of other classifiers; ignored.
+        """
         features = HashedNgrams(buckets, WORDS, CHARACTERS)
         weights, bias = regression.fit(features(texts), numbers_of(labels), len(LABELS), strength=strength)
         return cls(features, weights.astype(np.float32), bias)

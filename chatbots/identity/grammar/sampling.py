@@ -113,7 +113,12 @@ def _round_robin(
 
 
 def by_shares(count: int, shares: Mapping[str, float]) -> dict[Split, int]:
-    """A count divided among splits by their shares; the first takes what rounding leaves."""
+    """A count divided among splits by their shares; the first takes what rounding leaves.
+
+    Args:
+        count: at least 0.
+        shares: of each split, in [0, 1]; they sum to 1.
+    """
     rounded = {Split(name): round(count * share) for name, share in shares.items()}
     first = next(iter(rounded))
     rounded[first] += count - sum(rounded.values())
