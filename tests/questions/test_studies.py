@@ -57,7 +57,7 @@ def test_the_form_offers_sets_in_groups_the_newest_of_each(client: Client, rex: 
     judging = client.get("/studies/new/?task=judging").content.decode()
 
     assert '<optgroup label="Yours">' in chat
-    assert ["tone-v2" in chat, "tone-v1" in chat, "private" in chat, "contexts-v1" in chat] == [
+    assert ["tone-v2" in chat, "tone-v1" in chat, "private-v1" in chat, "contexts-v1" in chat] == [
         True,
         False,
         False,
