@@ -57,6 +57,14 @@ def run(module: str, arguments: Sequence[str], data: Any) -> bytes:
     return done.stdout
 
 
+def left_alone(*arguments: str) -> "subprocess.Popen[bytes]":
+    """Python with these arguments as a process that nobody hears or stops, and that outlives this one."""
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen(
+        python(*arguments), stdin=nothing, stdout=nothing, env=environment(), start_new_session=True
+    )
+
+
 def streamed(*arguments: str) -> Generator[bytes]:
     """What Python prints with these arguments, while it runs; closing the generator ends it.
 

@@ -3,7 +3,7 @@ from threading import Thread
 
 from celery import shared_task
 
-from live.apart import environment, python
+from live.apart import left_alone
 
 
 @shared_task
@@ -17,6 +17,4 @@ def started(study_id: int, workers: int) -> "subprocess.Popen[bytes]":
 
     One of its own: a rehearsal takes minutes, in which the worker for jobs has others to do.
     """
-    command = python("-m", "django", "rehearse", str(study_id), "--workers", str(workers), "--noted")
-    nothing = subprocess.DEVNULL
-    return subprocess.Popen(command, stdin=nothing, stdout=nothing, env=environment(), start_new_session=True)
+    return left_alone("-m", "django", "rehearse", str(study_id), "--workers", str(workers), "--noted")

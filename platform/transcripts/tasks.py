@@ -3,7 +3,7 @@ from threading import Thread
 
 from celery import shared_task
 
-from live.apart import environment, python
+from live.apart import left_alone
 
 
 @shared_task
@@ -14,6 +14,4 @@ def bring_in(record_id: int) -> None:
 
 def started(record_id: int) -> "subprocess.Popen[bytes]":
     """A process that imports an upload: large ones take minutes, in which the worker has other jobs to do."""
-    command = python("-m", "django", "import_upload", str(record_id))
-    nothing = subprocess.DEVNULL
-    return subprocess.Popen(command, stdin=nothing, stdout=nothing, env=environment(), start_new_session=True)
+    return left_alone("-m", "django", "import_upload", str(record_id))
