@@ -21,6 +21,7 @@ from typing_extensions import override
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import WebSocketException
 
+from evaluation.quality.machine import FEWEST
 from rehearsals.visitor import Page, PageError, Visitor
 from rehearsals.worker import socket_of
 from tests.faults.ledger import PAUSE_SECONDS, Chatter, Frame
@@ -39,7 +40,8 @@ class Way(Enum):
     """How somebody goes about it."""
 
     GOOD = auto()
-    SAME = auto()  # says the same all the time, as a machine would
+    SAME = auto()  # says "ok" all the time
+    MACHINE = auto()  # lets a language model write
     LEAVES = auto()
     VANISHES = auto()
     TWICE = auto()
@@ -54,7 +56,7 @@ OUTCOME = {
 """All others complete their work."""
 IN_PAIRS = (Way.PAIR, Way.PAIR_LEAVES, Way.PAIR_IS_LEFT)
 DOZEN = (
-    Way.GOOD, Way.SAME, Way.TWICE, Way.LEAVES, Way.GOOD, Way.VANISHES, Way.TWICE, Way.GOOD,
+    Way.GOOD, Way.SAME, Way.TWICE, Way.LEAVES, Way.GOOD, Way.VANISHES, Way.TWICE, Way.MACHINE,
     Way.PAIR, Way.PAIR, Way.PAIR_LEAVES, Way.PAIR_IS_LEFT,
 )  # fmt: skip
 
@@ -144,10 +146,13 @@ class Person(Chatter):
         """Every other one is at work all the while in which the parts are killed."""
         if self.place.outcome != "complete":
             return False
-        return len(self.exchanges) >= 2 and (self.place.number % 2 == 0 or self.may_finish.is_set())
+        enough = FEWEST if self.place.way is Way.MACHINE else 2
+        return len(self.exchanges) >= enough and (self.place.number % 2 == 0 or self.may_finish.is_set())
 
     @override
     def next_text(self) -> str:
+        if self.place.way is Way.MACHINE:
+            return f"Certainly! {super().next_text()}"
         return "ok" if self.place.way is Way.SAME else super().next_text()
 
     @override

@@ -161,7 +161,7 @@ def test_every_payment_and_code_of_a_crowd_is_as_planned_whatever_is_killed(stac
         assert (place.way, people[place.number].way_back) == (place.way, back)
     assert stored["entries"] == sum(len(found["entries"]) for found in stored["people"].values())
     ways = Counter(place.way for place in places)
-    alone = [ways[way] for way in (Way.GOOD, Way.SAME, Way.TWICE)]
+    alone = [ways[way] for way in (Way.GOOD, Way.SAME, Way.MACHINE, Way.TWICE)]
     assert stored["finished"] == [sum(alone), ways[Way.PAIR] // 2]
     paid = [sum(alone), ways[Way.PAIR] + ways[Way.PAIR_IS_LEFT]]
     assert stored["owed"] == [[people, f"{3 * people}.00"] for people in paid]
@@ -169,6 +169,7 @@ def test_every_payment_and_code_of_a_crowd_is_as_planned_whatever_is_killed(stac
         "complete": sum(alone) + ways[Way.PAIR] // 2, "partner_left": ways[Way.PAIR_LEAVES],
         "": ways[Way.VANISHES] + ways[Way.LEAVES],
     }  # fmt: skip
+    assert stored["machines"] == [place.id for place in places if place.way is Way.MACHINE]
 
 
 def test_nothing_that_was_shown_as_saved_is_lost_or_doubled(stack: Stack) -> None:
@@ -255,6 +256,8 @@ from collections import Counter
 from crowd import ledger
 from crowd.models import Invitation, Participation, PayEntry
 from dialogues.models import Dialogue
+from quality.flagging import look
+from quality.models import Flag
 from studies.models import Study
 from studies.tasks import task_of
 studies = [Study.objects.get(title=title) for title in ("Crowd", "Pairs")]
@@ -267,8 +270,12 @@ for own in Participation.objects.filter(study__in=studies).select_related("worke
     people[name] = {"outcome": own.assignment.outcome, "code": own.completion_code,
                     "entries": [[entry.reason, str(entry.amount)] for entry in entries]}
 only = [Study.objects.filter(pk=study.pk) for study in studies]
+look(studies[0])
+flagged = Flag.objects.filter(participation__study=studies[0], kind="machine")
+flagged = flagged.values_list("participation__worker__panel_id", flat=True)
 print(json.dumps({
     "people": people,
+    "machines": sorted((invited.get(each, each) for each in flagged), key=lambda name: int(name[7:])),
     "entries": PayEntry.objects.filter(study__in=studies).count(),
     "finished": [task_of(each.get()).finished_and_wanted(each)[each.get().pk][0] for each in only],
     "owed": [[owed.people, str(owed.total)] for owed in map(ledger.owed, studies)],
