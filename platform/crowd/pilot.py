@@ -2,7 +2,7 @@
 
 A study declares before it opens how many that are. Once it goes on they are excluded from the primary
 analysis, as its exclusions are: their labels stay, they are paid, and every figure stands with and without
-them.
+them. What they did is wanted once more, of others: `StudyTask.pilot_over`.
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from crowd.models import Assignment, Participation
 from evaluation.report.analysis import PILOT
 from studies.models import Study
 from studies.services import results_changed
+from studies.tasks import task_of
 
 State = Study.State
 
@@ -62,11 +63,14 @@ def standing(study: Study, holding: Q) -> Pilot:
 
 
 def is_full(study: Study, holding: Q) -> bool:
-    """Whether nobody new is admitted, since all places of the pilot are taken."""
+    """Whether nobody new is admitted, since all places of the pilot are taken.
+
+    Where people do their work together, nobody is left alone for it: one more comes.
+    """
     if not is_on(study):
         return False
     at = standing(study, holding)
-    return at.finished + at.under_way >= at.size
+    return at.finished + at.under_way >= at.size and at.under_way % task_of(study).together == 0
 
 
 @transaction.atomic
@@ -89,5 +93,6 @@ def go_on(study_id: int, *, by: User, now: datetime | None = None) -> int:
     study.save(update_fields=["pilot_over_at"])
     people = Participation.objects.filter(study=study, pilot=True)
     people.filter(excluded_at=None).update(excluded_reason=PILOT, excluded_at=now, excluded_by=by)
+    task_of(study).pilot_over(study)
     results_changed(study.pk)
     return people.count()

@@ -72,7 +72,7 @@ def go_on(request: HttpRequest, pk: int) -> HttpResponse:
         request,
         pk,
         lambda: pilot.go_on(study.pk, by=by),
-        lambda _people: _("The study is open to all. Its pilot is excluded from the primary analysis."),
+        lambda _people: _("The study is open to all, and its pilot is excluded."),
     )
 
 

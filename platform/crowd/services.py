@@ -230,7 +230,7 @@ def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
     """Give the worker of a study without conversations their place. Safe to repeat.
 
     Raises:
-        EntryRefusedError: the study is not open.
+        EntryRefusedError: the study is not open, or its pilot has all that it wants.
     """
     participation = _lock_participation(participation_id)
     existing = Assignment.objects.filter(participation=participation).first()
@@ -239,6 +239,7 @@ def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
     if participation.study.state != Study.State.OPEN:
         raise refusals.not_taking(participation.study)
     now = now or timezone.now()
+    _join_pilot(participation, now)
     ledger.promise(participation)
     return Assignment.objects.create(participation=participation, assigned_at=now, active_at=now)
 

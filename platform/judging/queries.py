@@ -95,11 +95,14 @@ def system_counts(study: Study) -> list[SystemCount]:
     """By system, its items, the judgments that they have, and those that are wanted."""
     statement = f"""
     SELECT i.system, count(DISTINCT i.id), count(s.label_id), count(s.id)
-      FROM ({items_of()}) AS i LEFT JOIN judging_slot AS s ON s.item_id = i.id
+      FROM ({items_of("%(study)s")}) AS i
+      LEFT JOIN judging_slot AS s
+        ON s.item_id = i.id AND (s.batch_id IS NULL OR s.batch_id <> ALL (%(pilot)s))
      GROUP BY i.system ORDER BY i.system
     """
     with connection.cursor() as cursor:
-        cursor.execute(statement, [study.pk])
+        pilot = list(_of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
+        cursor.execute(statement, {"study": study.pk, "pilot": pilot})
         return [SystemCount(*row) for row in cursor.fetchall()]
 
 
@@ -237,10 +240,22 @@ def _votes(votes: Mapping[str, int], captions: Mapping[str, str]) -> list[Vote]:
 
 
 def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
-    """Of each judging study, by its key: judgments given, and how many all its items want."""
-    counts = Slot.objects.filter(study__in=studies, is_gold=False).values_list("study").order_by()
+    """Of each judging study, by its key: judgments given, and how many all its items want.
+
+    Once a study went on from its pilot, judgments of that are neither.
+    """
+    counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(
+        batch__in=_of_pilots_over(studies)
+    )
+    counts = counted.values_list("study").order_by()
     found = counts.annotate(judged=Count("label"), wanted=Count("pk"))
     return {study: (judged, wanted) for study, judged, wanted in found}
+
+
+def _of_pilots_over(studies: QuerySet[Study]) -> QuerySet[Batch]:
+    """The batches of people whose study went on from its pilot since."""
+    over = studies.filter(pilot_over_at__isnull=False)
+    return Batch.objects.filter(study__in=over, assignment__participation__pilot=True)
 
 
 def judgments_given() -> dict[int, int]:

@@ -10,7 +10,7 @@ from typing_extensions import override
 from crowd.work import WorkerTask
 from judging.batteries import battery_of, why_unfit
 from judging.queries import judged_and_wanted
-from judging.services import is_judged
+from judging.services import is_judged, judge_again
 from judging.training import tries_of
 from studies.models import Study
 from studies.services import Plan
@@ -48,6 +48,10 @@ class QueuedTask(WorkerTask):
             battery = battery_of(study)
             return why_unfit(battery) if battery else ""
         return "Nothing to judge yet: add responses or conversations to the queue, then open it."
+
+    @override
+    def pilot_over(self, study: Study) -> None:
+        judge_again(study)
 
     @override
     def plan_of_copy(self, study: Study) -> Plan | None:

@@ -140,6 +140,28 @@ def is_judged(study: Study, now: datetime) -> bool:
     return not unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now)).exists()
 
 
+def judge_again(study: Study) -> None:
+    """Have others judge what the people of the study's pilot judged, in the caller's transaction.
+
+    What they still judge after it does the same (judging/sql/save.sql).
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_AGAIN, [study.pk])
+
+
+# Of a deck once: it is made again as a whole.
+_AGAIN = """
+SELECT judging_again(of_pilot.id)
+  FROM (SELECT max(s.id) AS id
+          FROM judging_slot AS s
+          JOIN judging_batch AS b ON b.id = s.batch_id
+          JOIN crowd_assignment AS a ON a.id = b.assignment_id
+          JOIN crowd_participation AS p ON p.id = a.participation_id
+         WHERE b.study_id = %s AND p.pilot AND s.label_id IS NOT NULL
+         GROUP BY coalesce(s.deck, -s.id)) AS of_pilot
+"""
+
+
 def plan_of(study: Study) -> JudgingPlan:
     """The study's plan, made with what the paper of its questions did if there is none."""
     preset = preset_of(study)

@@ -33,8 +33,11 @@ class Added(NamedTuple):
 _RESPONSES = """
 INSERT INTO judging_item (study_id, response_id, key, language)
 SELECT %(study)s, r.id, gen_random_uuid(), c.language
-  FROM responses_response AS r JOIN contexts_context AS c ON c.id = r.context_id
- WHERE r.run_id = %(run)s AND c.language = ANY(%(languages)s)
+  FROM responses_response AS r
+  JOIN responses_responserun AS run ON run.id = r.run_id
+  JOIN contexts_context AS c ON c.id = r.context_id
+ WHERE r.run_id = %(run)s AND r.repetition <= run.repetitions  -- behind stands what a pilot wrote
+   AND c.language = ANY(%(languages)s)
     ON CONFLICT DO NOTHING
 """
 
@@ -98,7 +101,8 @@ def add_responses(study: Study, run: ResponseRun) -> Added:
     """
     refuse_unfit(study, Subject.RESPONSE)
     items = insert(study, _RESPONSES, run=run.pk, languages=study.languages)
-    others = run.responses.exclude(context__language__in=study.languages).count()
+    wanted = run.responses.filter(repetition__lte=run.repetitions)
+    others = wanted.exclude(context__language__in=study.languages).count()
     return Added(items, others)
 
 

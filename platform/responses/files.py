@@ -14,7 +14,7 @@ ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}
 # Exported columns that say what was asked and how, not what was answered.
 _EXPORTED = {
     "system", "source", "category", "context_turns", "latency_ms", "seed", "created_at", "remarks",
-    "fallback",
+    "fallback", "pilot",
 }  # fmt: skip
 _FIELDS = {"context", "response", "repetition"}
 MOST_REPETITIONS = 20
@@ -48,6 +48,8 @@ def parse(text: str, ending: str, version: ContextSetVersion) -> Parsed:
         if isinstance(row, Finding):
             parsed.problems.append(row)
             continue
+        if str(row.fields.get("pilot", "")).lower() == "true":
+            continue  # stands beside what was wanted
         _take(parsed, row, keys)
         for name in row.fields.keys() - _FIELDS - _EXPORTED:
             unknown.setdefault(name, row.line)
@@ -113,7 +115,7 @@ def _lacking(parsed: Parsed, keys: Mapping[str, int]) -> Iterator[Finding]:
 
 COLUMNS = (
     "context", "repetition", "response", "system", "source", "category", "context_turns", "latency_ms",
-    "seed", "created_at", "remarks", "fallback",
+    "seed", "created_at", "remarks", "fallback", "pilot",
 )  # fmt: skip
 
 
@@ -132,6 +134,7 @@ def _fields(response: Response, redactor: Redactor) -> dict[str, object]:
         "created_at": response.created_at.isoformat(),
         "remarks": remarks.get("texts", []),
         "fallback": remarks.get("fallback", False) if response.bot_version_id else None,
+        "pilot": response.repetition > run.repetitions if response.author_id else None,
     }
 
 

@@ -44,7 +44,9 @@ class RunProgress:
 
 def progress(run: ResponseRun, *, now: datetime | None = None) -> RunProgress:
     now = now or timezone.now()
-    had, wanted = run.responses.count(), run.context_version.size * run.repetitions
+    # Behind those that are wanted stands what the pilot of a study wrote.
+    had = run.responses.filter(repetition__lte=run.repetitions).count()
+    wanted = run.context_version.size * run.repetitions
     unanswered = _unanswered_faults(run)
     given_up = sum(fault.attempts >= MOST_ATTEMPTS for fault in unanswered)
     left = _seconds_left(run, wanted - had - given_up, now) if run.state in AT_WORK else None

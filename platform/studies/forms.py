@@ -21,7 +21,7 @@ FIELDS = (
     "hourly_target", "expected_minutes", "withdrawal_days", "retention_days",
 )  # fmt: skip
 # What every study has whose workers are asked something, and whose answers are reported.
-ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules")
+ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules", "pilot_size")
 
 
 class StudyForm(forms.ModelForm[Study]):

@@ -40,6 +40,7 @@ class StudyTask(ABC):
         has_conversations: whether its studies hold conversations, which others can judge.
         has_workers: whether people do it, who agree to it before.
         has_rehearsals: whether simulated workers can do it.
+        together: how many people do it with each other.
         manual: page of the manual that explains it.
         namespace: of the addresses of its pages.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
@@ -57,6 +58,7 @@ class StudyTask(ABC):
     has_conversations: ClassVar[bool] = False
     has_workers: ClassVar[bool] = False
     has_rehearsals: ClassVar[bool] = False
+    together: ClassVar[int] = 1
     asks: ClassVar[tuple[Asked, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
 
@@ -82,6 +84,10 @@ class StudyTask(ABC):
 
     def opened(self, study: "Study") -> None:
         """Such a study was opened, in this transaction: begin what has to be begun."""
+        return
+
+    def pilot_over(self, study: "Study") -> None:
+        """Such a study went on from its pilot, in this transaction: have others do what its people took."""
         return
 
     def make_demo(self, owner: "User") -> None:

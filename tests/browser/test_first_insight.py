@@ -1,11 +1,11 @@
 """From sign-in to the report of a rehearsed study: what a newcomer does before their first insight."""
 
 import subprocess
-from collections.abc import Awaitable
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from playwright.async_api import expect
+from playwright.async_api import Locator, expect
 
 from accounts.models import User
 from bots.services import register_bot
@@ -19,39 +19,50 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 MOST_ACTIONS = 12
 
 
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
 class Actions:
-    """What somebody does with mouse and keyboard, counted: a field that is filled in is one."""
+    """What somebody does by mouse or finger, and keyboard, counted: a field that is filled in is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_touch: bool) -> None:
         self.taken = 0
+        self.by_touch = by_touch
 
-    async def take(self, action: Awaitable[None]) -> None:
+    async def fill(self, field: Locator, text: str) -> None:
         self.taken += 1
-        await action
+        await field.fill(text)
+
+    async def press(self, what: Locator) -> None:
+        self.taken += 1
+        await (what.tap() if self.by_touch else what.click())
 
 
 @pytest.mark.usefixtures("_same_database")
 @pytest.mark.timeout(300)
-async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(visit: Visit, rex: User) -> None:
+@pytest.mark.parametrize("window", [{}, PHONE], ids=["by mouse", "by touch at 390 px"])
+async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(
+    visit: Visit, rex: User, window: dict[str, Any]
+) -> None:
     for name, title in (("generic", "GenericBot"), ("eliza", "ELIZA")):
         await sync_to_async(register_bot)(name=name, title=title, adapter=name, owner=rex)
     rex.set_password("correct horse")
     await rex.asave()
-    visitor, do = await visit(), Actions()
+    visitor, do = await visit(**window), Actions(by_touch="has_touch" in window)
     page = visitor.page
     await visitor.go("/")
 
-    await do.take(page.get_by_label("Username").fill("rex"))
-    await do.take(page.get_by_label("Password").fill("correct horse"))
-    await do.take(page.get_by_role("button", name="Sign in").click())
-    await do.take(page.get_by_role("link", name="New study").first.click())
-    await do.take(page.get_by_label("Title").fill("Tea or coffee"))
+    await do.fill(page.get_by_label("Username"), "rex")
+    await do.fill(page.get_by_label("Password"), "correct horse")
+    await do.press(page.get_by_role("button", name="Sign in"))
+    await do.press(page.get_by_role("link", name="New study").first)
+    await do.fill(page.get_by_label("Title"), "Tea or coffee")
     for title in ("GenericBot", "ELIZA"):
-        await do.take(page.get_by_role("checkbox", name=title).check())
-    await do.take(page.get_by_role("button", name="Save").click())
-    await do.take(page.get_by_role("link", name="Rehearse").first.click())
-    await do.take(page.get_by_label("Simulated workers").fill("8"))  # 30 tell more, and take longer
-    await do.take(page.get_by_role("button", name="Rehearse").click())
+        await do.press(page.get_by_role("checkbox", name=title))
+    await do.press(page.get_by_role("button", name="Save"))
+    await do.press(page.get_by_role("link", name="Rehearse").first)
+    await do.fill(page.get_by_label("Simulated workers"), "8")  # 30 tell more, and take longer
+    await do.press(page.get_by_role("button", name="Rehearse"))
     await expect(page.get_by_text("The rehearsal is about to begin.")).to_be_visible()
 
     # Here no worker takes jobs: what the queued one starts is started by hand.
@@ -60,8 +71,10 @@ async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(visi
     process: subprocess.Popen[bytes] = started(study.pk, attempt.workers)
     assert await sync_to_async(process.wait)(240) == 0
 
-    await do.take(page.get_by_role("link", name="See its report").click())
+    await do.press(page.get_by_role("link", name="See its report"))
     await expect(page.get_by_role("heading", level=1)).to_have_text("Report")
     await expect(page.get_by_role("main")).to_contain_text("GenericBot")
     assert await visitor.flaws() == []
+    width = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert await page.evaluate(width)
     assert do.taken <= MOST_ACTIONS

@@ -58,7 +58,7 @@ def test_it_holds_after_its_people_until_somebody_goes_on(
     owner = sign_in(rex)
     assert "Go on: open the study to all" in owner.get(f"/studies/{piloted.pk}/monitor/").text
     said = owner.post(f"/studies/{piloted.pk}/pilot/", follow=True).text
-    assert "Its pilot is excluded from the primary analysis." in said
+    assert "The study is open to all, and its pilot is excluded." in said
     again = owner.post(f"/studies/{piloted.pk}/pilot/", follow=True).text
     assert "is not in its pilot, so there is nothing to go on from." in again
 

@@ -649,6 +649,7 @@ class Migration(migrations.Migration):
             "deal",
             "gold",
             "lease",
+            "again",
             "save",
             "third",
             "judge",

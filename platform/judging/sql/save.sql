@@ -5,15 +5,20 @@ DECLARE
     b record;
     s record;
     new_label bigint;
+    is_over boolean := false;
 BEGIN
-    SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, ask.question_set INTO b
+    SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, p.pilot, ask.question_set INTO b
       FROM judging_batch AS batch
       JOIN crowd_assignment AS a ON a.id = batch.assignment_id
+      JOIN crowd_participation AS p ON p.id = a.participation_id
       JOIN studies_ask AS ask ON ask.study_id = batch.study_id AND ask.number = 0
      WHERE batch.id = the_batch
        FOR NO KEY UPDATE OF batch;
     IF b.outcome <> '' THEN
         RETURN 'finished';
+    END IF;
+    IF b.pilot THEN  -- whoever goes on from the pilot either sees this judgment, or is seen here
+        SELECT pilot_over_at IS NOT NULL INTO is_over FROM studies_study WHERE id = b.study_id FOR NO KEY UPDATE;
     END IF;
     SELECT slot.id, slot.label_id, slot.occasion, slot.is_gold, i.turn_id, i.response_id, i.dialogue_id, i.pair_id INTO s
       FROM judging_slot AS slot JOIN judging_item AS i ON i.id = slot.item_id
@@ -45,5 +50,8 @@ BEGIN
     END IF;
     UPDATE judging_slot SET label_id = new_label, leased_until = NULL WHERE id = s.id;
     UPDATE judging_batch SET done = done + 1 WHERE id = the_batch;
+    IF is_over THEN
+        PERFORM judging_again(s.id);
+    END IF;
     RETURN 'saved';
 END $$;

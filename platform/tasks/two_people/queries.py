@@ -65,7 +65,13 @@ def is_full(study: Study, *, now: datetime) -> bool:
 
 
 def _held_here(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
-    return of_people(studies).filter(origin=Dialogue.Origin.LIVE)
+    """Conversations that count towards what is wanted: none of a pilot that is over, not even of one side."""
+    over = studies.filter(pilot_over_at__isnull=False)
+    of_pilots = Seat.objects.filter(
+        assignment__participation__pilot=True, assignment__participation__study__in=over
+    )
+    held = of_people(studies).filter(origin=Dialogue.Origin.LIVE)
+    return held.exclude(pk__in=of_pilots.values("dialogue"))
 
 
 def _under_way(held: QuerySet[Dialogue], now: datetime) -> int:

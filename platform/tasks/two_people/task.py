@@ -40,6 +40,7 @@ class TwoPeople(WorkerTask, TalkTask):
     instructions = "tasks/two_people/instructions.html"
     saved = _("Your conversation and all your answers are saved.")
 
+    together = 2
     report = "tasks/two_people/report.html"
 
     @override

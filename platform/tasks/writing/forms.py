@@ -1,12 +1,15 @@
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django import forms
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from accounts.models import User
 from contexts.queries import versions_of
-from studies.forms import StudyPage
-from studies.models import Study
+from studies.forms import FIELDS, StudyForm, StudyPage
+from studies.models import PrimaryAnalysis, Study
 from tasks.writing.models import WritingPlan
 
 
@@ -28,10 +31,26 @@ class WritingPlanForm(forms.ModelForm[WritingPlan]):
             field.disabled = study.state != Study.State.DRAFT
 
 
+class WritingForm(StudyForm):
+    """Everything about a study whose workers write, but what they write."""
+
+    class Meta(StudyForm.Meta):
+        fields = (*FIELDS, "pilot_size")
+        help_texts: ClassVar[Mapping[str, str | Promise]] = {
+            "pilot_size": _(
+                "After so many people nobody new is admitted until you have looked and go on. What they "
+                "wrote is then kept beside: others write in their place, and it is given to nobody to "
+                "judge. A study of responses has no scores of its own, so there is nothing else to leave "
+                "them out of. 0: no pilot."
+            )
+        }
+
+
 class WritingPage(StudyPage):
     """The study, and what its workers write."""
 
     template = "tasks/writing/form.html"
+    study_form = WritingForm
 
     @override
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
@@ -41,6 +60,15 @@ class WritingPage(StudyPage):
     @override
     def is_valid(self) -> bool:
         return self.form.is_valid() and self.plan_form.is_valid()
+
+    @override
+    def study(self) -> Study:
+        study = super().study()
+        if study.state == Study.State.DRAFT:  # nothing is analysed here; a pilot is never what counts
+            study.primary_analysis = (
+                PrimaryAnalysis.WITHOUT_EXCLUDED if study.pilot_size else PrimaryAnalysis.ALL
+            )
+        return study
 
     @override
     def plan(self) -> WritingPlan:

@@ -1,12 +1,18 @@
-from django.db.models import Count, QuerySet
+from django.db.models import Count, F, QuerySet
 
 from responses.models import Response
 from studies.models import Study
 
 
+def that_count(responses: QuerySet[Response]) -> QuerySet[Response]:
+    """Of these those that are wanted: what a pilot wrote stands behind them (`services.write_again`)."""
+    return responses.filter(repetition__lte=F("run__repetitions"))
+
+
 def written_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
     """Of each writing study, by its key: responses written, and how many are wanted."""
     plans = {study.pk: study.writing.wanted for study in studies.filter(writing__isnull=False)}
-    counted = Response.objects.filter(run__study__in=plans).values_list("run__study").annotate(n=Count("pk"))
+    responses = that_count(Response.objects.filter(run__study__in=plans))
+    counted = responses.values_list("run__study").annotate(n=Count("pk"))
     written = dict(counted.order_by())
     return {pk: (written.get(pk, 0), wanted) for pk, wanted in plans.items()}

@@ -10,20 +10,21 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Count
+from django.db.models import Count, Max
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from contexts.models import Context
 from crowd import refusals
 from crowd.models import Assignment, Participation
-from crowd.services import HOLD, admit, complete, keep_place
+from crowd.services import HOLD, admit, complete, keep_place, of_this_phase
 from judging.models import Item
 from live.refusals import RefusedError
 from responses.checks import problem_of
 from responses.models import Response, ResponseRun, Source, WritingPlace
 from studies.models import Study
 from studies.services import results_changed
+from tasks.writing.queries import that_count
 
 SYSTEM = "People"
 # Responses that a page which is opened anew can go back to.
@@ -53,6 +54,7 @@ class Desk:
     participation_id: int
     study_code: str
     size: int
+    is_pilot: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +95,49 @@ def run_of(study: Study) -> ResponseRun:
     return run
 
 
+# Behind those that are wanted, so that others can take their places.
+_BEHIND = """
+UPDATE responses_response AS r
+   SET repetition = placed.place
+  FROM (SELECT a.id, run.repetitions + row_number() OVER (PARTITION BY a.context_id ORDER BY a.id) AS place
+          FROM responses_response AS a
+          JOIN responses_responserun AS run ON run.id = a.run_id
+          JOIN crowd_participation AS p ON p.id = a.author_id
+         WHERE run.study_id = %s AND p.pilot) AS placed
+ WHERE r.id = placed.id
+"""
+
+
+def write_again(study: Study) -> None:
+    """Have others write in place of the study's pilot, in the caller's transaction; what that wrote is kept.
+
+    What they still write after it is kept likewise.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_BEHIND, [study.pk])
+    runs = ResponseRun.objects.filter(study=study, state=ResponseRun.State.DONE)
+    runs.update(state=ResponseRun.State.RUNNING, finished_at=None)
+
+
+def _is_of_pilot_over(participation: Participation) -> bool:
+    return participation.pilot and participation.study.pilot_over_at is not None
+
+
+def _behind(place: WritingPlace) -> int:
+    """The first repetition behind those that are wanted of the context at hand."""
+    there = Response.objects.filter(run=place.run, context=place.context).aggregate(most=Max("repetition"))
+    return 1 + max(there["most"] or 0, place.run.repetitions)
+
+
 def is_written(study: Study, now: datetime) -> bool:
     """Whether what has been written, and what those who are at it may still write, is all that is wanted."""
     share = min(study.writing.batch_size, study.writing.context_version.size)
-    at_work = Assignment.objects.filter(participation__study=study, outcome="", active_at__gt=now - HOLD)
+    at_work = Assignment.objects.filter(
+        of_this_phase(), participation__study=study, outcome="", active_at__gt=now - HOLD
+    )
     had = at_work.annotate(n=Count("participation__responses")).values_list("n", flat=True)
     promised = sum(max(0, share - n) for n in had)
-    written = Response.objects.filter(run__study=study).count()
+    written = that_count(Response.objects.filter(run__study=study)).count()
     return written + promised >= study.writing.wanted
 
 
@@ -180,8 +218,8 @@ def desk_of(code: str, worker_id: int) -> Desk:
     assignment = begun.select_related("participation__study__writing").first()
     if assignment is None:
         raise RefusedError("unknown_dialogue", NO_SUCH_TASK)
-    study = assignment.participation.study
-    return Desk(assignment.pk, assignment.participation_id, study.code, study.writing.batch_size)
+    own, study = assignment.participation, assignment.participation.study
+    return Desk(assignment.pk, own.pk, study.code, study.writing.batch_size, own.pilot)
 
 
 @transaction.atomic
@@ -225,6 +263,8 @@ def write(desk: Desk, *, key: str, text: str, now: datetime | None = None) -> Wr
     """
     now = now or timezone.now()
     text = text.strip()
+    if desk.is_pilot:  # whoever goes on from the pilot either sees this response, or is seen here
+        Study.objects.select_for_update(no_key=True).get(code=desk.study_code)
     Participation.objects.select_for_update(of=("self",)).get(pk=desk.participation_id)
     assignment = Assignment.objects.get(pk=desk.assignment_id)
     if assignment.outcome:
@@ -260,7 +300,7 @@ def finish(desk: Desk, *, now: datetime | None = None) -> None:
 
 
 def _place_of(desk: Desk, key: str) -> WritingPlace:
-    places = WritingPlace.objects.select_related("context", "run__context_version")
+    places = WritingPlace.objects.select_related("context", "run__context_version", "participation__study")
     mine = places.select_for_update(of=("self",)).filter(participation=desk.participation_id)
     place = mine.first()
     if place is None or place.context.key != key:
@@ -291,14 +331,14 @@ def _store(place: WritingPlace, text: str, others: list[str], now: datetime) -> 
     Response.objects.create(
         run=run,
         context=place.context,
-        repetition=place.repetition,
+        repetition=_behind(place) if _is_of_pilot_over(place.participation) else place.repetition,
         text=text,
         author_id=place.participation_id,
         created_at=now,
     )
     place.delete()
     _lock(run)
-    if run.responses.count() >= run.context_version.size * run.repetitions:
+    if that_count(run.responses.all()).count() >= run.context_version.size * run.repetitions:
         ResponseRun.objects.filter(pk=run.pk).update(state=ResponseRun.State.DONE, finished_at=now)
     assert run.study_id is not None
     results_changed(run.study_id)

@@ -12,7 +12,7 @@ from studies.services import Plan
 from studies.tasks import copied_row, register
 from tasks.writing.forms import WritingPage
 from tasks.writing.queries import written_and_wanted
-from tasks.writing.services import is_written
+from tasks.writing.services import is_written, write_again
 
 
 @register
@@ -45,6 +45,10 @@ class Writing(WorkerTask):
     def plan_of_copy(self, study: Study) -> Plan | None:
         plan: Plan | None = copied_row(getattr(study, "writing", None))
         return plan
+
+    @override
+    def pilot_over(self, study: Study) -> None:
+        write_again(study)
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
