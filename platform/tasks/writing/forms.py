@@ -1,6 +1,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from accounts.models import User
@@ -16,7 +17,7 @@ class WritingPlanForm(forms.ModelForm[WritingPlan]):
     class Meta:
         model = WritingPlan
         fields = ("context_version", "responses_per_context", "batch_size")
-        help_texts = {"batch_size": "Then the worker is done."}
+        help_texts = {"batch_size": _("Then the worker is done.")}
 
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
         super().__init__(data, instance=getattr(study, "writing", None), prefix="writing")
