@@ -30,7 +30,9 @@ class JSONSetting(forms.JSONField):
     """A setting with a shape of its own; the bot checks what is in it."""
 
     widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "mono"})
-    default_error_messages = {"invalid": "This is not JSON. Check quotation marks, commas and brackets."}
+    default_error_messages = {
+        "invalid": gettext_lazy("This is not JSON. Check quotation marks, commas and brackets.")
+    }
 
 
 class ListSetting(forms.CharField):
@@ -46,14 +48,17 @@ class BotForm(forms.Form):
     """Name, title, and a field for each setting of the adapter."""
 
     name = forms.SlugField(
+        label=gettext_lazy("Name"),
         max_length=60,
-        error_messages={"invalid": "Use letters, digits, - and _ only."},
+        error_messages={"invalid": gettext_lazy("Use letters, digits, - and _ only.")},
         help_text=gettext_lazy(
             "Letters, digits, - and _. Files and programs call the bot so; it cannot change."
         ),
     )
     title = forms.CharField(
-        max_length=120, help_text=gettext_lazy("Shown to researchers, and to workers if a study is open.")
+        label=gettext_lazy("Title"),
+        max_length=120,
+        help_text=gettext_lazy("Shown to researchers, and to workers if a study is open."),
     )
 
     open_to_all = forms.BooleanField(

@@ -36,9 +36,14 @@ class ContextSetForm(forms.ModelForm[ContextSet]):
 class FileForm(forms.Form):
     """A file of contexts, and the language of those that name none."""
 
-    file = forms.FileField(help_text=_("JSON Lines (.jsonl), CSV (.csv) or plain text (.txt), in UTF-8."))
+    file = forms.FileField(
+        label=_("File"), help_text=_("JSON Lines (.jsonl), CSV (.csv) or plain text (.txt), in UTF-8.")
+    )
     language = forms.CharField(
-        initial="en", max_length=10, help_text=_("Of contexts for which the file names none: en, zh, pt-BR")
+        label=_("Language"),
+        initial="en",
+        max_length=10,
+        help_text=_("Of contexts for which the file names none: en, zh, pt-BR"),
     )
 
     def clean_file(self) -> dict[str, str]:
@@ -55,11 +60,12 @@ class FilterForm(forms.Form):
     """How a table of contexts is narrowed, from the address."""
 
     turns = forms.ChoiceField(required=False, label=_("Turns"))
-    category = forms.ChoiceField(required=False)
-    language = forms.ChoiceField(required=False)
+    category = forms.ChoiceField(required=False, label=_("Category"))
+    language = forms.ChoiceField(required=False, label=_("Language"))
     consistency = forms.ChoiceField(
         required=False,
-        choices=[("", "All"), ("yes", "Tests consistency"), ("no", "Does not")],
+        label=_("Consistency"),
+        choices=[("", _("All")), ("yes", _("Tests consistency")), ("no", _("Does not"))],
     )
     text = forms.CharField(required=False, max_length=200, label=_("Text"), strip=True)
 
@@ -68,7 +74,7 @@ class FilterForm(forms.Form):
         for name, values in choices.items():
             field = self.fields[name]
             assert isinstance(field, forms.ChoiceField)
-            field.choices = [("", "All"), *((value, value.replace("_", " ")) for value in values)]
+            field.choices = [("", _("All")), *((value, value.replace("_", " ")) for value in values)]
 
     def filters(self) -> Filters:
         """The chosen bounds; those that cannot be are left out."""

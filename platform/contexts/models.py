@@ -14,11 +14,15 @@ MOST_MATERIAL = 20
 class ContextSet(models.Model):
     """A collection of contexts for static evaluation. What is in it, its versions say."""
 
-    name = models.SlugField(max_length=60, help_text=_("Short name, also of exported files: open-mtb"))
-    title = models.CharField(max_length=120)
-    description = models.TextField(max_length=4000, blank=True)
+    name = models.SlugField(
+        max_length=60, verbose_name=_("name"), help_text=_("Short name, also of exported files: open-mtb")
+    )
+    title = models.CharField(max_length=120, verbose_name=_("title"))
+    description = models.TextField(max_length=4000, blank=True, verbose_name=_("description"))
     licence = models.CharField(
-        max_length=120, help_text=_("Under which the contexts may be used, such as Apache-2.0 or CC BY 4.0.")
+        max_length=120,
+        verbose_name=_("licence"),
+        help_text=_("Under which the contexts may be used, such as Apache-2.0 or CC BY 4.0."),
     )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -64,8 +64,11 @@ class ConversationsForm(forms.Form):
 
     source = forms.ModelChoiceField(queryset=Study.objects.none(), label=_("Conversations of"))
     subject = forms.ChoiceField(label=_("What is judged"))
-    language = forms.ChoiceField(help_text=_("Of these conversations. Workers who read it get them."))
+    language = forms.ChoiceField(
+        label=_("Language"), help_text=_("Of these conversations. Workers who read it get them.")
+    )
     conversations = forms.IntegerField(
+        label=_("Number of conversations"),
         required=False,
         min_value=1,
         max_value=MOST_CONVERSATIONS,

@@ -23,6 +23,7 @@ class JudgingPlan(models.Model):
     raters_per_item = models.PositiveSmallIntegerField(
         default=5,
         validators=[MinValueValidator(1), MaxValueValidator(25)],
+        verbose_name=_("raters per item"),
         help_text=_("Different workers who judge each item: 5 in the paper."),
     )
     batch_size = models.PositiveSmallIntegerField(

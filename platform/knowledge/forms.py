@@ -37,7 +37,9 @@ class BaseForm(forms.ModelForm[KnowledgeBase]):
 class FileForm(forms.Form):
     """A file with a base."""
 
-    file = forms.FileField(help_text=gettext_lazy("JSON (.json) in UTF-8, up to 20 MB."))
+    file = forms.FileField(
+        label=gettext_lazy("File"), help_text=gettext_lazy("JSON (.json) in UTF-8, up to 20 MB.")
+    )
 
     def clean_file(self) -> dict[str, str]:
         """The file's text, with its name."""

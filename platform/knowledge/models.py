@@ -11,11 +11,17 @@ from knowledge.reading_sets import ARTICLE_SECTIONS, ENTITIES, KnownEntity, ToRe
 class KnowledgeBase(models.Model):
     """What people read while they talk: entities and articles. What is known, its versions say."""
 
-    name = models.SlugField(max_length=60, help_text=_("Short name, also of exported files: open-knowledge"))
-    title = models.CharField(max_length=120)
-    description = models.TextField(max_length=4000, blank=True)
+    name = models.SlugField(
+        max_length=60,
+        verbose_name=_("name"),
+        help_text=_("Short name, also of exported files: open-knowledge"),
+    )
+    title = models.CharField(max_length=120, verbose_name=_("title"))
+    description = models.TextField(max_length=4000, blank=True, verbose_name=_("description"))
     licence = models.CharField(
-        max_length=120, help_text=_("Under which the texts may be used, such as CC0 1.0 or CC BY 4.0.")
+        max_length=120,
+        verbose_name=_("licence"),
+        help_text=_("Under which the texts may be used, such as CC0 1.0 or CC BY 4.0."),
     )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,

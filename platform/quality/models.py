@@ -32,16 +32,19 @@ class Qualification(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="qualifications"
     )
-    title = models.CharField(max_length=120)
+    title = models.CharField(max_length=120, verbose_name=_("title"))
     questions = models.JSONField(
         help_text=_("Each with `text`, `choices`, `right` (places of the right ones, from 0) and `why`.")
     )
     pass_mark = models.PositiveSmallIntegerField(
-        validators=[MinValueValidator(1)], help_text=_("So many right answers, or more, pass.")
+        validators=[MinValueValidator(1)],
+        verbose_name=_("pass mark"),
+        help_text=_("So many right answers, or more, pass."),
     )
     tries = models.PositiveSmallIntegerField(
         default=2,
         validators=[MinValueValidator(1), MaxValueValidator(20)],
+        verbose_name=_("tries"),
         help_text=_("How often somebody may try, in all studies together."),
     )
     feedback = models.BooleanField(
@@ -236,9 +239,9 @@ class MessageTemplate(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="message_templates", db_index=False
     )
-    kind = models.CharField(max_length=10, choices=Kind, default=Kind.REJECTION)
-    title = models.CharField(max_length=80)
-    text = models.TextField(max_length=500)
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.REJECTION, verbose_name=_("kind"))
+    title = models.CharField(max_length=80, verbose_name=_("title"))
+    text = models.TextField(max_length=500, verbose_name=_("text"))
 
     class Meta:
         ordering = ("owner", "kind", "title")

@@ -53,7 +53,10 @@ class QuestionSetField(forms.ChoiceField):
             **kwargs: as of any field.
         """
         blank = [("", nothing)] if nothing else []
-        own = format_html('Your own are on the page <a href="{}">Questions</a>.', reverse("questions:sets"))
+        own = format_html(
+            _('Your own are on the page <a href="{}">Questions</a>.'), reverse("questions:sets")
+        )
+        kwargs.setdefault("label", _("Questions"))
         kwargs.setdefault("help_text", own)
         kwargs.setdefault("required", not nothing)
         super().__init__(choices=[*blank, *offered(user, about, beside=beside)], **kwargs)

@@ -24,8 +24,9 @@ def _versions(user: User) -> "forms.ModelChoiceField[ContextSetVersion]":
 class RunForm(forms.Form):
     """A bot that is to respond to all contexts of a set."""
 
-    bot = forms.ModelChoiceField(queryset=Bot.objects.none(), empty_label=None)
+    bot = forms.ModelChoiceField(label=_("Bot"), queryset=Bot.objects.none(), empty_label=None)
     repetitions = forms.IntegerField(
+        label=_("Repetitions"),
         min_value=1,
         max_value=MOST_REPETITIONS,
         initial=1,
@@ -35,6 +36,7 @@ class RunForm(forms.Form):
         ),
     )
     seed = forms.IntegerField(
+        label=_("Seed"),
         min_value=0,
         max_value=2**53,
         required=False,
@@ -54,12 +56,15 @@ class RunForm(forms.Form):
 class ResponseFileForm(forms.Form):
     """Responses of a system that cannot run here."""
 
-    system = forms.CharField(max_length=120, help_text=_("What reports call it, such as Cleverbot 2019."))
+    system = forms.CharField(
+        label=_("System"), max_length=120, help_text=_("What reports call it, such as Cleverbot 2019.")
+    )
     file = forms.FileField(
+        label=_("File"),
         help_text=_(
             "CSV or JSON Lines, in UTF-8, with the fields context (its id), response and, for several "
             "responses to each context, repetition from 1."
-        )
+        ),
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:

@@ -51,7 +51,6 @@ class AskForm(forms.Form):
             subjects_of({About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE}),
             beside=self.initial.get("question_set", ""),
             nothing=_("Nothing"),
-            label=_("Questions"),
             help_text="",
         )
         for field in self.fields.values():

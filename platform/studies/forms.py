@@ -14,7 +14,7 @@ from studies.asks import Asked
 from studies.models import Study
 from studies.services import PROTOCOL_FIELDS, Plan
 
-PAY_PER_WORKER = {"pay_amount": "Pay per worker, for the whole batch"}
+PAY_PER_WORKER = {"pay_amount": _("Pay per worker, for the whole batch")}
 # What every study has, whatever its task.
 FIELDS = (
     "title", "languages", "instructions", "debriefing", "contact", "pay_amount", "pay_currency",
@@ -28,6 +28,7 @@ class StudyForm(forms.ModelForm[Study]):
     """What every study has; the form of a task may have more fields of it."""
 
     languages = forms.CharField(
+        label=_("Languages"),
         initial="en",
         max_length=100,
         help_text=_(
@@ -36,6 +37,7 @@ class StudyForm(forms.ModelForm[Study]):
         ),
     )
     consent_text = forms.CharField(
+        label=_("Consent text"),
         widget=forms.Textarea,
         max_length=20_000,
         help_text=_("What stands in [brackets] at first is for you to fill in, or to delete."),

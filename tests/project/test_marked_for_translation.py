@@ -3,9 +3,15 @@
 import ast
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from django import forms
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+from studies.models import Study
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates"
@@ -175,6 +181,65 @@ def test_messages_refusals_models_and_fields_are_marked() -> None:
     }
 
     assert found == {}
+
+
+# --- forms ----------------------------------------------------------------------------------------
+
+# Named when the form is made: after a bot, after a panel, or by the field that takes their place.
+_NAMED_LATER = {
+    "PanelForm.taken", "TargetForm.chosen", "TargetForm.target",
+    "AskForm.question_set", "JudgingForm.question_set", "PairsForm.question_set",
+}  # fmt: skip
+# Its page has controls of its own.
+_NEVER_SHOWN = {"LookForm.configuration", "LookForm.seed"}
+
+
+def derived_labels(form: type[forms.BaseForm]) -> Iterator[str]:
+    """Fields whose label is nothing but their name, or the name of the model's field, put into words."""
+    for name, field in form.base_fields.items():  # type: ignore[attr-defined]  # set by the metaclass
+        if not field.widget.is_hidden and not isinstance(field.label, Promise):
+            yield f"{form.__name__}.{name}"
+
+
+class OfFields(forms.Form):
+    plain = forms.CharField()
+    english = forms.CharField(label="English")
+    marked = forms.CharField(label=gettext_lazy("Name"))
+    hidden = forms.CharField(widget=forms.HiddenInput)
+
+
+class OfModel(forms.ModelForm[Study]):
+    class Meta:
+        model = Study
+        fields = ("title", "state")
+
+
+@pytest.mark.parametrize(
+    ("form", "found"),
+    [(OfFields, ["OfFields.plain", "OfFields.english"]), (OfModel, ["OfModel.state"])],
+)
+def test_derived_labels_are_found(form: type[forms.BaseForm], found: list[str]) -> None:
+    assert list(derived_labels(form)) == found
+
+
+def test_no_form_derives_a_label() -> None:
+    """Django would make it of a name in the code, in English on every page."""
+    root = ROOT / "platform"
+    modules = [
+        import_module(".".join(path.relative_to(root).with_suffix("").parts))
+        for path in root.rglob("*.py")
+        if re.search(r"^class \w+\(.*Form\b", path.read_text(), re.MULTILINE)
+    ]
+
+    found = {
+        label
+        for module in modules
+        for form in vars(module).values()
+        if isinstance(form, type) and issubclass(form, forms.BaseForm) and form.__module__ == module.__name__
+        for label in derived_labels(form)
+    }
+
+    assert found == _NAMED_LATER | _NEVER_SHOWN
 
 
 # --- scripts --------------------------------------------------------------------------------------

@@ -25,15 +25,20 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "name",
-                    models.SlugField(help_text="Short name, also of exported files: open-mtb", max_length=60),
+                    models.SlugField(
+                        help_text="Short name, also of exported files: open-mtb",
+                        max_length=60,
+                        verbose_name="name",
+                    ),
                 ),
-                ("title", models.CharField(max_length=120)),
-                ("description", models.TextField(blank=True, max_length=4000)),
+                ("title", models.CharField(max_length=120, verbose_name="title")),
+                ("description", models.TextField(blank=True, max_length=4000, verbose_name="description")),
                 (
                     "licence",
                     models.CharField(
                         help_text="Under which the contexts may be used, such as Apache-2.0 or CC BY 4.0.",
                         max_length=120,
+                        verbose_name="licence",
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

@@ -231,6 +231,7 @@ class Migration(migrations.Migration):
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(25),
                         ],
+                        verbose_name="raters per item",
                     ),
                 ),
                 (

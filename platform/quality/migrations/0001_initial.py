@@ -126,7 +126,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("title", models.CharField(max_length=120)),
+                ("title", models.CharField(max_length=120, verbose_name="title")),
                 (
                     "questions",
                     models.JSONField(
@@ -138,6 +138,7 @@ class Migration(migrations.Migration):
                     models.PositiveSmallIntegerField(
                         help_text="So many right answers, or more, pass.",
                         validators=[django.core.validators.MinValueValidator(1)],
+                        verbose_name="pass mark",
                     ),
                 ),
                 (
@@ -149,6 +150,7 @@ class Migration(migrations.Migration):
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(20),
                         ],
+                        verbose_name="tries",
                     ),
                 ),
                 (
@@ -440,10 +442,11 @@ class Migration(migrations.Migration):
                         ],
                         default="rejection",
                         max_length=10,
+                        verbose_name="kind",
                     ),
                 ),
-                ("title", models.CharField(max_length=80)),
-                ("text", models.TextField(max_length=500)),
+                ("title", models.CharField(max_length=80, verbose_name="title")),
+                ("text", models.TextField(max_length=500, verbose_name="text")),
                 (
                     "owner",
                     models.ForeignKey(

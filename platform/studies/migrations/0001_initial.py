@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                         default=studies.models.entry_code, editable=False, max_length=20, unique=True
                     ),
                 ),
-                ("title", models.CharField(max_length=120)),
+                ("title", models.CharField(max_length=120, verbose_name="title")),
                 (
                     "task",
                     models.CharField(
@@ -68,6 +68,7 @@ class Migration(migrations.Migration):
                         choices=[("bot", "The chatbot"), ("human", "The worker")],
                         default="bot",
                         max_length=10,
+                        verbose_name="who opens the conversation",
                     ),
                 ),
                 (
@@ -77,6 +78,7 @@ class Migration(migrations.Migration):
                         default="Hi!",
                         help_text="Said by the opening speaker before the conversation; neither counted nor labelled. Empty with the worker opening: the worker's first message is an ordinary turn.",
                         max_length=500,
+                        verbose_name="opening text",
                     ),
                 ),
                 (
@@ -88,6 +90,7 @@ class Migration(migrations.Migration):
                             django.core.validators.MinValueValidator(2),
                             django.core.validators.MaxValueValidator(500),
                         ],
+                        verbose_name="fewest turns",
                     ),
                 ),
                 (
@@ -99,12 +102,15 @@ class Migration(migrations.Migration):
                             django.core.validators.MinValueValidator(2),
                             django.core.validators.MaxValueValidator(500),
                         ],
+                        verbose_name="most turns",
                     ),
                 ),
                 (
                     "blind",
                     models.BooleanField(
-                        default=True, help_text="Workers do not learn which bot they talk to."
+                        default=True,
+                        help_text="Workers do not learn which bot they talk to.",
+                        verbose_name="hide the names of the bots",
                     ),
                 ),
                 (
@@ -112,6 +118,7 @@ class Migration(migrations.Migration):
                     models.BooleanField(
                         default=False,
                         help_text="Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. Images are never loaded.",
+                        verbose_name="show Markdown in replies",
                     ),
                 ),
                 (
@@ -119,6 +126,7 @@ class Migration(migrations.Migration):
                     models.BooleanField(
                         default=True,
                         help_text="Workers try the questions on their worked examples before they begin, and learn what the author would have answered. Nothing of it is stored as a label.",
+                        verbose_name="practice before the work",
                     ),
                 ),
                 (
@@ -131,6 +139,7 @@ class Migration(migrations.Migration):
                         default="all",
                         help_text="The report's numbers follow it; the other analysis is shown beside. It is declared before the study opens and stays as it is.",
                         max_length=20,
+                        verbose_name="primary analysis",
                     ),
                 ),
                 (
@@ -139,6 +148,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="By which rules workers are excluded, such as: all answers alike, or a median of less than 2 seconds per answer. Each exclusion names its reason, and the excluded are paid.",
                         max_length=2000,
+                        verbose_name="rules of exclusion",
                     ),
                 ),
                 (
@@ -168,13 +178,14 @@ class Migration(migrations.Migration):
                         size=None,
                     ),
                 ),
-                ("instructions", models.TextField(blank=True, max_length=8000)),
+                ("instructions", models.TextField(blank=True, max_length=8000, verbose_name="instructions")),
                 (
                     "debriefing",
                     models.TextField(
                         blank=True,
                         help_text="Workers read it on their last page, however they ended. It is the place for what they could not be told before, such as that a person answered as the chatbot.",
                         max_length=8000,
+                        verbose_name="debriefing",
                     ),
                 ),
                 (
@@ -184,9 +195,10 @@ class Migration(migrations.Migration):
                         default=Decimal("0"),
                         max_digits=8,
                         validators=[django.core.validators.MinValueValidator(Decimal("0"))],
+                        verbose_name="pay",
                     ),
                 ),
-                ("pay_currency", models.CharField(default="USD", max_length=3)),
+                ("pay_currency", models.CharField(default="USD", max_length=3, verbose_name="currency")),
                 (
                     "hourly_target",
                     models.DecimalField(
@@ -196,12 +208,15 @@ class Migration(migrations.Migration):
                         max_digits=8,
                         null=True,
                         validators=[django.core.validators.MinValueValidator(Decimal("0.01"))],
+                        verbose_name="pay for an hour, at least",
                     ),
                 ),
                 (
                     "expected_minutes",
                     models.PositiveSmallIntegerField(
-                        default=15, validators=[django.core.validators.MinValueValidator(1)]
+                        default=15,
+                        validators=[django.core.validators.MinValueValidator(1)],
+                        verbose_name="expected time in minutes",
                     ),
                 ),
                 (
@@ -231,6 +246,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="Workers see it on the consent page, at the end, and wherever somebody is turned away.",
                         max_length=254,
+                        verbose_name="address for questions",
                     ),
                 ),
                 (
@@ -551,6 +567,7 @@ class Migration(migrations.Migration):
                 help_text="Texts that workers have beside what they do. A line that begins with # names one; what follows is its text.",
                 max_length=100000,
                 validators=[knowledge.sections.refuse_unreadable],
+                verbose_name="texts",
             ),
         ),
         migrations.AddField(
@@ -559,6 +576,7 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 default=False,
                 help_text="Bots that can use knowledge get the same texts, as in their prompt; others ignore them.",
+                verbose_name="let the bots read them, too",
             ),
         ),
         migrations.AddField(
@@ -571,6 +589,7 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.PROTECT,
                 related_name="studies",
                 to="knowledge.baseversion",
+                verbose_name="reading sets from a knowledge base",
             ),
         ),
         migrations.AddField(

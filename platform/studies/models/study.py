@@ -64,7 +64,7 @@ class Study(models.Model):
         CLOSED = "closed", _("Closed")
 
     code = models.CharField(max_length=20, unique=True, default=entry_code, editable=False)
-    title = models.CharField(max_length=120)
+    title = models.CharField(max_length=120, verbose_name=_("title"))
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies")
     task = models.CharField(
         max_length=20,
@@ -75,11 +75,14 @@ class Study(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    opening_speaker = models.CharField(max_length=10, choices=Speaker, default=Speaker.BOT)
+    opening_speaker = models.CharField(
+        max_length=10, choices=Speaker, default=Speaker.BOT, verbose_name=_("who opens the conversation")
+    )
     opening_text = models.CharField(
         max_length=500,
         default="Hi!",
         blank=True,
+        verbose_name=_("opening text"),
         help_text=_(
             "Said by the opening speaker before the conversation; neither counted nor labelled. "
             "Empty with the worker opening: the worker's first message is an ordinary turn."
@@ -88,18 +91,25 @@ class Study(models.Model):
     min_turns = models.PositiveSmallIntegerField(
         default=14,
         validators=[MinValueValidator(2), MaxValueValidator(500)],
+        verbose_name=_("fewest turns"),
         help_text=_("The opening is not counted."),
     )
     max_turns = models.PositiveSmallIntegerField(
         default=28,
         validators=[MinValueValidator(2), MaxValueValidator(500)],
+        verbose_name=_("most turns"),
         help_text=_("The opening is not counted."),
     )
-    blind = models.BooleanField(default=True, help_text=_("Workers do not learn which bot they talk to."))
+    blind = models.BooleanField(
+        default=True,
+        verbose_name=_("hide the names of the bots"),
+        help_text=_("Workers do not learn which bot they talk to."),
+    )
     primary_analysis = models.CharField(
         max_length=20,
         choices=PrimaryAnalysis,
         default=PrimaryAnalysis.ALL,
+        verbose_name=_("primary analysis"),
         help_text=_(
             "The report's numbers follow it; the other analysis is shown beside. It is declared before "
             "the study opens and stays as it is."
@@ -108,6 +118,7 @@ class Study(models.Model):
     exclusion_rules = models.TextField(
         max_length=2000,
         blank=True,
+        verbose_name=_("rules of exclusion"),
         help_text=_(
             "By which rules workers are excluded, such as: all answers alike, or a median of less than "
             "2 seconds per answer. Each exclusion names its reason, and the excluded are paid."
@@ -127,6 +138,7 @@ class Study(models.Model):
     )
     markdown = models.BooleanField(
         default=False,
+        verbose_name=_("show Markdown in replies"),
         help_text=_(
             "Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. "
             "Images are never loaded."
@@ -136,6 +148,7 @@ class Study(models.Model):
         max_length=LONGEST_PASTED,
         blank=True,
         validators=[refuse_unreadable],
+        verbose_name=_("texts"),
         help_text=_(
             "Texts that workers have beside what they do. A line that begins with # names one; "
             "what follows is its text."
@@ -143,6 +156,7 @@ class Study(models.Model):
     )
     bots_read = models.BooleanField(
         default=False,
+        verbose_name=_("let the bots read them, too"),
         help_text=_(
             "Bots that can use knowledge get the same texts, as in their prompt; others ignore them."
         ),
@@ -153,40 +167,50 @@ class Study(models.Model):
         null=True,
         blank=True,
         related_name="studies",
+        verbose_name=_("reading sets from a knowledge base"),
         help_text=_(
             "Each conversation is about one of its articles: those who talk get reading sets from it."
         ),
     )
     practice = models.BooleanField(
         default=True,
+        verbose_name=_("practice before the work"),
         help_text=_(
             "Workers try the questions on their worked examples before they begin, and learn what the "
             "author would have answered. Nothing of it is stored as a label."
         ),
     )
     languages = ArrayField(models.CharField(max_length=10), default=list, help_text=_("For example: en, zh"))
-    instructions = models.TextField(max_length=8000, blank=True)
+    instructions = models.TextField(max_length=8000, blank=True, verbose_name=_("instructions"))
     debriefing = models.TextField(
         max_length=8000,
         blank=True,
+        verbose_name=_("debriefing"),
         help_text=_(
             "Workers read it on their last page, however they ended. It is the place for what they "
             "could not be told before, such as that a person answered as the chatbot."
         ),
     )
     pay_amount = models.DecimalField(
-        max_digits=8, decimal_places=2, default=Decimal(0), validators=[MinValueValidator(Decimal(0))]
+        max_digits=8,
+        decimal_places=2,
+        default=Decimal(0),
+        validators=[MinValueValidator(Decimal(0))],
+        verbose_name=_("pay"),
     )
-    pay_currency = models.CharField(max_length=3, default="USD")
+    pay_currency = models.CharField(max_length=3, default="USD", verbose_name=_("currency"))
     hourly_target = models.DecimalField(
         max_digits=8,
         decimal_places=2,
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal("0.01"))],
+        verbose_name=_("pay for an hour, at least"),
         help_text=_("What an hour of this work should pay at least. Payments warns when it pays less."),
     )
-    expected_minutes = models.PositiveSmallIntegerField(default=15, validators=[MinValueValidator(1)])
+    expected_minutes = models.PositiveSmallIntegerField(
+        default=15, validators=[MinValueValidator(1)], verbose_name=_("expected time in minutes")
+    )
     message_minutes = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(240)],
@@ -242,6 +266,7 @@ class Study(models.Model):
     )
     contact = models.EmailField(
         blank=True,
+        verbose_name=_("address for questions"),
         help_text=_("Workers see it on the consent page, at the end, and wherever somebody is turned away."),
     )
     closed_to_workers_of = models.ManyToManyField(

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.db.models import Q
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
 from accounts.models import User
@@ -25,7 +26,7 @@ class ConversationForm(StudyForm):
             *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "material",
             "bots_read", "knowledge", *ASKING,
         )  # fmt: skip
-        labels = {"pay_amount": "Pay per conversation"}
+        labels = {"pay_amount": gettext_lazy("Pay per conversation")}
 
 
 class ConversationPage(StudyPage):
@@ -89,7 +90,7 @@ def target_formset(user: User, study: Study | None, data: Any = None) -> "forms.
         form.fields["chosen"].label = bot.title
         if bot.is_operated:
             form.fields["chosen"].help_text = _("A person of the team answers in its place.")
-        form.fields["target"].label = f"Conversations with {bot.title}"
+        form.fields["target"].label = _("Conversations with %(bot)s") % {"bot": bot.title}
     return formset
 
 

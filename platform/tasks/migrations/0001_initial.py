@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(20),
                         ],
+                        verbose_name="responses per context",
                     ),
                 ),
                 (
@@ -172,6 +173,7 @@ class Migration(migrations.Migration):
                         default="Hi!",
                         help_text="Neither counted nor judged. Empty: the chatbot that begins answers an empty turn.",
                         max_length=500,
+                        verbose_name="opening text",
                     ),
                 ),
                 (
@@ -183,6 +185,7 @@ class Migration(migrations.Migration):
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(10000),
                         ],
+                        verbose_name="conversations",
                     ),
                 ),
                 (
@@ -206,6 +209,7 @@ class Migration(migrations.Migration):
                             django.core.validators.MinValueValidator(0),
                             django.core.validators.MaxValueValidator(9007199254740992),
                         ],
+                        verbose_name="seed",
                     ),
                 ),
                 (

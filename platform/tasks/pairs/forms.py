@@ -51,6 +51,7 @@ class SourceForm(forms.Form):
         help_text=_("Drawn at random. Empty: all there are."),
     )
     seed = forms.IntegerField(
+        label=_("Seed"),
         min_value=0,
         max_value=2**31,
         initial=1,
@@ -118,7 +119,9 @@ class ConversationPairsForm(SourceForm):
     studies = forms.ModelMultipleChoiceField(
         queryset=Study.objects.none(), label=_("Conversations of"), widget=forms.CheckboxSelectMultiple
     )
-    language = forms.ChoiceField(help_text=_("Of these conversations. Workers who read it get them."))
+    language = forms.ChoiceField(
+        label=_("Language"), help_text=_("Of these conversations. Workers who read it get them.")
+    )
     field_order = ("studies", "language", "each", "seed")
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:

@@ -40,11 +40,13 @@ class SelfPlayPlan(models.Model):
         max_length=500,
         blank=True,
         default="Hi!",
+        verbose_name=_("opening text"),
         help_text=_("Neither counted nor judged. Empty: the chatbot that begins answers an empty turn."),
     )
     conversations = models.PositiveIntegerField(
         default=100,
         validators=[MinValueValidator(1), MaxValueValidator(10_000)],
+        verbose_name=_("conversations"),
         help_text=_("How many, at most 10,000."),
     )
     utterances = models.PositiveSmallIntegerField(
@@ -56,6 +58,7 @@ class SelfPlayPlan(models.Model):
     seed = models.BigIntegerField(
         default=1,
         validators=[MinValueValidator(0), MaxValueValidator(2**53)],
+        verbose_name=_("seed"),
         help_text=_("The same seed gives the same conversations, where the bots can."),
     )
 

@@ -2,6 +2,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from accounts.models import User
@@ -17,7 +18,7 @@ class TwoPeopleForm(StudyForm):
 
     class Meta(StudyForm.Meta):
         fields = (*FIELDS, "min_turns", "max_turns", "material", "bots_read", "knowledge", *ASKING)
-        labels = {"pay_amount": "Pay per person and conversation"}
+        labels = {"pay_amount": _("Pay per person and conversation")}
 
 
 class TwoPeoplePlanForm(forms.ModelForm[TwoPeoplePlan]):

@@ -19,7 +19,7 @@ class WritingPlanForm(forms.ModelForm[WritingPlan]):
     class Meta:
         model = WritingPlan
         fields = ("context_version", "responses_per_context", "batch_size")
-        help_texts = {"batch_size": "Then the worker is done."}
+        help_texts = {"batch_size": _("Then the worker is done.")}
 
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
         super().__init__(data, instance=getattr(study, "writing", None), prefix="writing")

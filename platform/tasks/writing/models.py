@@ -17,6 +17,7 @@ class WritingPlan(models.Model):
     responses_per_context = models.PositiveSmallIntegerField(
         default=1,
         validators=[MinValueValidator(1), MaxValueValidator(20)],
+        verbose_name=_("responses per context"),
         help_text=_("Each by another worker."),
     )
     batch_size = models.PositiveSmallIntegerField(
