@@ -2,7 +2,9 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -56,11 +58,11 @@ YES, NO = {"sensible": True, "specific": True}, {"sensible": False}
 PILOT_OF_TWO = {"pilot_size": 2, "primary_analysis": "without_excluded"}
 
 
-def judge_next(desk: Desk, answers: dict[str, Answer]) -> None:
+def judge_next(desk: Desk, answers: Mapping[str, Answer]) -> None:
     judging.judge(desk, key=UUID(judging.state(desk)["items"][0]["key"]), answers=answers)
 
 
-def judge_all(desk: Desk, answers: dict[str, Answer]) -> None:
+def judge_all(desk: Desk, answers: Mapping[str, Answer]) -> None:
     while judging.state(desk)["items"]:
         judge_next(desk, answers)
     judging.finish(desk)
@@ -75,7 +77,7 @@ def wanted(study: Study) -> tuple[int, int]:
     return judged_and_wanted(Study.objects.filter(pk=study.pk))[study.pk]
 
 
-def recomputed(study: Study, folder: Path) -> dict[str, object]:
+def recomputed(study: Study, folder: Path) -> dict[str, Any]:
     """The study's report, which its bundle gives once more."""
     stored = computed(study).result
     call_command("bundle", str(study.pk), output=folder / "bundle.zip")
@@ -113,10 +115,10 @@ def test_readers_judge_again_what_a_pilot_judged(make_queue: MakeQueue, rex: Use
         Item.objects.values_list("pk", flat=True), 4
     )
     stored = recomputed(study, tmp_path)
-    (without,), (with_pilot,) = stored["bots"], stored["other"]["bots"]  # type: ignore[call-overload, index]
+    (without,), (with_pilot,) = stored["bots"], stored["other"]["bots"]
     assert without["cells"][0]["value"] == 100
     assert with_pilot["cells"][0]["value"] == 50
-    assert [row["reason"] for row in stored["excluded"]] == [PILOT] * 2  # type: ignore[attr-defined]
+    assert [row["reason"] for row in stored["excluded"]] == [PILOT] * 2
     assert "2 workers (of these, 2 of its pilot, the first to take part)" in method(study, stored).text
 
 
@@ -203,7 +205,7 @@ def test_pairs_are_compared_again(make_pairs: MakePairs, rex: User, tmp_path: Pa
     sides = Slot.objects.values_list("item", "is_swapped").annotate(n=Count("pk"))
     assert {n for *_, n in sides} == {2}  # each side first as often as before
     stored = recomputed(study, tmp_path)
-    assert [row["reason"] for row in stored["excluded"]] == [PILOT] * 2  # type: ignore[attr-defined]
+    assert [row["reason"] for row in stored["excluded"]] == [PILOT] * 2
     assert stored["other"]
     assert "of its pilot, the first to take part" in method(study, stored).text
 
