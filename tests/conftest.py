@@ -1,6 +1,7 @@
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,6 +49,42 @@ from tests import schema
 # Of property tests: a deadline for each example would fail on a busy machine, and says nothing of the code.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+
+# Whole servers, other processes and long rehearsals. Where several processes run the tests, these files
+# begin first, the longest before all: beside one that began last the others would have nothing to do.
+LONG = (
+    "tests/faults/test_faults.py",
+    "tests/project/test_access.py",
+    "tests/chatbots/test_every_bot.py",
+    "tests/rehearsals/test_judging_rehearsal.py",
+    "tests/deploy/test_native.py",
+    "tests/chatbots/test_exits.py",
+    "tests/project/test_serve.py",
+    "tests/chatbots/meena/test_training.py",
+    "tests/browser/test_charts.py",
+    "tests/browser/test_comparisons.py",
+    "tests/rehearsals/test_rehearsal.py",
+    "tests/rehearsals/test_battery_rehearsal.py",
+    "tests/rehearsals/test_attempts.py",
+    "tests/operating/test_two_servers.py",
+    "tests/project/test_dumps.py",
+    "tests/responses/test_killed_worker.py",
+    "tests/browser/",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The files in `LONG`, then those with most tests; within a file nothing changes its place."""
+    tests = Counter(item.path for item in items)
+
+    def rank(path: Path) -> int:
+        name = path.relative_to(config.rootpath).as_posix()
+        return next((n for n, long in enumerate(LONG) if name.startswith(long)), len(LONG))
+
+    ranks = {path: (rank(path), -number, str(path)) for path, number in tests.items()}
+    items.sort(key=lambda item: ranks[item.path])
 
 
 # What `migrate` fills and no test changes.
@@ -410,6 +447,8 @@ def make_writing(rex: User, make_version: MakeVersion) -> MakeWriting:
 
 # --- sockets -------------------------------------------------------------------------------------
 
+PATIENCE = 60.0  # seconds; what is waited for comes at once, but not on a machine with other work
+
 
 class Tab:
     """A browser tab of a worker: speaks frames through the real consumer."""
@@ -427,12 +466,12 @@ class Tab:
 
     async def connect(self) -> None:
         await self.application.send_input({"type": "websocket.connect"})
-        assert (await self.application.receive_output(timeout=10))["type"] == "websocket.accept"
+        assert (await self.application.receive_output(timeout=PATIENCE))["type"] == "websocket.accept"
         self.first = await self.receive("state", "refused")
 
     async def disconnect(self) -> None:
         await self.application.send_input({"type": "websocket.disconnect", "code": 1005})
-        await self.application.wait(timeout=10)
+        await self.application.wait(timeout=PATIENCE)
 
     async def send(self, **frame: Any) -> None:
         await self.send_raw(text=json.dumps(frame))
@@ -441,14 +480,14 @@ class Tab:
         await self.application.send_input({"type": "websocket.receive", "text": text, "bytes": data})
 
     async def close_code(self) -> int:
-        message = await self.application.receive_output(timeout=10)
+        message = await self.application.receive_output(timeout=PATIENCE)
         assert message["type"] == "websocket.close"
         return int(message["code"])
 
     async def receive(self, *kinds: str) -> dict[str, Any]:
         """The next frame of one of these kinds; others are passed over."""
         while True:
-            message = await self.application.receive_output(timeout=10)
+            message = await self.application.receive_output(timeout=PATIENCE)
             assert message["type"] == "websocket.send", message
             frame: dict[str, Any] = json.loads(message["text"])
             if not kinds or frame["type"] in kinds:

@@ -133,7 +133,7 @@ async def test_own_messages_are_judged_while_the_reply_is_awaited(wanda: Visitor
     await expect(own).to_be_visible()
     assert await wanda.page.locator(".turn--bot").count() == 0  # nobody waits idly
     await wanda.press("y")
-    await expect(wanda.page.locator(".turn--bot")).to_have_count(1, timeout=20_000)
+    await expect(wanda.page.locator(".turn--bot")).to_have_count(1)
     await expect(own).to_be_hidden()
 
     await wanda.ready()  # judging the reply need not come before the next message …

@@ -56,22 +56,29 @@ async def opened(visit: Visit, study: Study, width: int, **options: Any) -> Visi
     return visitor
 
 
-@pytest.mark.parametrize("width", [1280, 700, 390, 320])
-async def test_nothing_is_covered_cut_or_scrolled(
-    visit: Visit, rex: User, compared: Study, width: int
+async def test_on_no_width_is_anything_covered_cut_or_scrolled(
+    visit: Visit, rex: User, compared: Study
 ) -> None:
-    visitor = await opened(visit, compared, width)
+    """One study for all widths: to compute its report takes longer than to look at it."""
+    for width in (1280, 700, 390, 320):
+        visitor = await opened(visit, compared, width)
+        for chart in await visitor.page.evaluate(DRAWN):
+            texts = chart["texts"]
+            assert len(texts) > 6
+            assert chart["marks"]
+            for n, text in enumerate(texts):
+                met = [other["what"] for other in [*texts[:n], *chart["marks"]] if meet(text, other)]
+                assert met == [], (width, chart["name"], text["what"])
+            boxes = [*texts, *chart["marks"], chart["svg"]]
+            assert [each for each in boxes if not inside(each, chart["frame"])] == [], width
+        assert await visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
 
-    for chart in await visitor.page.evaluate(DRAWN):
-        texts = chart["texts"]
-        assert len(texts) > 6
-        assert chart["marks"]
-        for n, text in enumerate(texts):
-            met = [other["what"] for other in [*texts[:n], *chart["marks"]] if meet(text, other)]
-            assert met == [], (chart["name"], text["what"])
-        edges = [each for each in [*texts, *chart["marks"], chart["svg"]] if not inside(each, chart["frame"])]
-        assert edges == []
-    assert await visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # a phone has drawings of its own, with letters to read
+    sizes = await visitor.page.evaluate(
+        "[...document.querySelectorAll('.chart svg text')].filter(t => t.checkVisibility())"
+        ".map(t => t.getBoundingClientRect().height)"
+    )
+    assert min(sizes) >= 11
 
 
 def inside(one: Any, frame: Any) -> bool:
@@ -83,25 +90,19 @@ def inside(one: Any, frame: Any) -> bool:
     )
 
 
-async def test_a_phone_gets_a_drawing_of_its_own_with_letters_to_read(
+async def test_paper_and_pages_without_scripts_keep_the_charts(
     visit: Visit, rex: User, compared: Study
 ) -> None:
-    visitor = await opened(visit, compared, 320)
-
-    sizes = await visitor.page.evaluate(
-        "[...document.querySelectorAll('.chart svg text')].filter(t => t.checkVisibility())"
-        ".map(t => t.getBoundingClientRect().height)"
-    )
-    assert min(sizes) >= 11
-
-
-async def test_paper_gets_every_section_and_chart(visit: Visit, rex: User, compared: Study) -> None:
     visitor = await opened(visit, compared, 1280)
 
     await visitor.page.emulate_media(media="print")
 
     await expect(visitor.page.locator(".chart svg:visible")).to_have_count(3)
     await expect(visitor.page.get_by_role("navigation", name="Main")).to_be_hidden()
+
+    visitor = await opened(visit, compared, 1280, java_script_enabled=False)
+    await expect(visitor.page.get_by_role("img", name="Chart of scores.")).to_be_visible()
+    await expect(visitor.page.get_by_role("group", name="Show")).to_have_count(0)
 
 
 async def test_a_chart_is_pointed_at_walked_by_key_narrowed_and_opened(
@@ -158,10 +159,3 @@ async def test_a_finger_reads_first_and_opens_then(visit: Visit, rex: User, comp
     await mark.tap()
 
     await expect(visitor.page.get_by_label("Replies, at least")).to_have_value("2")
-
-
-async def test_without_scripts_the_pictures_stay(visit: Visit, rex: User, compared: Study) -> None:
-    visitor = await opened(visit, compared, 1280, java_script_enabled=False)
-
-    await expect(visitor.page.get_by_role("img", name="Chart of scores.")).to_be_visible()
-    await expect(visitor.page.get_by_role("group", name="Show")).to_have_count(0)

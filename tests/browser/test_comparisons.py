@@ -52,16 +52,16 @@ async def fits(visitor: Visitor) -> bool:
     )
 
 
-@pytest.mark.parametrize("width", [1280, 320])
-async def test_the_pages_fit_and_can_be_read_aloud(visit: Visit, studies: list[Study], width: int) -> None:
-    visitor = await visit(viewport={"width": width, "height": 800})
-    await sign_in(visitor)
+async def test_the_pages_fit_and_can_be_read_aloud(visit: Visit, studies: list[Study]) -> None:
+    for width in (1280, 320):
+        visitor = await visit(viewport={"width": width, "height": 800})
+        await sign_in(visitor)
 
-    for path in PAGES:
-        await visitor.go(path.format(*(study.pk for study in studies)))
-        await expect(visitor.page.get_by_role("img").first).to_be_visible()
-        assert await visitor.flaws() == []
-        assert await fits(visitor), path
+        for path in PAGES:
+            await visitor.go(path.format(*(study.pk for study in studies)))
+            await expect(visitor.page.get_by_role("img").first).to_be_visible()
+            assert await visitor.flaws() == [], (width, path)
+            assert await fits(visitor), (width, path)
 
 
 async def test_from_a_perplexity_entered_to_the_line(visit: Visit, studies: list[Study]) -> None:

@@ -265,7 +265,7 @@ async def test_going_offline_is_said_at_once_and_what_is_answered_meanwhile_is_k
     await expect(wanda.page.locator("#saved-text")).to_have_text("saved")
 
     await wanda.page.context.set_offline(True)
-    await expect(wanda.page.locator("#connection")).to_contain_text("You are offline", timeout=1000)
+    await expect(wanda.page.locator("#connection")).to_contain_text("You are offline", timeout=5000)
     await wanda.answer("No")
     await expect(wanda.chip(1)).to_have_text("Not sensible not saved yet")
     await expect(wanda.page.locator("#saved-text")).to_have_text("not saved yet")

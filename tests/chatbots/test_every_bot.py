@@ -1,6 +1,7 @@
 """What every registered bot must do, whatever it is; a new bot is tested here without a line of test."""
 
 import json
+import os
 from contextlib import ExitStack
 
 import pytest
@@ -12,6 +13,9 @@ from chatbots.bots.hierarchical import SHIPPED
 from chatbots.registry import REGISTRY, create_bot, describe, registered_names
 from tests.chatbots.local_service import Received, Sent, running
 from tests.chatbots.tiny_models import save_blenderbot, save_gpt2, save_llama, save_topical_chat
+
+EXAMPLES = 25 if os.environ.get("TURNWISE_SLOW") else 8
+"""Of each property and bot: most bots answer in milliseconds, but some by a network or another process."""
 
 LAB = """
 class Repeater:
@@ -93,7 +97,7 @@ contexts = st.builds(Context, st.lists(turns, min_size=1, max_size=6).map(tuple)
 
 
 @given(context=contexts)
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES)
 def test_answers_any_context_with_something_to_see(bot, context):
     [response] = bot.respond([context])
 
@@ -102,13 +106,13 @@ def test_answers_any_context_with_something_to_see(bot, context):
 
 
 @given(context=contexts)
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES)
 def test_gives_the_same_answer_to_the_same_context_and_seed(bot, context):
     assert bot.respond([context]) == bot.respond([context])
 
 
 @given(batch=st.lists(contexts, min_size=1, max_size=5))
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES)
 def test_answers_a_batch_as_it_answers_each_alone(bot, batch):
     batch = batch[: bot.max_batch]
 

@@ -18,7 +18,7 @@ from project.routing import websocket_urlpatterns
 from studies.asks import About, Asked, Moment
 from studies.models import Study
 from studies.services import save_study, set_state
-from tests.conftest import Tab
+from tests.conftest import PATIENCE, Tab
 
 MakeWizard = Callable[..., Study]
 
@@ -68,7 +68,7 @@ class OperatorTab(Tab):
 
     async def receive(self, *kinds: str) -> dict[str, Any]:
         while True:
-            message = await self.application.receive_output(timeout=10)
+            message = await self.application.receive_output(timeout=PATIENCE)
             assert message["type"] == "websocket.send", message
             frame: dict[str, Any] = json.loads(message["text"])
             if frame["type"] == "are_you_there":

@@ -25,7 +25,7 @@ from tests.tasks.two_people.conftest import come, dialogue_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE = 30
+PATIENCE = 90
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ class Serving:
 
     def children(self) -> dict[str, psutil.Process]:
         """All supervised processes, once they run, by the word that tells them apart."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         found: dict[str, psutil.Process] = {}
         while len(found) < len(CHILDREN) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -93,7 +93,7 @@ def manage() -> Callable[..., subprocess.CompletedProcess[str]]:
             env=clean_environment() | environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
         )
 
     return run
@@ -102,7 +102,7 @@ def manage() -> Callable[..., subprocess.CompletedProcess[str]]:
 @pytest.fixture(scope="session")
 def wait_until_gone() -> Callable[[psutil.Process], bool]:
     def wait(process: psutil.Process) -> bool:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while not gone(process) and time.monotonic() < deadline:
             time.sleep(0.05)
         return gone(process)

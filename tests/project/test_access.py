@@ -40,6 +40,7 @@ from studies.services import share
 from tasks.two_people.models import TwoPeoplePlan
 from tasks.writing import services as writing
 from tests.conftest import (
+    PATIENCE,
     MakePairs,
     MakeQueue,
     MakeRun,
@@ -516,18 +517,18 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         }
         tab = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
         await tab.send_input({"type": "websocket.connect"})
-        assert (await tab.receive_output(10))["type"] == "websocket.accept"
-        refused = json.loads((await tab.receive_output(10))["text"])
+        assert (await tab.receive_output(timeout=PATIENCE))["type"] == "websocket.accept"
+        refused = json.loads((await tab.receive_output(timeout=PATIENCE))["text"])
         expected = not_yours[kind] if who == "another worker" else "no_session"
         if kind == "operating" and who in staff:
             expected = "not_operable"
         assert refused["reason"] == expected
-        assert (await tab.receive_output(10))["type"] == "websocket.close"
+        assert (await tab.receive_output(timeout=PATIENCE))["type"] == "websocket.close"
         for name in socket.callback.consumer_class().frame_handlers():
             await tab.send_input({"type": "websocket.receive", "text": json.dumps({"type": name})})
         assert await tab.receive_nothing(0.2)
         await tab.send_input({"type": "websocket.disconnect", "code": 1005})
-        await tab.wait(10)
+        await tab.wait(timeout=PATIENCE)
 
     assert (await Turn.objects.acount(), await Label.objects.acount()) == before
     assert not await Waiting.objects.aexists()

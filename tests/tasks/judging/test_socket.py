@@ -23,7 +23,7 @@ from labels.models import Label
 from project.routing import websocket_urlpatterns
 from reports.services import build_report, queue_report
 from studies.models import Study
-from tests.conftest import MakeQueue, MakeStudy, enter
+from tests.conftest import PATIENCE, MakeQueue, MakeStudy, enter
 
 YES = {"sensible": True, "specific": True}
 
@@ -42,7 +42,7 @@ class Seat:
 
     async def connect(self) -> dict[str, Any]:
         await self.application.send_input({"type": "websocket.connect"})
-        assert (await self.application.receive_output(timeout=10))["type"] == "websocket.accept"
+        assert (await self.application.receive_output(timeout=PATIENCE))["type"] == "websocket.accept"
         return await self.receive()
 
     async def send(self, text: str | None = None, **frame: Any) -> None:
@@ -50,7 +50,7 @@ class Seat:
         await self.application.send_input({"type": "websocket.receive", "text": text})
 
     async def receive(self) -> dict[str, Any]:
-        message = await self.application.receive_output(timeout=10)
+        message = await self.application.receive_output(timeout=PATIENCE)
         assert message["type"] == "websocket.send", message
         frame: dict[str, Any] = json.loads(message["text"])
         return frame
@@ -60,7 +60,7 @@ class Seat:
         return await self.receive()
 
     async def close_code(self) -> int:
-        message = await self.application.receive_output(timeout=10)
+        message = await self.application.receive_output(timeout=PATIENCE)
         assert message["type"] == "websocket.close", message
         return int(message["code"])
 
@@ -82,7 +82,7 @@ async def sit(transactional_db: None) -> AsyncIterator[OpenSeat]:
     for seat in seats:
         if not seat.application.future.done():
             await seat.application.send_input({"type": "websocket.disconnect", "code": 1005})
-            await seat.application.wait(timeout=10)
+            await seat.application.wait(timeout=PATIENCE)
 
 
 def new_batch(study: Study, language: str = "en") -> tuple[Batch, str]:

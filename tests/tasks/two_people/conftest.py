@@ -12,7 +12,7 @@ from crowd.sessions import COOKIE, signed
 from dialogues.models import Dialogue
 from project.routing import websocket_urlpatterns
 from studies.models import Study
-from tests.conftest import Tab, enter
+from tests.conftest import PATIENCE, Tab, enter
 
 
 def come(study: Study) -> Assignment:
@@ -37,7 +37,7 @@ class LobbyTab(Tab):
 
     async def connect(self) -> None:
         await self.application.send_input({"type": "websocket.connect"})
-        assert (await self.application.receive_output(timeout=10))["type"] == "websocket.accept"
+        assert (await self.application.receive_output(timeout=PATIENCE))["type"] == "websocket.accept"
         self.first = await self.receive("state", "refused", "met", "over")
 
     async def until_over(self) -> dict[str, Any]:

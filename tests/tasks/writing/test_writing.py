@@ -31,7 +31,7 @@ from tasks.writing import services as writing
 from tasks.writing.queries import written_and_wanted
 from tasks.writing.services import Desk
 from tasks.writing.task import Writing
-from tests.conftest import MakeQueue, MakeVersion, MakeWriting, enter
+from tests.conftest import PATIENCE, MakeQueue, MakeVersion, MakeWriting, enter
 
 SignIn = Callable[[User], Client]
 
@@ -249,13 +249,13 @@ class Tab(ApplicationCommunicator):
         super().__init__(URLRouter(websocket_urlpatterns), scope)
 
     async def told(self) -> dict[str, Any]:
-        message = await self.receive_output(timeout=10)
+        message = await self.receive_output(timeout=PATIENCE)
         assert message["type"] == "websocket.send", message
         return json.loads(message["text"])
 
     async def opened(self) -> dict[str, Any]:
         await self.send_input({"type": "websocket.connect"})
-        assert (await self.receive_output(timeout=10))["type"] == "websocket.accept"
+        assert (await self.receive_output(timeout=PATIENCE))["type"] == "websocket.accept"
         return await self.told()
 
     async def say(self, **frame: Any) -> dict[str, Any]:
@@ -264,7 +264,7 @@ class Tab(ApplicationCommunicator):
 
     async def closed(self) -> None:
         await self.send_input({"type": "websocket.disconnect", "code": 1005})
-        await self.wait(timeout=10)
+        await self.wait(timeout=PATIENCE)
 
 
 @pytest.mark.django_db(transaction=True)
