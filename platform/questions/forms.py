@@ -54,7 +54,7 @@ class QuestionSetField(forms.ChoiceField):
         """
         blank = [("", nothing)] if nothing else []
         own = format_html(
-            _('Your own are on the page <a href="{}">Questions</a>.'), reverse("questions:sets")
+            gettext('Your own are on the page <a href="{}">Questions</a>.'), reverse("questions:sets")
         )
         kwargs.setdefault("label", _("Questions"))
         kwargs.setdefault("help_text", own)
