@@ -200,6 +200,7 @@ def plant(conversations: int, studies: int) -> None:
     from django.db import connection
 
     from accounts.models import User
+    from bots.models import Bot
     from bots.services import register_bot, version_of
 
     owner = User.objects.create_user("researcher")
@@ -212,6 +213,8 @@ def plant(conversations: int, studies: int) -> None:
         for n in range(LISTED)
     ]  # fmt: skip
     bots = listed[:BOTS]
+    # The server would load them all, and say so every second while pages are measured.
+    Bot.objects.exclude(pk__in=[bot.pk for bot in bots]).update(active=False)
     for bot in bots:
         version_of(bot, {"bot": bot.name})
     for n in range(studies):
