@@ -2,11 +2,12 @@
 
     python benchmarks/pages.py [--conversations 100000] [--times 20] [--only explorer]
 
-Plants the studies, with 1,000,000 labels of those who talked and as many participants as conversations,
-in a PostgreSQL of its own; a fifth of it is in one study. Starts the real server, signs in as the researcher
-whose studies all are, and asks for every page so many times over one connection. Prints JSON: for each page
-the milliseconds to its first byte (median, 95th percentile, most), its size, the queries that it makes, and
-the milliseconds of CPU that the server and PostgreSQL took for it, which say more on a busy machine.
+Plants the studies, with 1,000,000 labels of those who talked and as many participants as conversations, in a
+PostgreSQL of its own; a fifth of it is in one study. Beside them 1,000 bots, and as many people who sign in.
+Starts the real server, signs in as the researcher whose studies all are, and asks for every page so many
+times over one connection. Prints JSON: for each page the milliseconds to its first byte (median, 95th
+percentile, most), its size, the queries that it makes, and the milliseconds of CPU that the server and
+PostgreSQL took for it, which say more on a busy machine.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from benchmarks.services import services
 from benchmarks.turns import Server
 
 STUDIES, BOTS, BOTS_PER_STUDY, OPEN = 1_000, 20, 3, 150
+LISTED, PEOPLE = 1_000, 1_000  # bots in all, most of them in no study; people who sign in
 GOAL_MS, MOST_QUERIES = 200, 15
 ITEMS, RATERS, BATCH = 2_000, 3, 20
 JUDGING = 2  # the second study is one of readers
@@ -41,12 +43,12 @@ SELECT n, 'W' || lpad(n::text, 9, '0'), 'prolific', 'p' || n, now()
   FROM generate_series(1, {conversations} + {batches}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
                                  completion_code, excluded_reason, excluded_at, submission, way_back, address,
-                                 signs, proposed_reason, known_by)
+                                 signs, proposed_reason, known_by, pilot)
 SELECT p.id, p.id, p.study, c.id, now() - p.id * interval '7 seconds', 'P' || lpad(p.id::text, 9, '0'),
        'r' || p.id, 'c' || p.id,
        CASE WHEN p.id % 50 = 0 THEN 'All answers alike.' ELSE '' END,
        CASE WHEN p.id % 50 = 0 THEN now() END, '', '{{}}', '',
-       CASE WHEN p.id % 40 = 0 THEN 'All answers alike.' ELSE '' END, '', ''
+       CASE WHEN p.id % 40 = 0 THEN 'All answers alike.' ELSE '' END, '', '', false
   FROM place AS p JOIN studies_consentversion AS c ON c.study_id = p.study;
 INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, extensions, outcome,
                               ended_at)
@@ -91,9 +93,9 @@ SELECT study, id, dialogue_id, 'chatter', 1, 'ssa',
          WHERE t.bot_version_id IS NOT NULL) AS judged;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
                                  completion_code, excluded_reason, submission, way_back, address, signs,
-                                 proposed_reason, known_by)
+                                 proposed_reason, known_by, pilot)
 SELECT n, n, {judging}, c.id, now(), 'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '',
-       '', ''
+       '', '', false
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n
   JOIN studies_consentversion AS c ON c.study_id = {judging};
 INSERT INTO crowd_assignment (id, participation_id, assigned_at, active_at, extensions, outcome, ended_at)
@@ -132,6 +134,8 @@ OF_NO_STUDY = (
     ("studies: tag", "/studies/?tag=tag-3"),
     ("new study", "/studies/new/"),
     ("bots", "/bots/"),
+    ("bots: last page", "/bots/?page=10"),
+    ("bots: search", "/bots/?find=bot+77"),
     ("new bot", "/bots/new/"),
     ("compare: choose", "/compare/"),
     ("compare: perplexity", "/compare/perplexity/"),
@@ -143,6 +147,7 @@ OF_NO_STUDY = (
     ("qualifications", "/qualifications/"),
     ("tokens", "/tokens/"),
     ("people", "/people/"),
+    ("people: page 10", "/people/?page=10"),
     ("audit trail", "/people/trail/"),
 )
 OF_STUDY = (
@@ -195,16 +200,21 @@ def plant(conversations: int, studies: int) -> None:
     from django.db import connection
 
     from accounts.models import User
+    from bots.models import Bot
     from bots.services import register_bot, version_of
 
     owner = User.objects.create_user("researcher")
-    bots = [
+    User.objects.bulk_create(User(username=f"person-{n}", is_superuser=n % 50 == 0) for n in range(PEOPLE))
+    listed = [
         register_bot(
             name=f"bot-{n}", title=f"Bot {n}", adapter="scripted", configuration={"replies": ["Well."]},
             owner=owner,
         )
-        for n in range(BOTS)
+        for n in range(LISTED)
     ]  # fmt: skip
+    bots = listed[:BOTS]
+    # The server would load them all, and say so every second while pages are measured.
+    Bot.objects.exclude(pk__in=[bot.pk for bot in bots]).update(active=False)
     for bot in bots:
         version_of(bot, {"bot": bot.name})
     for n in range(studies):

@@ -4,9 +4,11 @@ The rules propose: they read words, not meaning. That a reply says it is a machi
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 _SYSTEMS = (
@@ -119,9 +121,9 @@ def _settings(configuration: Any) -> Iterable[tuple[str, str]]:
 
 def named(reply: str, names: Names) -> Named | None:
     """The first words of a reply that name the system or its maker; None if none do."""
-    text = reply[:MOST_CHARACTERS].replace("\u2019", "'")
+    text = _read(reply)
     lowered = text.casefold()
-    if " by " not in lowered and not any(each in lowered for each in _literals(names)):
+    if not any(each in lowered for each in _literals(names)):
         return None  # as nearly all replies
     for what, pattern in _patterns(names):
         if match := pattern.search(text):
@@ -131,9 +133,36 @@ def named(reply: str, names: Names) -> Named | None:
     return None
 
 
+def named_among(replies: Sequence[str], names: Names) -> dict[int, Named]:
+    """By its place among many replies, what `named` finds in each in which it finds anything.
+
+    They are searched as one text, which takes a tenth of the time of one after another.
+    """
+    lowered = [_read(reply).casefold() for reply in replies]
+    whole = "\0".join(lowered)
+    starts = [0, *accumulate(len(each) + 1 for each in lowered)]
+    places = sorted({place for each in _literals(names) for place in _places(each, whole, starts)})
+    return {place: found for place in places if (found := named(replies[place], names))}
+
+
+def _places(words: str, whole: str, starts: Sequence[int]) -> Iterable[int]:
+    """Of texts that begin there in a whole, those that have the words."""
+    at = whole.find(words)
+    while at >= 0:
+        place = bisect_right(starts, at) - 1
+        yield place
+        at = whole.find(words, starts[place + 1])
+
+
+def _read(reply: str) -> str:
+    return reply[:MOST_CHARACTERS].replace("\u2019", "'")
+
+
 @lru_cache(maxsize=256)
 def _literals(names: Names) -> tuple[str, ...]:
-    return tuple(each.casefold() for each in {*names.system, *names.makers, *_SYSTEMS, *_MAKERS})
+    """What a reply has at least one of, in small letters, if it names anybody."""
+    known = {*names.system, *names.makers, *_SYSTEMS, *_MAKERS}
+    return (" by ", *(each.casefold() for each in known))
 
 
 @lru_cache(maxsize=256)

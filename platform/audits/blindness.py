@@ -17,7 +17,7 @@ from audits.models import Audit, AuditedReply
 from bots import members
 from bots.models import Bot
 from chatbots.errors import ChatbotError
-from chatbots.identity.naming import Named, Names, named, names_of
+from chatbots.identity.naming import Named, Names, named, named_among, names_of
 from judging.queries import items_of
 from live.remembered import key_of, remembered
 from studies.models import Study
@@ -69,14 +69,19 @@ class Blindness:
     unaudited: Sequence[str]
 
 
+# Conversation by conversation, so that no more of them are read than are wanted.
 _SAID = """
 SELECT bot.id, bot.title, t.text, d.public_id::text, t.position
-  FROM dialogues_turn AS t
-  JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
-  JOIN dialogues_seat AS p ON p.dialogue_id = d.id AND p.number = t.position %% 2
-  JOIN bots_bot AS bot ON bot.id = p.bot_id
- WHERE d.study_id = %s AND t.position >= d.opening_turns
- ORDER BY t.id
+  FROM (SELECT id, public_id, started_at, opening_turns FROM dialogues_dialogue
+         WHERE study_id = %s ORDER BY started_at, id) AS d
+ CROSS JOIN LATERAL (
+       SELECT said.text, said.position, p.bot_id
+         FROM dialogues_turn AS said
+         JOIN dialogues_seat AS p ON p.dialogue_id = said.dialogue_id AND p.number = said.position %% 2
+        WHERE said.dialogue_id = d.id AND said.position >= d.opening_turns AND p.bot_id IS NOT NULL
+       OFFSET 0) AS t
+  JOIN bots_bot AS bot ON bot.id = t.bot_id
+ ORDER BY d.started_at, d.id, t.position
  LIMIT %s
 """
 _QUEUED = f"""
@@ -120,14 +125,29 @@ def _read(study: Study) -> Blindness:
     wanted = {row[0] for row in rows} | set(study.study_bots.values_list("bot", flat=True))
     bots = Bot.objects.in_bulk([pk for pk in wanted if pk])
     names = {pk: names_of(bot.title, bot.name, _settings(bot)) for pk, bot in bots.items()}
+    found = _found(rows, names)
     slips = [
-        _slip(system, text, found, *_place(study, where, position))
-        for bot, system, text, where, position in rows
-        if (found := named(text, names.get(bot) or names_of(system, "")))
+        _slip(system, text, found[place], *_place(study, where, position))
+        for place in sorted(found)[:MOST_SHOWN]
+        for _bot, system, text, where, position in [rows[place]]
     ]
     asked = [bot for bot in bots.values() if not (bot.is_outside or bot.is_operated)] if talks else []
     before, unaudited = _in_audits(asked, names)
-    return Blindness((*before, *slips)[:MOST_SHOWN], len(rows), len(slips), unaudited)
+    return Blindness((*before, *slips)[:MOST_SHOWN], len(rows), len(found), unaudited)
+
+
+def _found(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[int, Named]:
+    """By place among these rows, what names the system that said it."""
+    of_system: dict[tuple[int | None, str], list[int]] = {}
+    for place, (bot, system, *_rest) in enumerate(rows):
+        of_system.setdefault((bot, system), []).append(place)
+    return {
+        places[nth]: found
+        for (bot, system), places in of_system.items()
+        for nth, found in named_among(
+            [rows[place][2] for place in places], names.get(bot) or names_of(system, "")
+        ).items()
+    }
 
 
 def _settings(bot: Bot) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
+from django.core.paginator import Page, Paginator
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
@@ -98,20 +100,50 @@ KINDS = {
     Kind.PERSON: gettext_lazy("People in a chatbot's place"),
 }
 ELSEWHERE = gettext_lazy("Systems elsewhere")
+_TITLES = [*KINDS.values(), ELSEWHERE]
+PER_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Bots of one kind on a page of a list, and how many the whole list has."""
+
+    title: str | Promise
+    total: int
+    standings: Sequence[Standing]
+
+
+def listed(user: User | AnonymousUser, sought: str, number: str | None) -> tuple[Page[int], list[Group]]:
+    """A page of the bots that this person may see, by kind and name, narrowed to those with such a name."""
+    found = visible_bots(user)
+    if sought:
+        found = found.filter(
+            Q(title__icontains=sought) | Q(name__icontains=sought) | Q(owner__username=sought)
+        )
+    rows = list(found.order_by("name").values_list("pk", "name", "adapter"))
+    title_of = {adapter: _title(adapter) for _, _, adapter in rows}
+    totals = Counter(title_of[adapter] for _, _, adapter in rows)
+    in_order = [pk for title in _TITLES for pk, _, adapter in rows if title_of[adapter] == title]
+    page = Paginator(in_order, PER_PAGE).get_page(number)
+    bots = Bot.objects.select_related("owner").in_bulk(list(page))
+    states = presence.states(bot.name for bot in bots.values() if bot.active)
+    groups = by_kind([_standing(bots[pk], states) for pk in page if pk in bots])
+    return page, [Group(title, totals[title], standings) for title, standings in groups]
 
 
 def by_kind(found: Sequence[Standing]) -> list[tuple[str | Promise, list[Standing]]]:
     """The same under the titles of their kinds, in the order of the latter."""
-    titles = [*KINDS.values(), ELSEWHERE]
-    groups = [(title, [each for each in found if _title(each.bot) == title]) for title in titles]
-    return [(title, rows) for title, rows in groups if rows]
+    groups: dict[str | Promise, list[Standing]] = {title: [] for title in _TITLES}
+    for each in found:
+        groups[_title(each.bot.adapter)].append(each)
+    return [(title, rows) for title, rows in groups.items() if rows]
 
 
-def _title(bot: Bot) -> str | Promise:
-    if bot.is_outside:
+def _title(adapter: str) -> str | Promise:
+    if adapter == OUTSIDE:
         return ELSEWHERE
     try:
-        return KINDS[REGISTRY.bot_class(bot.adapter).listed_as]
+        return KINDS[REGISTRY.bot_class(adapter).listed_as]
     except ChatbotError:  # an adapter that is gone
         return KINDS[Kind.MODEL]
 

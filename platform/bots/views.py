@@ -26,11 +26,15 @@ MOST_ASKED = trial.MOST_AT_ONCE
 @login_required
 @require_safe
 def bots(request: HttpRequest) -> HttpResponse:
-    standings = queries.standings(request.user)
-    alarms = drift.alarms(Bot.objects.filter(active=True, pk__in=[each.bot.pk for each in standings]))
-    operable = set(operators.operable_bots(request.user).values_list("pk", flat=True))
-    groups = queries.by_kind(standings)
-    shown = {"groups": groups, "alarms": alarms, "most_asked": MOST_ASKED, "operable": operable}
+    sought = request.GET.get("find", "").strip()[:120]
+    page, groups = queries.listed(request.user, sought, request.GET.get("page"))
+    shown = {
+        "page": page,
+        "groups": groups,
+        "sought": sought,
+        "alarms": drift.alarms(queries.visible_bots(request.user).filter(active=True)),
+        "operable": set(operators.operable_bots(request.user).values_list("pk", flat=True)),
+    }
     return render(request, "bots/bots.html", shown)
 
 

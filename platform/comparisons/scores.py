@@ -110,17 +110,19 @@ def seen(studies: Iterable[Study]) -> list[tuple[int, int, int]]:
     return sorted((study.pk, study.results_version, judged.get(study.pk, 0)) for study in studies)
 
 
+# Conversation by conversation: else the turns of all studies are read for those of a few.
 _SAID = f"""
 SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
        array_agg(l.rater_id){{values}}
-  FROM dialogues_dialogue AS d
-  JOIN dialogues_turn AS t ON t.dialogue_id = d.id
+  FROM (SELECT id, study_id, ended_at FROM dialogues_dialogue
+         WHERE study_id = ANY(%s) AND ending = 'complete' OFFSET 0) AS d
+ CROSS JOIN LATERAL (SELECT said.id, said.bot_version_id FROM dialogues_turn AS said
+                      WHERE said.dialogue_id = d.id AND said.bot_version_id IS NOT NULL OFFSET 0) AS t
   JOIN labels_label AS l ON l.turn_id = t.id
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
- WHERE d.study_id = ANY(%s) AND d.ending = 'complete' AND l.question_set = %s
-   AND (%s IS NULL OR v.bot_id = %s)
+ WHERE l.question_set = %s AND (%s IS NULL OR v.bot_id = %s)
    AND l.party <> 'reader' AND {counted_in("d.study_id")}
- GROUP BY v.bot_id, v.id, d.id
+ GROUP BY v.bot_id, v.id, d.study_id, d.id, d.ended_at
  LIMIT %s
 """
 _JUDGED = f"""

@@ -60,7 +60,8 @@ def _material(conversation: str) -> str:
             FROM ({READ_BESIDE}) AS read WHERE read.item = i.id) END"""
 
 
-# What readers say of the same turns in a judging study belongs to that study.
+# What readers say of the same turns in a judging study belongs to that study. Conversation by conversation,
+# so that the first rows are on their way before the last are read.
 # The speaker of the turn before a reply is its partner; together they say what was judged.
 LABELLED_TURNS = f"""
 SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id::text, d.ending, t.position,
@@ -73,17 +74,23 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        CASE WHEN v.id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
        l.shown_ms, l.answer_ms, l.occasion, NULL
-  FROM labels_label AS l
-  LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
-  JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
+  FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %s ORDER BY id) AS d
+ CROSS JOIN LATERAL (
+       SELECT said.id AS turn, given.id AS label
+         FROM dialogues_turn AS said JOIN labels_label AS given ON given.turn_id = said.id
+        WHERE said.dialogue_id = d.id
+        UNION ALL
+       SELECT NULL, whole.id FROM labels_label AS whole WHERE whole.dialogue_id = d.id
+       OFFSET 0) AS judged
+  JOIN labels_label AS l ON l.id = judged.label
+  LEFT JOIN dialogues_turn AS t ON t.id = judged.turn
   JOIN studies_study AS s ON s.id = d.study_id
   LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
   LEFT JOIN bots_bot AS b ON b.id = coalesce(v.bot_id, heard.bot_id)
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id
- WHERE d.study_id = %s
-   AND l.party <> 'reader'
+ WHERE l.party <> 'reader'
    AND (b.id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
  ORDER BY d.id, t.position, l.id
 """
@@ -148,6 +155,10 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
 """
 
 
+FIRST_BATCH = 100
+"""So few rows that a download begins at once."""
+
+
 def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
     """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat."""
     redactor = redactor_for(study)
@@ -156,8 +167,10 @@ def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[Labelled
         with connection.connection.cursor(name="labelled_turns") as cursor:
             cursor.itersize = batch
             cursor.execute(reported(study).labels_exported, [study.pk])
-            while rows := cursor.fetchmany(batch):
+            rows = cursor.fetchmany(min(batch, FIRST_BATCH))
+            while rows:
                 yield [_redacted(LabelledTurn(*row), redactor) for row in rows]
+                rows = cursor.fetchmany(batch)
 
 
 def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:

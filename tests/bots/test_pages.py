@@ -10,7 +10,7 @@ from django.test import Client
 from pydantic import Field, SecretStr
 
 from accounts.models import User
-from bots import host
+from bots import host, queries
 from bots.forms import BotForm, label_of
 from bots.models import Bot, BotRevision
 from bots.services import register_bot, share
@@ -337,3 +337,22 @@ def test_who_asks_several_bots_asks_those_they_may_and_no_more_than_they_can(
     assert 'id="say"' not in page
     assert "Hidden" not in page
     assert 'value="hidden"' not in page
+
+
+def test_a_long_list_of_bots_has_pages_and_can_be_searched(
+    rex: User, rexs_bot: Bot, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "PER_PAGE", 3)
+    for name in ("delta", "alpha", "charlie", "bravo"):
+        register_bot(name=name, title=name.title(), adapter="scripted", owner=rex)
+    Bot.objects.filter(name="alpha").update(active=False)
+    client = sign_in(rex)
+
+    pages = [client.get(f"/bots/{query}").content.decode() for query in ("", "?page=2", "?find=RAV")]
+
+    told = [re.findall(r'scope="row"><a[^>]*>([^<]+)<', page) for page in pages]
+    # rexs_bot is a model; the others are classic, and their group says how many it has in all.
+    assert told == [["Every", "Alpha", "Bravo"], ["Charlie", "Delta"], ["Bravo"]]
+    assert all('Classic <span class="soft">4</span>' in page for page in pages[:2])
+    assert "Switched off" in pages[0] and "Switched off" not in pages[1]  # noqa: PT018
+    assert "No bot is called" in client.get("/bots/?find=zebra").content.decode()

@@ -1,6 +1,7 @@
 """An export as an ASGI server sends it."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from django.test import Client
 from accounts.models import User
 from dialogues.models import Dialogue
 from exports import turns
+from labels.models import Label
 from project.asgi import pages
-from tests.conftest import OpenTab
+from tests.conftest import MakeStudy, OpenTab
+from tests.planted import talked
 
 
 def open_transactions() -> int:
@@ -63,3 +66,22 @@ async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
     assert [message["type"] for message in sent] == ["http.response.start", *["http.response.body"] * 2]
     assert b"Go on." in sent[2]["body"]
     assert await sync_to_async(open_transactions)() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_label_is_sent_once_conversation_by_conversation(
+    make_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, other = (make_study({"ann": 9}, min_turns=2, max_turns=8) for _ in range(2))
+    for each in (study, other, study, study):
+        talked(each, [(True, True), (False, False)])
+    monkeypatch.setattr(turns, "FIRST_BATCH", 1)
+
+    sent = [row for batch in turns.labelled_turns(study, batch=2) for row in batch]
+
+    labels = Label.objects.filter(study=study).select_related("turn__dialogue")
+    wanted = sorted(labels, key=lambda each: (each.turn.dialogue_id, each.turn.position, each.pk))
+    assert len(wanted) == 6
+    assert [(row.dialogue, row.turn, json.loads(row.answers)) for row in sent] == [
+        (str(each.turn.dialogue.public_id), each.turn.position, each.answers) for each in wanted
+    ]

@@ -3,7 +3,7 @@
 import pytest
 
 from chatbots.bots.identity_guard import IdentityGuardBot
-from chatbots.identity.naming import named, names_of
+from chatbots.identity.naming import named, named_among, names_of
 from chatbots.identity.replies import Reply, categorise
 
 INNER = {"adapter": "openai-chat", "configuration": {"model": "acme/wonder-7b"}}
@@ -71,3 +71,18 @@ def test_what_the_guard_says_by_default_names_nobody_and_tells_the_purpose():
 
     assert named(answer, NAMES) is None
     assert categorise(answer).category is Reply.TWO_PART
+
+
+def test_many_replies_are_read_as_each_alone() -> None:
+    replies = [
+        "Hello there.", "I am Small Meena!", "", "meena-full.", "I was made by Acme Labs.", "It stood by me.",
+        "ChatGPT said so, ChatGPT did.", "I\u2019m Claude, Claude.", "x" * 5_000 + " ChatGPT",
+        "STRASSE by Straße", "OpenAI", "Bye.",
+    ]  # fmt: skip
+
+    found = named_among(replies, NAMES)
+
+    assert found == {nth: named(each, NAMES) for nth, each in enumerate(replies) if named(each, NAMES)}
+    assert {6, 10} <= set(found)
+    assert not {0, 2, 8, 11} & set(found)
+    assert named_among([], NAMES) == {}
