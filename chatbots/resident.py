@@ -10,6 +10,7 @@ process that uses them.
 
 import asyncio
 import atexit
+import math
 import os
 import sys
 import threading
@@ -61,13 +62,20 @@ class Resident:
         stuck_after = 2 * deadline if stuck_after is None else stuck_after
         self._room = WaitingRoom(name, size=queue_size, deadline=deadline, stuck_after=stuck_after)
         self._loaded = threading.Event()
+        self.answered_in = math.inf
+        """Seconds in which the bot gave its last answer, by its own clock; inf if it gave none."""
         work = (self._room, load, self._loaded.set)
         self._thread = threading.Thread(target=serve, args=work, name=f"bot {name}", daemon=True)
         self._thread.start()
         _rooms[self._thread] = self._room
 
     async def respond(
-        self, context: Context, *, deadline: float | None = None, party: Hashable = None
+        self,
+        context: Context,
+        *,
+        deadline: float | None = None,
+        party: Hashable = None,
+        patience: float | None = None,
     ) -> Response:
         """Ask the bot and wait for its answer. Cancelling the caller takes the request out of the queue.
 
@@ -75,39 +83,50 @@ class Resident:
             context: what to answer.
             deadline: seconds to wait at most, loading included; the resident's own if None.
             party: who asks, such as a study. Parties are served in turn, however many each sends.
+            patience: seconds after which the caller does without an answer, and nobody has failed. It is the
+                bot's own time: an event loop that has too much to do may hear of the answer later.
 
         Returns:
             The bot's response, cleaned by `clean_response`.
 
         Raises:
+            TimeoutError: no answer within `patience`.
             BotBusyError: the queue is full, the bot is stuck, or (`BotRestingError`) it has failed too often.
             BotLateError: no answer within the deadline.
             BotFailedError: the bot cannot be loaded, raised an error, answered nothing usable, or was closed.
         """
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Outcome] = loop.create_future()
+        since, is_answered = time.monotonic(), False
 
         def settle(outcome: Outcome) -> None:
             if not answer.done():
                 answer.set_result(outcome)
 
         def deliver(outcome: Outcome) -> None:
+            nonlocal is_answered
+            self.answered_in, is_answered = _seconds_of(outcome, since), True
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(settle, outcome)
 
+        def lose_patience() -> None:
+            if not is_answered and not answer.done():
+                self.answered_in = math.inf
+                answer.set_exception(TimeoutError(f"Bot '{self.name}' did not answer at once."))
+
         request = self._request(context, deadline, party, deliver)
-        timer = loop.call_later(request.until - request.since, lambda: settle(self._room.late(request)))
+        if patience is None:
+            timer = loop.call_later(request.until - request.since, lambda: settle(self._room.late(request)))
+        else:
+            timer = loop.call_later(patience, lose_patience)
         try:
             outcome = await answer
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, TimeoutError):
             self._room.leave(request)
             raise
         finally:
             timer.cancel()
-        response = self._room.conclude(request, outcome)
-        if (seconds := request.held_for(response)) > 0:
-            await asyncio.sleep(seconds)
-        return response
+        return await self._held_back(request, self._room.conclude(request, outcome), patience)
 
     def respond_now(self, context: Context, *, deadline: float | None = None) -> Response:
         """`respond` for callers without an event loop: blocks the calling thread.
@@ -168,6 +187,14 @@ class Resident:
         """Close, and wait until the bot is released, for `ENDING_SECONDS` at most."""
         self.close(wait=ENDING_SECONDS)
 
+    async def _held_back(self, request: Request, response: Response, patience: float | None) -> Response:
+        """The response, once the bot would have it said."""
+        if (seconds := request.held_for(response)) > 0:
+            if patience is not None and seconds > patience:
+                raise TimeoutError(f"Bot '{self.name}' holds its answer back.")
+            await asyncio.sleep(seconds)
+        return response
+
     def _request(
         self,
         context: Context,
@@ -180,6 +207,13 @@ class Resident:
         request = Request(context, now, until, party, deliver)
         self._room.enter(request)
         return request
+
+
+def _seconds_of(outcome: Outcome, since: float) -> float:
+    """How long the caller waits for it, if it is an answer: some bots hold theirs back."""
+    if not isinstance(outcome, Response):
+        return math.inf
+    return max(time.monotonic() - since, outcome.least_seconds)
 
 
 @atexit.register

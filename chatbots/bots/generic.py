@@ -139,7 +139,7 @@ def is_question(text: str) -> bool:
 
 
 def _asks(sentence: str, *, exclaimed: bool) -> bool:
-    if _TAG.search(sentence):
+    if "," in sentence and _TAG.search(sentence):  # without one the pattern is slow to find nothing
         return True
     forms = [_ASKS_WHAT, _GERMAN]
     if not exclaimed:

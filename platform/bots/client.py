@@ -1,7 +1,6 @@
 """How the rest of the platform talks to a bot, wherever it is hosted."""
 
 import asyncio
-import math
 import time
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
@@ -110,26 +109,26 @@ async def _is_loading(bot_id: int) -> bool:
 async def reply_at_once(bot_id: int, context: Context, *, party: Hashable = None) -> Reply | None:
     """The response of a bot that is resident here and lately answered in no time.
 
-    None for any other, and if it fails or takes longer now: `reply` then asks it in all patience.
+    None for any other, and if it fails or takes longer now: `reply` then asks it in all patience. What counts
+    is the bot's own time: where many write at once, two commits a turn instead of one would make it worse.
     """
     hosted = host.hosted_here(bot_id)
-    if hosted is None or hosted.answered_in > AT_ONCE_SECONDS:
+    if hosted is None or hosted.resident.answered_in > AT_ONCE_SECONDS:
         return None
     try:
-        async with asyncio.timeout(AT_ONCE_SECONDS):
-            return await _reply_from_here(hosted, context, party, settings.BOT_DEADLINE_SECONDS)
+        return await _reply_from_here(
+            hosted, context, party, settings.BOT_DEADLINE_SECONDS, patience=AT_ONCE_SECONDS
+        )
     except (ChatbotError, TimeoutError):
         return None
 
 
-async def _reply_from_here(hosted: HostedBot, context: Context, party: Hashable, deadline: float) -> Reply:
+async def _reply_from_here(
+    hosted: HostedBot, context: Context, party: Hashable, deadline: float, *, patience: float | None = None
+) -> Reply:
     started = time.monotonic()
-    try:
-        response = await hosted.resident.respond(context, deadline=deadline, party=party)
-    except BaseException:
-        hosted.answered_in = math.inf
-        raise
-    hosted.answered_in = seconds = time.monotonic() - started
+    response = await hosted.resident.respond(context, deadline=deadline, party=party, patience=patience)
+    seconds = time.monotonic() - started
     if hosted.version_id is None:
         raise BotFailedError(f"{hosted.row} answered before its version was recorded.")
     return Reply(response, hosted.version_id, round(seconds * 1000), context.seed)

@@ -42,8 +42,6 @@ class HostedBot:
     resident: Resident
     version_id: int | None = None
     memory_bytes: int | None = None
-    answered_in: float = math.inf
-    """Seconds that its last caller waited."""
     since: float = field(default_factory=time.monotonic)
     attempts: int = 0
     """How often it could not be loaded before."""

@@ -124,7 +124,7 @@ class Progress:
             return "too_early"
         return ""
 
-    def _next_step(self, obstacle: str) -> tuple[str, int]:
+    def next_step(self, obstacle: str) -> tuple[str, int]:
         """What this person should do next, as `_in_words` knows it; `obstacle` is why they may not send."""
         if obstacle == "ended":
             return "ended", 0
@@ -142,28 +142,13 @@ class Progress:
             return "replies to go", self.labels_needed - self.labelled
         return "messages to go", self.min_turns - self.counted
 
-    @cached_property
+    @property
     def frame(self) -> dict[str, Any]:
-        """What the page shows; it computes no rule by itself."""
-        obstacle = self.why_not_send()
-        return {
-            "turns": self.counted,
-            "min_turns": self.min_turns,
-            "max_turns": self.max_turns,
-            "labelled": self.labelled,
-            "labels_needed": self.labels_needed,
-            "unlabelled": list(self.unlabelled),
-            "due": self._beyond_first_ask(),
-            "thinking": self.awaits_partner,
-            "room": self.room,
-            "closing": self.closing,
-            "long_enough": self.is_long_enough or self.closing,
-            "may_send": not obstacle,
-            "may_finish": not self.why_not_finish(),
-            "hint": _in_words(get_language(), *self._next_step(obstacle)),
-        }
+        """What the page shows; it computes no rule by itself. Not to be changed: others get the same one."""
+        return _frame(self, get_language())
 
-    def _beyond_first_ask(self) -> list[dict[str, int | None]]:
+    @property
+    def beyond_first_ask(self) -> list[dict[str, int | None]]:
         """What is due beside the first ask about turns, of which `unlabelled` tells."""
         return [
             {"position": None if position == WHOLE else position, "ask": ask}
@@ -172,7 +157,30 @@ class Progress:
         ]
 
 
-# Every frame tells one of these; to look a plural up in a catalog takes longer than all else that it tells.
+# Each turn tells one. It follows from few numbers, which many conversations of a study have in common.
+@lru_cache(maxsize=2048)
+def _frame(at: Progress, language: str | None) -> dict[str, Any]:
+    """What the page shows of how far it is, in this language, which is the active one."""
+    obstacle = at.why_not_send()
+    return {
+        "turns": at.counted,
+        "min_turns": at.min_turns,
+        "max_turns": at.max_turns,
+        "labelled": at.labelled,
+        "labels_needed": at.labels_needed,
+        "unlabelled": list(at.unlabelled),
+        "due": at.beyond_first_ask,
+        "thinking": at.awaits_partner,
+        "room": at.room,
+        "closing": at.closing,
+        "long_enough": at.is_long_enough or at.closing,
+        "may_send": not obstacle,
+        "may_finish": not at.why_not_finish(),
+        "hint": _in_words(language, *at.next_step(obstacle)),
+    }
+
+
+# Many frames tell one of these; to look a plural up in a catalog takes longer than all else that it tells.
 @lru_cache(maxsize=4096)
 def _in_words(language: str | None, step: str, left: int) -> str:
     """What to do next, in one sentence of the language, which is the active one."""
