@@ -145,7 +145,7 @@ def _found(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[
         places[nth]: found
         for (bot, system), places in of_system.items()
         for nth, found in named_among(
-            [rows[place][2] for place in places], names.get(bot) or names_of(system, "")
+            [rows[place][2] for place in places], names.get(bot or 0) or names_of(system, "")
         ).items()
     }
 
