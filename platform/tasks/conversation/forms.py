@@ -23,7 +23,8 @@ class ConversationForm(StudyForm):
     class Meta(StudyForm.Meta):
         fields = (
             *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "material",
-            "bots_read", "knowledge", *ASKING, "pilot_size",
+            "bots_read", "knowledge", *ASKING, "pilot_size", "re_entry",
+            "re_entry_most",
         )  # fmt: skip
         labels = {"pay_amount": "Pay per conversation"}
 
