@@ -145,12 +145,17 @@ FAULTS = Table(
 
 WORKERS = Table(
     "workers",
-    "One row per worker who agreed to take part, in that order.",
+    "One row per worker who agreed to take part, however often they did, in that order.",
     (
         Column("rater", Kind.TEXT, _RATER),
         Column("consent", Kind.INTEGER, "number of the consent text that they agreed to, as in consent/"),
         Column("consented_at", Kind.TIME, "when they agreed, UTC"),
-        Column("outcome", Kind.TEXT, "`complete` or `bot_failed`; empty if they have not finished"),
+        Column(
+            "outcome",
+            Kind.TEXT,
+            "`complete` or `bot_failed`; empty if they have not finished; of who took part "
+            "several times, of the last",
+        ),
         Column("excluded_at", Kind.TIME, "when they were excluded in this study, UTC; empty: they are not"),
         Column(
             "excluded_reason",

@@ -8,19 +8,19 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.limits import guessed_too_often, too_many, too_often
-from crowd import pilot, refusals, services, visits
+from crowd import again, pilot, refusals, services, visits
 from crowd.models import Participation, Worker
-from crowd.panels import Arrival, by_plain_link, carried, is_preview
+from crowd.panels import Arrival, arrival_by, arrival_carried, by_plain_link, carried, is_preview
 from crowd.panels.mturk import FRAMED_BY
 from crowd.queries import participation_by_resume_code, participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.sessions import remember, session_of
-from crowd.views import back_after, page_of, sent_arrival, with_form_to, worker_page
+from crowd.views import back_after, current_participation, page_of, sent_arrival, with_form_to, worker_page
 from crowd.work import is_full, is_resting, may_become_free, work_of
-from studies.models import Study
+from studies.models import ReEntry, Study
 
 
 @require_safe
@@ -34,6 +34,8 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
         return _framed(request, render(request, "crowd/framed.html", here))
     own = participation_of(session_of(request.COOKIES), study)
     if own and not _is_another(own, arrival):
+        if arrival and arrival.submission not in ("", own.submission) and _may_come_again(own):
+            return _again(request, own, arrival)
         if arrival:
             services.come_again(own.pk, arrival)
         return redirect(page_of(own), code=study.code)
@@ -45,6 +47,73 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
     except EntryRefusedError as refusal:
         return _closed(request, study, arrival, refusal)
     return _welcome(request, study, arrival)
+
+
+def _may_come_again(own: Participation) -> bool:
+    return again.is_over(own) and own.study.re_entry != ReEntry.ONCE
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@worker_page
+def begin_again(request: HttpRequest, study: Study) -> HttpResponse:
+    """Take part once more, after the consent text if that has changed."""
+    own = again.newest_of(current_participation(request, study))
+    if not again.is_over(own):
+        return _go_on(request, own)
+    text = request.POST.get("arrival", "")
+    arrival = arrival_carried(text, study) if text else None
+    if arrival and _is_another(own, arrival):
+        raise refusals.stale_page()
+    # A page that stayed open since an earlier time begins nothing.
+    if request.method != "POST" or request.POST.get("after") != str(own.number):
+        return _again(request, own, arrival)
+    version = study.consent_versions.last()
+    is_read = version == own.consent or request.POST.get("consent") == str(version and version.number)
+    if version is None or not is_read or (version != own.consent and request.POST.get("agree") != "yes"):
+        return _again(request, own, arrival, status=422)
+    _refuse_again(own, arrival)
+    newest = services.enter_again(own, version, arrival=arrival, address=request.META.get("REMOTE_ADDR", ""))
+    return _go_on(request, newest)
+
+
+def _go_on(request: HttpRequest, own: Participation) -> HttpResponse:
+    """Lead to where they are, and know them in this browser from now on."""
+    response = redirect(page_of(own), code=own.study.code)
+    remember(response, own, known=session_of(request.COOKIES))
+    return response
+
+
+def _again(
+    request: HttpRequest, own: Participation, arrival: Arrival | None, *, status: int = 200
+) -> HttpResponse:
+    """The page on which somebody who has finished may begin once more.
+
+    Raises:
+        EntryRefusedError: they may not, or the study takes nobody just now.
+    """
+    _refuse_again(own, arrival)
+    study = own.study
+    version = study.consent_versions.last()
+    context = {
+        "study": study,
+        "after": own.number,
+        "arrival": carried(arrival, study) if arrival else "",
+        "consent": version if version != own.consent else None,
+        "is_error": status != 200,
+    }
+    return render(request, "crowd/again.html", context, status=status)
+
+
+def _refuse_again(own: Participation, arrival: Arrival | None) -> None:
+    """Refuse who cannot begin once more, or not just now.
+
+    Raises:
+        EntryRefusedError: why.
+    """
+    again.refuse(own)
+    if arrival is None and own.submission:
+        raise refusals.again_from_panel()
+    _refuse_early(arrival or arrival_by(own), own.study)
 
 
 def _framed(request: HttpRequest, response: HttpResponse) -> HttpResponse:

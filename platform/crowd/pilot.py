@@ -91,8 +91,9 @@ def go_on(study_id: int, *, by: User, now: datetime | None = None) -> int:
     now = now or timezone.now()
     study.pilot_over_at = now
     study.save(update_fields=["pilot_over_at"])
-    people = Participation.objects.filter(study=study, pilot=True)
+    workers = Participation.objects.filter(study=study, pilot=True).values_list("worker", flat=True)
+    people = Participation.objects.filter(study=study, worker__in=list(workers))
     people.filter(excluded_at=None).update(excluded_reason=PILOT, excluded_at=now, excluded_by=by)
     task_of(study).pilot_over(study)
     results_changed(study.pk)
-    return people.count()
+    return people.values("worker").distinct().count()

@@ -82,7 +82,7 @@ def participation_of(session: Session | None, study: Study) -> Participation | N
     if session is None:
         return None
     entered = Participation.objects.filter(pk__in=session.participations, study=study)
-    return entered.select_related("assignment", "worker", "study").first()
+    return entered.select_related("assignment", "worker", "study").order_by("pk").last()
 
 
 def participation_by_resume_code(code: str, study: Study) -> Participation | None:

@@ -149,6 +149,40 @@ def already_done() -> EntryRefusedError:
     )
 
 
+def took_part_often() -> EntryRefusedError:
+    return EntryRefusedError(
+        "took_part_often",
+        status=409,
+        title=_("You have already taken part"),
+        say=_("You have taken part in this study as often as anybody can. All your work is safe."),
+        cure=_("There is nothing more to do. Thank you for coming."),
+        outcome=Outcome.SCREENED_OUT,
+    )
+
+
+def met_all() -> EntryRefusedError:
+    return EntryRefusedError(
+        "met_all",
+        status=409,
+        title=_("You have already taken part"),
+        say=_(
+            "You have talked with every chatbot of this study, with each of them once. All your work is safe."
+        ),
+        cure=_("There is nothing more to do. Thank you for coming."),
+        outcome=Outcome.SCREENED_OUT,
+    )
+
+
+def again_from_panel() -> EntryRefusedError:
+    return EntryRefusedError(
+        "again_from_panel",
+        status=409,
+        title=_("You have already taken part"),
+        say=_("What your panel pays you for is done."),
+        cure=_("To take part once more, open the study once more from your panel."),
+    )
+
+
 def took_part_and_erased() -> EntryRefusedError:
     return EntryRefusedError(
         "took_part_and_erased",

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bots.models import OPERATED, Bot
-from crowd import gates, ledger, operated, pilot, refusals
+from crowd import again, gates, ledger, operated, pilot, refusals
 from crowd.addresses import hashed, hashed_id
 from crowd.models import PAID, Assignment, Participation, Worker
 from crowd.panels import Arrival
@@ -62,13 +62,14 @@ def consent(
     refuse_whom_it_is_not_for(worker, study)
     # Who agrees twice at once agrees one after the other.
     Worker.objects.select_for_update(no_key=True).get(pk=worker.pk)
-    own = Participation.objects.select_for_update(of=("self",)).filter(worker=worker, study=study).first()
-    if own and known and own.pk in known.participations:
+    every = Participation.objects.select_for_update(of=("self",)).filter(worker=worker, study=study)
+    own = every.order_by("number").last()
+    if own and known and known.participations.intersection(each.pk for each in every):
         _come_again(own, arrival)
         return own
     if own:
         # The id in the link is no secret: whoever knows it must not get into the work of its owner.
-        if _has_begun(own):
+        if own.number > 1 or _has_begun(own):
             raise refusals.started_elsewhere()
         own.delete()
     return _take_part(arrival, worker=worker, study=study, consent=version, address=hashed(address, study))
@@ -87,6 +88,54 @@ def _take_part(arrival: Arrival, **fields: Any) -> Participation:
         if "submission_once" in str(error):
             raise refusals.used_submission() from None
         raise
+
+
+@transaction.atomic
+def enter_again(
+    own: Participation,
+    version: ConsentVersion,
+    *,
+    arrival: Arrival | None = None,
+    address: str = "",
+) -> Participation:
+    """Have somebody who has finished take part once more, if the rule of their study lets them.
+
+    Safe to repeat, in several tabs at once: whoever has begun anew meanwhile gets what they have begun.
+
+    Args:
+        own: the participation that has ended.
+        version: the consent text, to which they agreed now or before.
+        arrival: how they came, with what the panel pays now; None: they did not leave.
+        address: of the network that they came from.
+
+    Raises:
+        EntryRefusedError: the study is not open or not for them any more, they took part as often as they
+            can, or what their link names is paid already.
+    """
+    # Who begins in two tabs at once begins one after the other.
+    worker = Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
+    newest = again.newest_of(own)
+    if newest.pk != own.pk or not again.is_over(newest):
+        return newest
+    study = newest.study
+    if study.state != Study.State.OPEN:
+        raise refusals.not_taking(study)
+    again.refuse(newest)
+    refuse_whom_it_is_not_for(worker, study)
+    if arrival is None and newest.submission:
+        raise refusals.again_from_panel()
+    arrival = arrival or Arrival("", "", way_back=newest.way_back, entered_by=newest.entered_by_id)
+    if arrival.submission and arrival.submission == newest.submission:
+        raise refusals.again_from_panel()
+    return _take_part(
+        arrival,
+        worker=worker,
+        study=study,
+        consent=version,
+        address=hashed(address, study),
+        number=newest.number + 1,
+        pseudonym=newest.pseudonym,
+    )
 
 
 @transaction.atomic
@@ -148,7 +197,7 @@ def begun_by(arrival: Arrival, study: Study) -> Participation | None:
     named = Participation.objects.filter(
         study=study, worker__panel=arrival.panel, worker__panel_id=arrival.worker
     )
-    own = named.select_related("worker").first()
+    own = named.select_related("worker").order_by("number").first()
     return own if own and _has_begun(own) else None
 
 
@@ -193,7 +242,7 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
         raise refusals.not_taking(participation.study)
     now = now or timezone.now()
     _join_pilot(participation, now)
-    bot = _least_filled(bots, now)
+    bot = _least_filled(again.not_met(participation, bots), now)
     ledger.promise(participation)
     return Assignment.objects.create(
         participation=participation, study_bot=bot, assigned_at=now, active_at=now
@@ -388,14 +437,19 @@ def end(participation_id: int, outcome: Assignment.Outcome, *, now: datetime | N
 def exclude(participation_id: int, *, reason: str, by: User, now: datetime | None = None) -> Participation:
     """Exclude a worker from the study's analysis without them; an empty reason takes that back.
 
-    The labels stay, and count in the analysis of all workers; the pay is untouched.
+    The labels stay, and count in the analysis of all workers; the pay is untouched. It holds for each time
+    that they take part.
     """
     participation = Participation.objects.select_for_update().get(pk=participation_id)
     participation.excluded_reason = reason.strip()[:500]
     is_excluded = bool(participation.excluded_reason)
     participation.excluded_at = (now or timezone.now()) if is_excluded else None
     participation.excluded_by = by if is_excluded else None
-    participation.save(update_fields=["excluded_reason", "excluded_at", "excluded_by"])
+    Participation.objects.filter(worker=participation.worker_id, study=participation.study_id).update(
+        excluded_reason=participation.excluded_reason,
+        excluded_at=participation.excluded_at,
+        excluded_by=participation.excluded_by,
+    )
     results_changed(participation.study_id)
     return participation
 

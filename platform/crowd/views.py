@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from crowd import gates, practice, refusals, services, visits
+from crowd import again, gates, practice, refusals, services, visits
 from crowd.languages import language_of_pages, language_of_questions
 from crowd.models import CODED, PAID, Assignment, Participation
 from crowd.panels import Arrival, Outcome, WayBack, arrival_by, arrival_carried, arrival_of, way_back
@@ -216,6 +216,7 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
         "worker": participation.pseudonym,
         "own_link": participation.own_link,
         "back": back,
+        "again": again.may_follow(participation),
     }
     return with_form_to(request, render(request, "crowd/thanks.html", context), back)
 

@@ -159,9 +159,12 @@ SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_
        CASE WHEN p.address <> '' THEN dense_rank() OVER (ORDER BY nullif(p.address, '')) END, taken.at
   FROM crowd_participation AS p
   JOIN studies_consentversion AS c ON c.id = p.consent_id
-  LEFT JOIN crowd_assignment AS a ON a.participation_id = p.id
+  LEFT JOIN crowd_assignment AS a ON a.participation_id = (
+       SELECT newest.id FROM crowd_participation AS newest
+        WHERE newest.worker_id = p.worker_id AND newest.study_id = p.study_id
+        ORDER BY newest.number DESC LIMIT 1)
   LEFT JOIN crowd_withdrawal AS taken ON taken.participation_id = p.id
- WHERE p.study_id = %s
+ WHERE p.study_id = %s AND p.number = 1
  ORDER BY p.consented_at, p.id
 """,
 }

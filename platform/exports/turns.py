@@ -89,7 +89,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
   LEFT JOIN bots_bot AS b ON b.id = coalesce(v.bot_id, heard.bot_id)
-  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id
+  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id AND p.number = 1
  WHERE l.party <> 'reader'
    AND (b.id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
  ORDER BY d.id, t.position, l.id
@@ -119,6 +119,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   LEFT JOIN contexts_context AS c ON c.id = r.context_id
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
+   AND p.number = 1
  ORDER BY i.id, l.id
 """
 
@@ -151,6 +152,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
   LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
   LEFT JOIN contexts_context AS c ON c.id = r.context_id
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
+   AND p.number = 1
  ORDER BY i.id, l.id
 """
 

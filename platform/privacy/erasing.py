@@ -1,5 +1,6 @@
 """Erasing by what somebody could be found again: panel ids, submissions, addresses, names of invitations."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.core.exceptions import ValidationError
@@ -19,42 +20,48 @@ from labels.models import Label
 from quality.models import Attempt
 
 
+def every_one_of(own: Participation) -> QuerySet[Participation]:
+    """All that the person of a participation began in its study."""
+    return Participation.objects.filter(worker=own.worker_id, study=own.study_id)
+
+
 def is_owed(own: Participation) -> bool:
-    """Whether somebody still has to be paid, for which their id is needed."""
-    return any(account.due > 0 for account in ledger.accounts(own.study, only=[own.pk]))
+    """Whether somebody still has to be paid for any of their times, for which their id is needed."""
+    only = list(every_one_of(own).values_list("pk", flat=True))
+    return any(account.due > 0 for account in ledger.accounts(own.study, only=only))
 
 
 def cut_loose(own: Participation, *, now: datetime) -> None:
     """Erase, in the caller's transaction, who took part; what is left is nobody's in particular.
 
-    Where the worker takes part in other studies, these keep them, and the participation gets a worker of
-    its own.
+    It holds for each time that they did. Where the worker takes part in other studies, these keep them, and
+    what they began here gets a worker of its own.
     """
-    known = own.worker
-    if known.panel_id:
-        own.known_by = hashed_id(known.panel, known.panel_id, own.study)
+    known, here = own.worker, list(every_one_of(own).values_list("pk", flat=True))
     if known.panel == Invited.key:
         key = known.panel_id.rpartition("-")[2]
         invited = Invitation.objects.filter(study=own.study_id, pk=int(key) if key.isdigit() else 0)
         for each in invited:
             invited.update(name=f"[erased] {each.pk}")
-    if Participation.objects.filter(worker=known).exclude(pk=own.pk).exists():
-        _move(own, known, Worker.objects.create())
+    kept = known
+    if Participation.objects.filter(worker=known).exclude(pk__in=here).exists():
+        kept = Worker.objects.create()
+        _move(here, own.study_id, known, kept)
     else:
         Worker.objects.filter(pk=known.pk).update(panel="", panel_id="", pseudonym=pseudonym())
-    own.address = own.submission = ""
-    own.way_back, own.erased_at = {}, now
-    own.save(update_fields=["worker", "known_by", "address", "submission", "way_back", "erased_at"])
+    known_by = hashed_id(known.panel, known.panel_id, own.study) if known.panel_id else ""
+    Participation.objects.filter(pk__in=here).update(
+        worker=kept, known_by=known_by, address="", submission="", way_back={}, erased_at=now
+    )
 
 
-def _move(own: Participation, known: Worker, fresh: Worker) -> None:
-    """Give all that a worker did in one study to another."""
-    Label.objects.filter(rater=known, study=own.study_id).update(rater=fresh)
-    Seat.objects.filter(assignment__participation=own).update(worker=fresh)
-    Batch.objects.filter(assignment__participation=own).update(worker=fresh)
-    Training.objects.filter(worker=known, study=own.study_id).update(worker=fresh)
-    Attempt.objects.filter(participation=own).update(participation=None)
-    own.worker = fresh
+def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:
+    """Give all that a worker did in one study, where these are their participations, to another."""
+    Label.objects.filter(rater=known, study=study_id).update(rater=fresh)
+    Seat.objects.filter(assignment__participation__in=here).update(worker=fresh)
+    Batch.objects.filter(assignment__participation__in=here).update(worker=fresh)
+    Training.objects.filter(worker=known, study=study_id).update(worker=fresh)
+    Attempt.objects.filter(participation__in=here).update(participation=None)
 
 
 def due_for_erasure(now: datetime) -> QuerySet[Participation]:
@@ -93,7 +100,9 @@ def erase_due(*, now: datetime | None = None) -> int:
         with transaction.atomic():
             rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
             own = rows.filter(pk=key, erased_at=None).first()
-            if own and not is_owed(own):
+            # Who takes part several times has an id until the last of them is due.
+            kept = own and every_one_of(own).exclude(pk__in=due_for_erasure(now).values("pk")).exists()
+            if own and not kept and not is_owed(own):
                 cut_loose(own, now=now)
                 erased += 1
     return erased

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from crowd.models import Participation, PayEntry, Practice
@@ -18,7 +19,7 @@ from responses.models import Response
 
 def stored_of(own: Participation) -> dict[str, Any]:
     """All of it as JSON. Which bot somebody talked with is left out: the study may not tell."""
-    seat = Seat.objects.filter(assignment__participation=own).select_related("dialogue").first()
+    seat = _seat(own)
     withdrawal = getattr(own, "withdrawal", None)
     return {
         "study": {"title": own.study.title, "contact": own.study.contact},
@@ -35,6 +36,7 @@ def stored_of(own: Participation) -> dict[str, Any]:
         "work": _work(own),
         "withdrawn_at": _time(withdrawal.at if withdrawal else None),
         "conversation": _conversation(seat) if seat else None,
+        "other_times": [_other_time(each) for each in _others(own)],
         "answers": [_answer(each) for each in _labels(own)],
         "written": [_written(each) for each in Response.objects.filter(author=own).select_related("context")],
         **_passed(own),
@@ -42,12 +44,46 @@ def stored_of(own: Participation) -> dict[str, Any]:
             *filter(None, (own.signs, own.proposed_reason, own.excluded_reason)),
             *_noted(own),
         ],
-        "told_over_panel": [
-            {"what": act.get_kind_display(), "text": act.text, "at": _time(act.done_at)}
-            for act in own.panel_acts.all()
-        ],
-        "pay": [_paid(each) for each in PayEntry.objects.filter(participation=own.pk)],
+        "told_over_panel": _told(own),
+        "pay": _pay(own),
     }
+
+
+def _seat(own: Participation) -> Seat | None:
+    return Seat.objects.filter(assignment__participation=own).select_related("dialogue").first()
+
+
+def _others(own: Participation) -> QuerySet[Participation]:
+    every = Participation.objects.filter(worker=own.worker_id, study=own.study_id).exclude(pk=own.pk)
+    return every.select_related("assignment", "consent", "entered_by").order_by("number")
+
+
+def _other_time(own: Participation) -> dict[str, Any]:
+    """Another time that the same person took part; what they answered is listed with the rest."""
+    seat = _seat(own)
+    return {
+        "number": own.number,
+        "submission": own.submission,
+        "resume_code": own.resume_code,
+        "completion_code": own.code_given,
+        "consent": {"version": own.consent.number, "at": _time(own.consented_at), "text": own.consent.text},
+        "work": _work(own),
+        "conversation": _conversation(seat) if seat else None,
+        "noted_about_you": _noted(own),
+        "told_over_panel": _told(own),
+        "pay": _pay(own),
+    }
+
+
+def _told(own: Participation) -> list[dict[str, str]]:
+    return [
+        {"what": act.get_kind_display(), "text": act.text, "at": _time(act.done_at)}
+        for act in own.panel_acts.all()
+    ]
+
+
+def _pay(own: Participation) -> list[dict[str, Any]]:
+    return [_paid(each) for each in PayEntry.objects.filter(participation=own.pk)]
 
 
 def _work(own: Participation) -> dict[str, str]:

@@ -10,7 +10,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from crowd.models import Assignment, Participation, Withdrawal
+from crowd.models import Assignment, Participation, Withdrawal, Worker
 from crowd.services import end
 from dialogues.models import Dialogue, Seat, Turn, Typing
 from evaluation.text import WITHDRAWN
@@ -23,11 +23,15 @@ from studies.services import results_changed
 
 
 def last_day(participation: Participation) -> datetime | None:
-    """Until when they may withdraw; None while their part has not ended: at any time."""
-    own: Assignment | None = getattr(participation, "assignment", None)
-    if own is None or own.ended_at is None:
+    """Until when they may withdraw; None while their part has not ended: at any time.
+
+    Of who takes part several times it is so long after the end of the last.
+    """
+    every = Participation.objects.filter(worker=participation.worker_id, study=participation.study_id)
+    if every.filter(assignment__ended_at=None).exists():
         return None
-    return own.ended_at + timedelta(days=participation.study.withdrawal_days)
+    ended = every.values_list("assignment__ended_at", flat=True)
+    return max(at for at in ended if at) + timedelta(days=participation.study.withdrawal_days)
 
 
 def why_too_late(participation: Participation, now: datetime) -> str:
@@ -47,14 +51,14 @@ def why_too_late(participation: Participation, now: datetime) -> str:
 
 @transaction.atomic
 def withdraw(participation_id: int, *, by: User | None = None, now: datetime | None = None) -> Withdrawal:
-    """Remove what somebody said, wrote and answered in a study. Safe to repeat.
+    """Remove what somebody said, wrote and answered in a study, however often. Safe to repeat.
 
     A conversation with a chatbot goes as a whole, with all that others said of it. Of one with another
     person the other's part stays, and one's own messages say that they were withdrawn. The participation
     stays with its outcome and its pay, and as soon as nothing is owed to them nobody can tell whose it was.
 
     Args:
-        participation_id: whose.
+        participation_id: whose; any of theirs.
         by: who of the team does it at their request, which no deadline forbids; None: they themselves.
         now: when.
 
@@ -63,20 +67,29 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
     """
     now = now or timezone.now()
     rows = Participation.objects.select_related("study", "worker", "assignment")
-    own = rows.select_for_update(of=("self",)).get(pk=participation_id)
+    own = rows.get(pk=participation_id)
+    # Nobody takes part once more meanwhile.
+    Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
+    theirs = rows.filter(worker=own.worker_id, study=own.study_id).order_by("number")
+    every = list(theirs.select_for_update(of=("self",)))
     earlier = Withdrawal.objects.filter(participation=own).first()
     if earlier:
         return earlier
     if by is None and (late := why_too_late(own, now)):
         raise ValidationError(late)
+    made = {each.pk: _withdraw_one(each, by, now) for each in every}
+    if not is_owed(own):
+        cut_loose(own, now=now)
+    return made[own.pk]
+
+
+def _withdraw_one(own: Participation, by: User | None, now: datetime) -> Withdrawal:
     end(own.pk, Assignment.Outcome.WITHDRAWN, now=now)  # where their part has not ended before
     withdrawal = _removed(own, by, now)
     Flag.objects.filter(participation=own).delete()
     own.signs = own.proposed_reason = own.excluded_reason = ""
     own.excluded_at = own.excluded_by = None
     own.save(update_fields=["signs", "proposed_reason", "excluded_reason", "excluded_at", "excluded_by"])
-    if not is_owed(own):
-        cut_loose(own, now=now)
     return withdrawal
 
 

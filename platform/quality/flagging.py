@@ -111,7 +111,9 @@ def look(study: Study) -> int:
     """Find the flags of a study anew; how many workers have some. What people decided stays."""
     limits = limits_of(study)
     found = flags(work_of(study), thresholds(limits))
-    named = dict(study.participations.filter(pseudonym__in=found).values_list("pseudonym", "pk"))
+    # Of whoever took part several times, with the newest.
+    of_them = study.participations.filter(pseudonym__in=found).order_by("number")
+    named = dict(of_them.values_list("pseudonym", "pk"))
     now = timezone.now()
     rows = [
         Flag(

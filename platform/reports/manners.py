@@ -42,7 +42,7 @@ def manners(study: Study) -> dict[str, Manner] | None:
     """By pseudonym, the manner of each participant; None of a rehearsal, whose workers are programs."""
     if study.rehearsal_of_id is not None:
         return None
-    took_part = Participation.objects.filter(study=study).values_list("pseudonym", "address")
+    took_part = Participation.objects.filter(study=study, number=1).values_list("pseudonym", "address")
     addresses = Counter(address for _, address in took_part)
     with connection.cursor() as cursor:
         cursor.execute(_TALKED, [study.pk, study.pk])

@@ -56,7 +56,13 @@ class StudyForm(forms.ModelForm[Study]):
         super().__init__(*args, **kwargs)
         if "primary_analysis" in self.fields:
             self.fields["primary_analysis"].required = False  # all workers, if nobody says otherwise
-        for name in self.fields.keys() & {"withdrawal_days", "retention_days", "pilot_size"}:
+        for name in self.fields.keys() & {
+            "withdrawal_days",
+            "retention_days",
+            "pilot_size",
+            "re_entry",
+            "re_entry_most",
+        }:
             # A program that sends nothing of it gets what is usual.
             self.fields[name].required = name in self.data
         if not self.instance.pk:

@@ -162,13 +162,20 @@ class Migration(migrations.Migration):
                 ),
                 ("consented_at", models.DateTimeField(auto_now_add=True)),
                 (
+                    "number",
+                    models.PositiveSmallIntegerField(
+                        default=1,
+                        editable=False,
+                        help_text="The how many-th time that they take part in this study.",
+                    ),
+                ),
+                (
                     "pseudonym",
                     models.CharField(
                         default=crowd.models.pseudonym,
                         editable=False,
-                        help_text="What they are called outside the platform, in this study alone.",
+                        help_text="What they are called outside the platform, in this study alone, however often they take part.",
                         max_length=20,
-                        unique=True,
                     ),
                 ),
                 (
@@ -308,7 +315,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
+                    models.UniqueConstraint(
+                        fields=("worker", "study", "number"), name="worker_once_per_number"
+                    ),
+                    models.UniqueConstraint(fields=("pseudonym", "number"), name="pseudonym_once_per_number"),
                     models.UniqueConstraint(
                         condition=models.Q(("submission", ""), _negated=True),
                         fields=("entered_by", "submission"),

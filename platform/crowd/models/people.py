@@ -118,12 +118,16 @@ class Participation(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
     consent = models.ForeignKey(ConsentVersion, on_delete=models.PROTECT)
     consented_at = models.DateTimeField(auto_now_add=True)
+    number = models.PositiveSmallIntegerField(
+        default=1, editable=False, help_text=_("The how many-th time that they take part in this study.")
+    )
     pseudonym = models.CharField(
         max_length=20,
-        unique=True,
         default=pseudonym,
         editable=False,
-        help_text=_("What they are called outside the platform, in this study alone."),
+        help_text=_(
+            "What they are called outside the platform, in this study alone, however often they take part."
+        ),
     )
     resume_code = models.CharField(max_length=20, unique=True, default=resume_code, editable=False)
     completion_code = models.CharField(max_length=20, unique=True, default=completion_code, editable=False)
@@ -204,7 +208,8 @@ class Participation(models.Model):
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=("worker", "study"), name="worker_once_per_study"),
+            models.UniqueConstraint(fields=("worker", "study", "number"), name="worker_once_per_number"),
+            models.UniqueConstraint(fields=("pseudonym", "number"), name="pseudonym_once_per_number"),
             models.UniqueConstraint(
                 fields=("entered_by", "submission"), condition=~Q(submission=""), name="submission_once"
             ),

@@ -561,6 +561,42 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="study",
+            name="re_entry",
+            field=models.CharField(
+                choices=[
+                    ("once", "Once"),
+                    ("per_bot", "Once with each chatbot"),
+                    ("up_to", "Up to a number of times"),
+                ],
+                default="once",
+                help_text="Who has finished may begin again, and is paid for each time. In the results they stay one worker. Prolific and Mechanical Turk admit a person once to each of their own studies, whatever is chosen here.",
+                max_length=10,
+                verbose_name="how often a person takes part",
+            ),
+        ),
+        migrations.AddField(
+            model_name="study",
+            name="re_entry_most",
+            field=models.PositiveSmallIntegerField(
+                default=2,
+                help_text="Of one person, where they take part up to a number of times.",
+                validators=[
+                    django.core.validators.MinValueValidator(2),
+                    django.core.validators.MaxValueValidator(100),
+                ],
+                verbose_name="most times",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="study",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("re_entry", "once"), ("task", "conversation"), _connector="OR"),
+                name="study_re_entry_is_to_talk",
+                violation_error_message="People take part more than once only where they talk with chatbots. Choose “Once”.",
+            ),
+        ),
+        migrations.AddField(
+            model_name="study",
             name="material",
             field=models.TextField(
                 blank=True,

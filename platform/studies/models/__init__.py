@@ -6,6 +6,7 @@ from studies.models.study import (
     LONGEST_TAG,
     MOST_TAGS,
     PrimaryAnalysis,
+    ReEntry,
     Speaker,
     Study,
     entry_code,
@@ -13,6 +14,17 @@ from studies.models.study import (
 )
 
 __all__ = [
-    "CODE_ALPHABET", "LONGEST_TAG", "MOST_TAGS", "Ask", "ConsentVersion", "PrimaryAnalysis", "Share",
-    "Speaker", "Study", "StudyBot", "entry_code", "language_name",
+    "CODE_ALPHABET",
+    "LONGEST_TAG",
+    "MOST_TAGS",
+    "Ask",
+    "ConsentVersion",
+    "PrimaryAnalysis",
+    "ReEntry",
+    "Share",
+    "Speaker",
+    "Study",
+    "StudyBot",
+    "entry_code",
+    "language_name",
 ]  # fmt: skip

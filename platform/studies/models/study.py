@@ -54,6 +54,14 @@ class PrimaryAnalysis(models.TextChoices):
     WITHOUT_EXCLUDED = Analysis.WITHOUT_EXCLUDED.value, _("Without the workers excluded by the rules below")
 
 
+class ReEntry(models.TextChoices):
+    """How often the same person may take part in a study."""
+
+    ONCE = "once", _("Once")
+    PER_BOT = "per_bot", _("Once with each chatbot")
+    UP_TO = "up_to", _("Up to a number of times")
+
+
 class Study(models.Model):
     """What is evaluated, and how: the protocol, its wording, and the bots with their targets."""
 
@@ -143,6 +151,23 @@ class Study(models.Model):
             "Lists, code and emphasis in replies are shown formatted, not as the Markdown of the bot. "
             "Images are never loaded."
         ),
+    )
+    re_entry = models.CharField(
+        max_length=10,
+        choices=ReEntry,
+        default=ReEntry.ONCE,
+        verbose_name=_("how often a person takes part"),
+        help_text=_(
+            "Who has finished may begin again, and is paid for each time. In the results they stay one "
+            "worker. Prolific and Mechanical Turk admit a person once to each of their own studies, "
+            "whatever is chosen here."
+        ),
+    )
+    re_entry_most = models.PositiveSmallIntegerField(
+        default=2,
+        validators=[MinValueValidator(2), MaxValueValidator(100)],
+        verbose_name=_("most times"),
+        help_text=_("Of one person, where they take part up to a number of times."),
     )
     material = models.TextField(
         max_length=LONGEST_PASTED,
@@ -334,6 +359,13 @@ class Study(models.Model):
                 violation_error_message=_(
                     "A pilot is left out of the primary analysis. Choose the one without "
                     "the excluded workers, or set the people of the pilot to 0."
+                ),
+            ),
+            models.CheckConstraint(
+                name="study_re_entry_is_to_talk",
+                condition=Q(re_entry=ReEntry.ONCE) | Q(task="conversation"),
+                violation_error_message=_(
+                    "People take part more than once only where they talk with chatbots. Choose “Once”."
                 ),
             ),
             models.CheckConstraint(

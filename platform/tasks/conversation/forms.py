@@ -24,7 +24,7 @@ class ConversationForm(StudyForm):
     class Meta(StudyForm.Meta):
         fields = (
             *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "material",
-            "bots_read", "knowledge", *ASKING,
+            "bots_read", "knowledge", *ASKING, "re_entry", "re_entry_most",
         )  # fmt: skip
         labels = {"pay_amount": gettext_lazy("Pay per conversation")}
 

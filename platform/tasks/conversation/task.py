@@ -15,7 +15,7 @@ from dialogues.queries import from_elsewhere
 from evaluation.questions import LIKERT, VOTES
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from rehearsals.services import copied
-from studies.models import Speaker, Study
+from studies.models import ReEntry, Speaker, Study
 from studies.queries import with_bots
 from studies.tasks import register
 from tasks.conversation import rehearsal
@@ -93,6 +93,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
             "Turns": f"{study.min_turns} to {study.max_turns}",
             "Asked": "; ".join(map(str, study.asked)),
             "Names of the bots": "hidden" if study.blind else "shown",
+            **_re_entry(study),
         }
 
     @override
@@ -102,6 +103,15 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
         return rehearsal.chatters(rehearsed, server, workers)
+
+
+def _re_entry(study: Study) -> Mapping[str, str]:
+    """How often a person took part, where that was more than once; they stay one rater."""
+    often = {
+        ReEntry.PER_BOT: "up to once with each bot",
+        ReEntry.UP_TO: f"up to {study.re_entry_most} times",
+    }.get(ReEntry(study.re_entry))
+    return {"Taking part": f"each person {often}; all of a person's labels are one rater's"} if often else {}
 
 
 def _opening(study: Study) -> str:
