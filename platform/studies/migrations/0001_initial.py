@@ -569,7 +569,7 @@ class Migration(migrations.Migration):
                     ("up_to", "Up to a number of times"),
                 ],
                 default="once",
-                help_text="Who has finished may begin again, and is paid for each time. In the results they stay one worker. Prolific and Mechanical Turk admit a person once to each of their own studies, whatever is chosen here.",
+                help_text="People who have finished may take part again and are paid each time. In the results they count as one worker. Prolific and Mechanical Turk admit a person to each of their own studies once, whatever is chosen here.",
                 max_length=10,
                 verbose_name="how often a person takes part",
             ),
@@ -579,12 +579,12 @@ class Migration(migrations.Migration):
             name="re_entry_most",
             field=models.PositiveSmallIntegerField(
                 default=2,
-                help_text="Of one person, where they take part up to a number of times.",
+                help_text="Times per person. Counts only with “Up to a number of times”.",
                 validators=[
                     django.core.validators.MinValueValidator(2),
                     django.core.validators.MaxValueValidator(100),
                 ],
-                verbose_name="most times",
+                verbose_name="at most",
             ),
         ),
         migrations.AddConstraint(

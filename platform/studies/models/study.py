@@ -158,16 +158,16 @@ class Study(models.Model):
         default=ReEntry.ONCE,
         verbose_name=_("how often a person takes part"),
         help_text=_(
-            "Who has finished may begin again, and is paid for each time. In the results they stay one "
-            "worker. Prolific and Mechanical Turk admit a person once to each of their own studies, "
-            "whatever is chosen here."
+            "People who have finished may take part again and are paid each time. In the results they "
+            "count as one worker. Prolific and Mechanical Turk admit a person to each of their own studies "
+            "once, whatever is chosen here."
         ),
     )
     re_entry_most = models.PositiveSmallIntegerField(
         default=2,
         validators=[MinValueValidator(2), MaxValueValidator(100)],
-        verbose_name=_("most times"),
-        help_text=_("Of one person, where they take part up to a number of times."),
+        verbose_name=_("at most"),
+        help_text=_("Times per person. Counts only with “Up to a number of times”."),
     )
     material = models.TextField(
         max_length=LONGEST_PASTED,
