@@ -27,6 +27,7 @@ from evaluation.metric import Metric
 from evaluation.missing_codes import suspicious
 from evaluation.mixed import OddsRatio, odds_ratios
 from evaluation.ratings import Ratings
+from evaluation.reliability import gwet_ac1, intraclass
 from evaluation.report import bundle
 from evaluation.report.analysis import Analysis
 from evaluation.ssa import Unit
@@ -81,7 +82,16 @@ def agreement(options: argparse.Namespace) -> dict[str, Any]:
         "level": metric.value,
         "krippendorff_alpha": _shown(found if isinstance(found, Undefined) else found.value),
         **_interval(found, nouns),
+        **_beside_alpha(ratings, metric),
     }
+
+
+def _beside_alpha(ratings: Ratings, metric: Metric) -> dict[str, Any]:
+    """Gwet's AC1 of names; of numbers the intraclass correlation of single raters, ICC(2,1)."""
+    if metric is Metric.NOMINAL:
+        return {"gwet_ac1": _shown(gwet_ac1(ratings))}
+    found = intraclass(ratings)
+    return {"icc_2_1": _shown(found if isinstance(found, Undefined) else found.agreement)}
 
 
 def _ask_about_codes(table: Table, column: str, real: Sequence[str]) -> None:
@@ -256,7 +266,10 @@ def _command(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
 
 
 def _add_agreement(commands: Any) -> argparse.ArgumentParser:
-    about = "Percent agreement (pooled, 0 to 1) and Krippendorff's alpha with its 95 % interval."
+    about = (
+        "Percent agreement (pooled, 0 to 1), Krippendorff's alpha with its 95 % interval, and beside it "
+        "Gwet's AC1 of names or the intraclass correlation of numbers."
+    )
     command = _command(commands, "agreement", about)
     add = command.add_argument
     add("--unit", required=True, help="column that names what was rated")

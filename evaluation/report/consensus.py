@@ -12,6 +12,7 @@ from evaluation.labels import FloatArray
 from evaluation.metric import Metric, metric_of
 from evaluation.questions import Kind, Question, has_choice
 from evaluation.ratings import Ratings
+from evaluation.reliability import gwet_ac1, intraclass
 from evaluation.report.intervals import TERMS, Terms, alpha_cell
 from evaluation.report.judged import Judged
 
@@ -24,36 +25,63 @@ MOST_FOR_COHEN = 20
 def agreement(questions: Sequence[Question], judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
     """For each question the share of agreeing pairs in percent, and Krippendorff's alpha.
 
+    Beside them stand Fleiss' kappa, Gwet's AC1 of what has no order, the intraclass correlation of scales
+    where everybody answered about everything, and Cohen's kappa of every two workers if they are few.
+
     The distance between answers is that of the question's level of measurement. Where several choices may be
     given, each choice has an agreement of its own, on whether it was given. Free text has none.
     """
     return [
-        {"question": question.wording, "key": question.key, **what, **_of(values, metric, judged, terms)}
+        {"question": question.wording, "key": question.key, **what}
+        | _of(values, metric, scale, judged, terms)
         for question in questions
-        for what, values, metric in _ratings(question, judged)
+        for what, values, metric, scale in _ratings(question, judged)
     ]
 
 
-def _ratings(question: Question, judged: Judged) -> Iterator[tuple[dict[str, str], FloatArray, Metric]]:
-    """What is agreed on: the choice if there are several, the ratings, and their distance."""
+def _ratings(
+    question: Question, judged: Judged
+) -> Iterator[tuple[dict[str, str], FloatArray, Metric, range | None]]:
+    """What is agreed on: the choice if there are several, the ratings, their distance, and all categories.
+
+    The categories are None of what has an order.
+    """
     codes = judged.answers[question.key]
     if question.kind is Kind.SEVERAL:
         for choice in question.choices:
-            yield {"choice": choice.label}, has_choice(question, codes, choice.value), Metric.NOMINAL
+            chosen = has_choice(question, codes, choice.value)
+            yield {"choice": choice.label}, chosen, Metric.NOMINAL, range(2)
     elif question.level is not None:
-        yield {}, codes, metric_of(question.level)
+        metric = metric_of(question.level)
+        yield {}, codes, metric, range(len(question.choices)) if metric is Metric.NOMINAL else None
 
 
 def _cohen(ratings: Ratings, judged: Judged) -> dict[str, Any] | None:
-    """The median over every two raters of their Cohen's kappa; None if they are many, or none is known."""
-    if len(judged.raters) > MOST_FOR_COHEN:
+    """Cohen's kappa of every two raters, and the median; None if they are many, or none is known."""
+    names = [judged.raters[code] for code in np.unique(judged.rater_code)]
+    if len(names) > MOST_FOR_COHEN:
         return None
-    met = pairwise_kappas(ratings)
-    known = [each.kappa.value for each in met if not isinstance(each.kappa, Undefined)]
-    return {"value": float(np.median(known)), "pairs": len(known)} if known else None
+    each = [
+        {"first": names[met.first], "second": names[met.second], "units": met.units, "value": met.kappa.value}
+        for met in pairwise_kappas(ratings)
+        if not isinstance(met.kappa, Undefined)
+    ]
+    return {"value": float(np.median([of["value"] for of in each])), "each": each} if each else None
 
 
-def _of(values: FloatArray, metric: Metric, judged: Judged, terms: Terms) -> dict[str, Any]:
+def _beside_alpha(ratings: Ratings, scale: range | None) -> dict[str, float]:
+    """Gwet's AC1 of categories, ICC(2,1) of a scale; nothing where it cannot be told."""
+    if scale is not None:
+        values = ratings.values[ratings.value]
+        ac1 = gwet_ac1(Ratings.from_columns(ratings.unit, ratings.rater, values, scale=scale))
+        return {} if isinstance(ac1, Undefined) else {"ac1": ac1}
+    found = intraclass(ratings)
+    return {} if isinstance(found, Undefined) else {"icc": found.agreement}
+
+
+def _of(
+    values: FloatArray, metric: Metric, scale: range | None, judged: Judged, terms: Terms
+) -> dict[str, Any]:
     known = ~np.isnan(values)
     answered, values = judged.where(known), values[known]
     shared = answered.shared
@@ -69,6 +97,7 @@ def _of(values: FloatArray, metric: Metric, judged: Judged, terms: Terms) -> dic
         found["is_low"] = fleiss < LOW
     if cohen := _cohen(ratings, several):
         found["cohen"] = cohen
+    found |= _beside_alpha(ratings, scale)
     found["percent"] = None if isinstance(percent, Undefined) else 100 * percent
     dialogues = several.dialogue[np.unique(several.reply_code, return_index=True)[1]]
     return found | alpha_cell(ratings, metric, dialogues, terms)

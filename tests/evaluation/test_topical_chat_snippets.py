@@ -44,7 +44,9 @@ def test_kappas_are_those_of_other_packages_and_low_ones_are_marked() -> None:
     assert list(rows) == ["comprehensible", "on_topic", "interesting", "knowledge", "go_on"]
     for key, row in rows.items():
         first, second = rated[key]
-        assert row["cohen"] == {"value": pytest.approx(cohen_kappa_score(first, second)), "pairs": 1}
+        kappa = pytest.approx(cohen_kappa_score(first, second))
+        pair = {"first": "r1", "second": "r2", "units": ITEMS, "value": kappa}
+        assert row["cohen"] == {"value": kappa, "each": [pair]}
         table, _ = aggregate_raters(rated[key].T)
         assert row["fleiss"] == pytest.approx(fleiss(table))
     assert {key for key, row in rows.items() if row["is_low"]} == {"interesting", "go_on"}

@@ -1,5 +1,7 @@
 """Numbers as reports print them: a minus sign, not a hyphen; never a p of 0."""
 
+from typing import Any
+
 from django import template
 
 from evaluation.report import intervals
@@ -39,3 +41,9 @@ def p_value(p: float | None) -> str:
 def in_words(name: str) -> str:
     """The name of a category as a person writes it: likes_and_dislikes is “likes and dislikes”."""
     return name.replace("_", " ")
+
+
+@register.filter
+def any_has(rows: list[dict[str, Any]], key: str) -> bool:
+    """Whether one of the rows says something of this, so that a table needs a column for it."""
+    return any(row.get(key) is not None for row in rows)
