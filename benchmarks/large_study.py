@@ -32,12 +32,13 @@ INSERT INTO crowd_worker (id, pseudonym, panel, panel_id, created_at)
 SELECT n, 'W' || lpad(n::text, 9, '0'), '', '', now() FROM generate_series(1, {conversations}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
                                  completion_code, excluded_reason, submission, way_back, address, signs,
-                                 proposed_reason, known_by)
+                                 proposed_reason, known_by, pilot, number)
 SELECT n, n, {study}, {consent}, now(),
-       'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '', '', ''
+       'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '', '', '', false, 1
   FROM generate_series(1, {conversations}) AS n;
-INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, outcome, ended_at)
-SELECT n, n, ({study_bots}::bigint[])[1 + n % {bots}], now(), now(), 'complete', now()
+INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, extensions, outcome,
+                              ended_at)
+SELECT n, n, ({study_bots}::bigint[])[1 + n % {bots}], now(), now(), 0, 'complete', now()
   FROM generate_series(1, {conversations}) AS n;
 INSERT INTO dialogues_dialogue
        (id, public_id, study_id, started_at, ended_at, ending,

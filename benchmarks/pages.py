@@ -43,12 +43,12 @@ SELECT n, 'W' || lpad(n::text, 9, '0'), 'prolific', 'p' || n, now()
   FROM generate_series(1, {conversations} + {batches}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
                                  completion_code, excluded_reason, excluded_at, submission, way_back, address,
-                                 signs, proposed_reason, known_by, pilot)
+                                 signs, proposed_reason, known_by, pilot, number)
 SELECT p.id, p.id, p.study, c.id, now() - p.id * interval '7 seconds', 'P' || lpad(p.id::text, 9, '0'),
        'r' || p.id, 'c' || p.id,
        CASE WHEN p.id % 50 = 0 THEN 'All answers alike.' ELSE '' END,
        CASE WHEN p.id % 50 = 0 THEN now() END, '', '{{}}', '',
-       CASE WHEN p.id % 40 = 0 THEN 'All answers alike.' ELSE '' END, '', '', false
+       CASE WHEN p.id % 40 = 0 THEN 'All answers alike.' ELSE '' END, '', '', false, 1
   FROM place AS p JOIN studies_consentversion AS c ON c.study_id = p.study;
 INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, extensions, outcome,
                               ended_at)
@@ -93,9 +93,9 @@ SELECT study, id, dialogue_id, 'chatter', 1, 'ssa',
          WHERE t.bot_version_id IS NOT NULL) AS judged;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
                                  completion_code, excluded_reason, submission, way_back, address, signs,
-                                 proposed_reason, known_by, pilot)
+                                 proposed_reason, known_by, pilot, number)
 SELECT n, n, {judging}, c.id, now(), 'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '',
-       '', '', false
+       '', '', false, 1
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n
   JOIN studies_consentversion AS c ON c.study_id = {judging};
 INSERT INTO crowd_assignment (id, participation_id, assigned_at, active_at, extensions, outcome, ended_at)

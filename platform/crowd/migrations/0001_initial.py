@@ -166,7 +166,7 @@ class Migration(migrations.Migration):
                     models.PositiveSmallIntegerField(
                         default=1,
                         editable=False,
-                        help_text="The how many-th time that they take part in this study.",
+                        help_text="Which time it is that they take part in this study, from 1.",
                     ),
                 ),
                 (

@@ -119,7 +119,7 @@ class Participation(models.Model):
     consent = models.ForeignKey(ConsentVersion, on_delete=models.PROTECT)
     consented_at = models.DateTimeField(auto_now_add=True)
     number = models.PositiveSmallIntegerField(
-        default=1, editable=False, help_text=_("The how many-th time that they take part in this study.")
+        default=1, editable=False, help_text=_("Which time it is that they take part in this study, from 1.")
     )
     pseudonym = models.CharField(
         max_length=20,
