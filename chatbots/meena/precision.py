@@ -22,7 +22,8 @@ ROWS = 32
 class PackedLinear(nn.Module):
     """A dense layer with its weight in oneDNN's layout, (…, inputs) → (…, outputs), for inference alone.
 
-    Products are summed in float32. In bf16, a row's result does not depend on how many others there are.
+    Products are summed in float32. A row's result does not depend on how many others there are, except in
+    bf16 on a chip with AMX, whose kernels sum long rows in an order that does.
 
     Args:
         weight: (outputs, inputs).

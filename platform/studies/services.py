@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import User
 from accounts.people import UnknownPersonError, people_named
@@ -15,7 +15,7 @@ from bots.queries import visible_bots
 from evaluation.questions import Subject
 from questions.resolving import question_set, refuse_unknown_set
 from studies.asks import MOST_ASKS, About, Asked, By, Moment
-from studies.models import LONGEST_TAG, MOST_TAGS, Ask, ConsentVersion, Share, Study, StudyBot
+from studies.models import LONGEST_TAG, MOST_TAGS, Ask, ConsentVersion, ReEntry, Share, Study, StudyBot
 from studies.tasks import StudyTask, task_of
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
@@ -30,6 +30,10 @@ OPENED = "The study has been opened, so its protocol stays as it is. Make a new 
 
 _PROMISED_LONGER = "People have agreed with %s days to withdraw. It can be more, not fewer."
 _PROMISED_SOONER = "People have agreed to be erased after %s days. It can be fewer, not more."
+
+_NOT_AGAIN = gettext_lazy(
+    "People take part more than once only where they talk with chatbots. Choose “Once”."
+)
 
 SUBJECTS = {
     About.OWN_TURN: {Subject.TURN},
@@ -81,6 +85,8 @@ def save_study(
     Raises:
         ValidationError: a value the study cannot have, or a protocol changed after the study was opened.
     """
+    if study.re_entry != ReEntry.ONCE and not task_of(study).can_recur:
+        raise ValidationError(_NOT_AGAIN)
     if study.pk:
         _refuse_changed_protocol(study)
         study.full_clean()

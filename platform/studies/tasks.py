@@ -41,6 +41,7 @@ class StudyTask(ABC):
         has_workers: whether people do it, who agree to it before.
         has_rehearsals: whether simulated workers can do it.
         together: how many people do it with each other.
+        can_recur: whether the same person may take part in a study more than once.
         manual: page of the manual that explains it.
         namespace: of the addresses of its pages.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
@@ -59,6 +60,7 @@ class StudyTask(ABC):
     has_workers: ClassVar[bool] = False
     has_rehearsals: ClassVar[bool] = False
     together: ClassVar[int] = 1
+    can_recur: ClassVar[bool] = False
     asks: ClassVar[tuple[Asked, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
 

@@ -1,6 +1,7 @@
 """What a report and the command line say of agreement beside alpha, against published examples."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ QUALITY = Question("quality", "How good is it?", kind=Kind.SCALE, scale=Scale(1,
 SCALE = QuestionSet("quality", "Quality", frozenset({Subject.TURN}), (QUALITY,), source="this test")
 
 
-def judged(**answers: list[list[float]]) -> Judged:
+def judged(**answers: Sequence[Sequence[float]]) -> Judged:
     """By question, what each rater (a row) answered about each item (a column)."""
     table = np.array(next(iter(answers.values())))
     raters, items = table.shape

@@ -587,14 +587,6 @@ class Migration(migrations.Migration):
                 verbose_name="at most",
             ),
         ),
-        migrations.AddConstraint(
-            model_name="study",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("re_entry", "once"), ("task", "conversation"), _connector="OR"),
-                name="study_re_entry_is_to_talk",
-                violation_error_message="People take part more than once only where they talk with chatbots. Choose “Once”.",
-            ),
-        ),
         migrations.AddField(
             model_name="study",
             name="material",

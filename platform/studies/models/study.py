@@ -362,13 +362,6 @@ class Study(models.Model):
                 ),
             ),
             models.CheckConstraint(
-                name="study_re_entry_is_to_talk",
-                condition=Q(re_entry=ReEntry.ONCE) | Q(task="conversation"),
-                violation_error_message=_(
-                    "People take part more than once only where they talk with chatbots. Choose “Once”."
-                ),
-            ),
-            models.CheckConstraint(
                 name="study_bot_opening_needs_text",
                 condition=Q(opening_speaker=Speaker.HUMAN) | ~Q(opening_text=""),
                 violation_error_message=_(

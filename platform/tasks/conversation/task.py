@@ -36,6 +36,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     manual = "labelling"
     namespace = "conversation"
 
+    can_recur = True
     begin = "conversation:start"
     go_on = "conversation:chat"
     heading = _("Talk with a chatbot, and judge what it says")

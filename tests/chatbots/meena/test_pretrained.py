@@ -67,7 +67,8 @@ def test_it_answers_in_words_and_comes_to_an_end(shipped):
 
 def test_its_samples_are_the_same_alone_and_in_company_as_the_bots_draw_them():
     model, tokenizer = load_checkpoint(FOLDER)
-    pack(model)
+    # In bf16 the kernels of AMX sum in an order that depends on how many rows there are.
+    pack(model, torch.float32 if torch.cpu._is_amx_tile_supported() else None)
     turns = ["Do you like movies?", "Yeah. I like sci-fi mostly", "Really? Which is your favorite?", "Hi!"]
     contexts = [tokenizer.context(turns[i:j], length=64).tokens for i, j in ((0, 1), (0, 3), (1, 3), (3, 4))]
     together = sample_all(model, contexts, range(4), MEENA_BASE)
