@@ -123,6 +123,7 @@ def test_agreement_prints_the_documented_keys(run):
         "interval_level",
         "interval_method",
         "interval_for",
+        "gwet_ac1",
     ]
     # t3 has one rating and does not count
     assert [answer[key] for key in ("units", "units_with_one_rating", "raters", "labels")] == [2, 1, 3, 5]
@@ -130,6 +131,8 @@ def test_agreement_prints_the_documented_keys(run):
     assert (answer["interval_level"], answer["interval_method"]) == (0.95, "fisher t")
     assert answer["percent_agreement"] == pytest.approx(1 / 2)  # pairs: one of three in t1, one of one in t2
     assert answer["krippendorff_alpha"] == pytest.approx(1 / 3)
+    # Mean of units 2/3; shares of 0 and 1 over the three items 4/9 and 5/9, so chance is 40/81.
+    assert answer["gwet_ac1"] == pytest.approx(14 / 41)
 
 
 def test_agreement_of_words_and_of_numbers(run):
