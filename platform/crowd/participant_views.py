@@ -77,9 +77,8 @@ def exclude(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
     named, undo = request.POST.get("worker", "")[:20], "undo" in request.POST
-    found = (
-        Participation.objects.filter(study=study).select_related("worker").filter(number=1)
-    )  # which stands for all
+    # The first time that somebody took part stands for all.
+    found = Participation.objects.filter(study=study, number=1).select_related("worker")
     chosen = list(found.filter(excluded_at__isnull=not undo, pseudonym=named))
     if "all" in request.POST:
         chosen = list(found.filter(excluded_at=None).exclude(proposed_reason=""))

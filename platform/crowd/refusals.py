@@ -150,24 +150,25 @@ def already_done() -> EntryRefusedError:
 
 
 def took_part_often() -> EntryRefusedError:
-    return EntryRefusedError(
+    return _did_all(
         "took_part_often",
-        status=409,
-        title=_("You have already taken part"),
-        say=_("You have taken part in this study as often as anybody can. All your work is safe."),
-        cure=_("There is nothing more to do. Thank you for coming."),
-        outcome=Outcome.SCREENED_OUT,
+        _("You have taken part in this study as often as anybody can. All your work is safe."),
     )
 
 
 def met_all() -> EntryRefusedError:
-    return EntryRefusedError(
+    return _did_all(
         "met_all",
+        _("You have talked with every chatbot of this study, with each of them once. All your work is safe."),
+    )
+
+
+def _did_all(reason: str, say: str) -> EntryRefusedError:
+    return EntryRefusedError(
+        reason,
         status=409,
         title=_("You have already taken part"),
-        say=_(
-            "You have talked with every chatbot of this study, with each of them once. All your work is safe."
-        ),
+        say=say,
         cure=_("There is nothing more to do. Thank you for coming."),
         outcome=Outcome.SCREENED_OUT,
     )

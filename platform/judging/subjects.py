@@ -18,6 +18,7 @@ from judging.queued import QueuedTask
 from judging.services import plan_of
 from questions.resolving import question_set
 from responses.models import ResponseRun
+from responses.queries import that_count
 from studies.models import Study
 from studies.services import OPENED, results_changed
 from studies.tasks import task_of
@@ -101,8 +102,7 @@ def add_responses(study: Study, run: ResponseRun) -> Added:
     """
     refuse_unfit(study, Subject.RESPONSE)
     items = insert(study, _RESPONSES, run=run.pk, languages=study.languages)
-    wanted = run.responses.filter(repetition__lte=run.repetitions)
-    others = wanted.exclude(context__language__in=study.languages).count()
+    others = that_count(run.responses.all()).exclude(context__language__in=study.languages).count()
     return Added(items, others)
 
 

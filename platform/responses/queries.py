@@ -2,12 +2,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.access import visible_to
 from accounts.models import User
-from responses.models import ResponseFault, ResponseRun
+from responses.models import Response, ResponseFault, ResponseRun
 from responses.services import AT_WORK, MOST_ATTEMPTS
 
 # The remaining time follows the pace of the last so many seconds.
@@ -42,10 +42,14 @@ class RunProgress:
         return f"about {round(self.seconds_left / 3600)} hours left"
 
 
+def that_count(responses: QuerySet[Response]) -> QuerySet[Response]:
+    """Of these those that are wanted: behind them stands what the pilot of a study wrote."""
+    return responses.filter(repetition__lte=F("run__repetitions"))
+
+
 def progress(run: ResponseRun, *, now: datetime | None = None) -> RunProgress:
     now = now or timezone.now()
-    # Behind those that are wanted stands what the pilot of a study wrote.
-    had = run.responses.filter(repetition__lte=run.repetitions).count()
+    had = that_count(run.responses.all()).count()
     wanted = run.context_version.size * run.repetitions
     unanswered = _unanswered_faults(run)
     given_up = sum(fault.attempts >= MOST_ATTEMPTS for fault in unanswered)

@@ -1,12 +1,8 @@
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, QuerySet
 
 from responses.models import Response
+from responses.queries import that_count
 from studies.models import Study
-
-
-def that_count(responses: QuerySet[Response]) -> QuerySet[Response]:
-    """Of these those that are wanted: what a pilot wrote stands behind them (`services.write_again`)."""
-    return responses.filter(repetition__lte=F("run__repetitions"))
 
 
 def written_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:

@@ -22,9 +22,9 @@ from judging.models import Item
 from live.refusals import RefusedError
 from responses.checks import problem_of
 from responses.models import Response, ResponseRun, Source, WritingPlace
+from responses.queries import that_count
 from studies.models import Study
 from studies.services import results_changed
-from tasks.writing.queries import that_count
 
 SYSTEM = "People"
 # Responses that a page which is opened anew can go back to.
