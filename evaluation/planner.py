@@ -112,9 +112,42 @@ def power_of(
     freedom = (2 if correlation is None else 1) * (conversations - 1)
     shift = difference / (deviation * math.sqrt(2 * (1 - (correlation or 0.0)) / conversations))
     critical = float(scipy.special.stdtrit(freedom, (1 + level) / 2))
-    return float(
-        1 - scipy.special.nctdtr(freedom, shift, critical) + scipy.special.nctdtr(freedom, shift, -critical)
-    )
+    missed, wrong_way = (_noncentral_t(each, freedom, shift) for each in (critical, -critical))
+    return 1 - missed + wrong_way
+
+
+def _noncentral_t(t: float, freedom: int, shift: float) -> float:
+    """Its distribution function; SciPy 1.17 has NaN at some places of the left tail, all below 1e-9."""
+    found = float(scipy.special.nctdtr(freedom, shift, t))
+    return 0.0 if math.isnan(found) else found
+
+
+def difference_seen(
+    conversations: int, deviation: float, *, power: float = 0.8, level: float = 0.95
+) -> float | Undefined:
+    """The smallest true difference of two bots that so many conversations with each would show.
+
+    The inverse of `conversations_needed`, with its assumptions.
+
+    Args:
+        conversations: with each bot; at least 2.
+        deviation: standard deviation of the score between conversations, as a share, above 0.
+        power: wanted probability to see it, in (0, 1).
+        level: nominal coverage of the interval that must exclude zero, in (0, 1).
+
+    Returns:
+        A share in (0, 1], 1/10,000 of it exact; undefined where not even the largest would be seen.
+    """
+    if conversations < 2:
+        return Undefined(f"{conversations} conversation shows no spread; it needs at least 2 with each bot.")
+    if power_of(conversations, 1.0, deviation, level=level) < power:
+        return Undefined(f"{conversations} conversations with each bot would show no difference of any size.")
+    low, high = 0.0, 1.0
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        enough = power_of(conversations, middle, deviation, level=level) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    return high
 
 
 def further_needed(found: Difference, *, power: float = 0.8) -> int | Undefined:

@@ -100,6 +100,21 @@ class PublishedAgreement:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """How far conversations of one system differ in the score with which a report begins.
+
+    Attributes:
+        points: standard deviation between conversations, as the score is shown.
+        source: what of the publication says so.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    points: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Protocol:
     """How a publication evaluated, and what it found.
 
@@ -114,6 +129,7 @@ class Protocol:
         published: the systems that it scored.
         relations: by other measure, by key of a score, what it published of how the two go together.
         agreement: by key of a question, how far its raters agreed.
+        spread: of its score between conversations, by which a study can be planned.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
@@ -128,6 +144,7 @@ class Protocol:
     published: tuple[Published, ...] = ()
     relations: Mapping[str, Mapping[str, str]] | None = None
     agreement: Mapping[str, PublishedAgreement] | None = None
+    spread: Spread | None = None
 
     def deviations(self, study: Talks | Judging) -> list[str]:
         """Each departure of a study from it in a sentence; none if the study follows it."""

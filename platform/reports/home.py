@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 from accounts.models import User
 from bots import drift, presence
 from bots.models import Bot
+from chatbots.health import State
 from crowd import pilot
 from crowd.models import Assignment, Participation
 from crowd.services import holding
@@ -109,20 +110,30 @@ def needs(user: User | AnonymousUser, shown: Sequence[Running], *, now: datetime
 def _silent(studies: dict[int, Study]) -> list[Need]:
     wanted = StudyBot.objects.filter(study__in=studies, target__gt=0, bot__active=True).select_related("bot")
     states = presence.states(each.bot.name for each in wanted)
-    bots: dict[int, list[tuple[str, bool]]] = {}
+    bots: dict[int, list[tuple[str, str]]] = {}
     for each in wanted:
-        bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name) == "ready"))
+        bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name, "")))
     found = []
     for pk, told in bots.items():
-        silent = [title for title, answers in told if not answers]
-        if not silent:
-            continue
-        says = _("Bots do not answer: %(bots)s.") % {"bots": ", ".join(silent)}
-        if len(silent) == len(told):
-            says = _("No bot answers, so nobody new is admitted: %(bots)s.") % {"bots": ", ".join(silent)}
-        address = reverse("monitoring:monitor", args=[pk])
-        found.append(Need(studies[pk].title, says, address, _("See the monitor"), bad=True))
+        if says := _unheard(told):
+            address = reverse("monitoring:monitor", args=[pk])
+            found.append(Need(studies[pk].title, says, address, _("See the monitor"), bad=True))
+        elif loading := [title for title, state in told if state == State.LOADING]:
+            says = _("Being loaded, and ready in a moment: %(bots)s.") % {"bots": ", ".join(loading)}
+            address = reverse("monitoring:monitor", args=[pk])
+            found.append(Need(studies[pk].title, says, address, _("See the monitor")))
     return found
+
+
+def _unheard(told: Sequence[tuple[str, str]]) -> str:
+    """Which of a study's bots, by title and state, will not answer when they are loaded; empty: none."""
+    silent = [title for title, state in told if state not in presence.ANSWERING]
+    if not silent:
+        return ""
+    says = _("Bots do not answer: %(bots)s.")
+    if len(silent) == len(told):
+        says = _("No bot answers, so nobody new is admitted: %(bots)s.")
+    return says % {"bots": ", ".join(silent)}
 
 
 def _full(shown: Sequence[Running]) -> list[Need]:

@@ -6,6 +6,7 @@ app_name = "studies"
 urlpatterns = [
     path("", views.home, name="home"),
     path("studies/new/", views.new, name="new"),
+    path("studies/outlook/", views.outlook, name="outlook"),
     path("studies/<int:pk>/edit/", views.edit, name="edit"),
     path("studies/<int:pk>/facets/", facet_views.facets, name="facets"),
     path("studies/<int:pk>/opening/", views.opening, name="opening"),

@@ -6,12 +6,13 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from studies import services
 from studies.forms import StudyPage
 from studies.models import Study
 from studies.opening import checks, open_study, try_bots
+from studies.outlook import OutlookForm
 from studies.presets import PRESETS, preset_named
 from studies.queries import studies_of
 from studies.tasks import task_named, task_of, tasks
@@ -27,6 +28,16 @@ def new(request: HttpRequest) -> HttpResponse:
     preset = preset_named(request.GET.get("protocol", ""))
     study = preset.study() if preset else Study(task=task_named(request.GET.get("task", "")).key)
     return _page(request, study)
+
+
+@login_required
+@require_GET
+def outlook(request: HttpRequest) -> HttpResponse:
+    """What a study takes and can tell that is being planned: a part of its page."""
+    form = OutlookForm(request.GET)
+    if not form.is_valid():
+        return HttpResponse(status=422)
+    return render(request, "studies/outlook.html", {"outlook": form.outlook})
 
 
 @login_required

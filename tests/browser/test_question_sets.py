@@ -113,6 +113,7 @@ async def use(page: Page, key: str) -> Study:
     await page.get_by_label("Practice before the work").uncheck()
     await page.get_by_label("Fewest turns").fill("2")
     await page.get_by_label("Scripty", exact=True).check()
+    await expect(page.locator(".outlook")).to_contain_text("100 conversations about 25 h of work")
     await ask(page, 0, key, "partner_turn:each_turn")
     await ask(page, 1, key, "own_turn:waiting")
     for row, (questions, when) in enumerate(

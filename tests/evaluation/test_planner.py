@@ -13,6 +13,7 @@ from evaluation.planner import (
     conversations_needed,
     deviation_from_rates,
     deviation_from_runs,
+    difference_seen,
     further_needed,
     pilot_deviation,
     power_of,
@@ -30,6 +31,28 @@ def test_sample_sizes_are_cohens(effect, power, published):
     assert abs(plan.conversations - published) <= 1
     assert plan.power >= power
     assert power_of(plan.conversations - 1, effect * 0.2, 0.2) < power
+
+
+@pytest.mark.parametrize(("conversations", "effect"), [(393, 0.2), (64, 0.5), (26, 0.8)])
+def test_the_difference_that_so_many_show_is_cohens(conversations, effect):
+    seen = difference_seen(conversations, 0.2)
+
+    assert seen == pytest.approx(effect * 0.2, rel=0.01)  # his n are rounded up
+    assert power_of(conversations, seen, 0.2) == pytest.approx(0.8, abs=0.001)
+
+
+def test_few_conversations_show_no_difference_that_there_can_be():
+    assert isinstance(difference_seen(1, 0.1), Undefined)
+    assert isinstance(difference_seen(2, 0.5), Undefined)
+    assert difference_seen(2, 0.1) == pytest.approx(difference_seen(2, 0.05) * 2, rel=0.001)
+
+
+@pytest.mark.parametrize("difference", [0.2, 0.5, 1.0])
+@pytest.mark.parametrize("conversations", [2, 3, 10, 100, 1000])
+def test_however_large_the_difference_the_power_is_a_number(conversations, difference):
+    # SciPy's noncentral t is NaN at some of these, such as 4 degrees of freedom and a shift of 10.
+    assert 0 < power_of(conversations, difference, 0.1, level=0.99) <= 1
+    assert power_of(3, math.sqrt(2 / 3), 0.1 * math.sqrt(2 / 3)) > 0.99
 
 
 def test_the_stated_power_is_met_in_simulated_studies():

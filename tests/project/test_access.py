@@ -103,6 +103,7 @@ RULES = {
     "questions:import_version": OWNER,
     "questions:share": OWNER,
     "studies:new": SIGNED_IN,
+    "studies:outlook": SIGNED_IN,
     "studies:home": PUBLIC,
     "studies": OWNER,
     "crowd:participants": OWNER,

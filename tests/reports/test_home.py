@@ -64,6 +64,21 @@ def test_it_tells_what_needs_somebody_what_runs_and_what_came_out(
     assert queries(client, "/home/") <= 15
 
 
+def test_a_bot_that_is_being_loaded_is_no_alarm(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
+    study = make_study({"ann": 8, "bob": 8}, title="Just started")
+    first, second = (each.bot for each in study.study_bots.select_related("bot").order_by("pk"))
+    hosted(first)
+    hosted(second, "loading")
+    client = sign_in(rex)
+
+    assert "Being loaded, and ready in a moment: Bob." in (page := client.get("/home/").content.decode())
+    assert "is-bad" not in page
+    hosted(second)
+    assert "Nothing at the moment." in client.get("/home/").content.decode()
+    hosted(second, "failed")
+    assert "Bots do not answer: Bob." in client.get("/home/").content.decode()
+
+
 def test_signing_in_leads_home(rex: User, sign_in: SignIn) -> None:
     assert sign_in(rex).get("/").headers["Location"] == "/home/"
     assert Client().get("/").headers["Location"] == "/sign-in/"
