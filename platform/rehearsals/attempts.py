@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connections, transaction
@@ -87,8 +88,9 @@ def noted(study: Study, say: Say) -> Iterator[Say]:
 
         def note(words: str) -> None:
             through = _DONE.match(words)
-            news = {"done": int(through[1])} if through else {}
-            mine.update(state=Attempt.State.RUNNING, said=words, told_at=timezone.now(), **news)
+            # The page says in its own words how many are through.
+            news: dict[str, Any] = {"done": int(through[1]), "said": ""} if through else {"said": words}
+            mine.update(state=Attempt.State.RUNNING, told_at=timezone.now(), **news)
 
         def told(words: str) -> None:
             say(words)

@@ -29,6 +29,10 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
             "Not yet certain: Ann is 12.0 points ahead of Bob (\N{MINUS SIGN}3.3 to 20.0). About 41 more "
             "conversations with each would tell such a difference.",
         ),
+        (
+            OPEN | {"low": 1.9, "systems": 4},
+            "Not yet certain over all pairs: Ann is 12.0 points ahead of Bob (1.9 to 20.0 for this pair",
+        ),
         (OPEN | {"noun": "context", "more": 1}, "About 1 more context would tell such a difference."),
         (
             OPEN | {"more": None},
@@ -53,6 +57,16 @@ def test_names_of_bots_are_escaped() -> None:
 
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
+
+
+def test_what_all_intervals_rest_on_is_said_once() -> None:
+    def said(*bases: str) -> str:
+        bots = [{"bot": f"Bot {n}", "cells": 2 * [{"rests_on": basis}]} for n, basis in enumerate(bases)]
+        html = render_to_string("reports/parts/no_interval.html", {"result": {"bots": bots}})
+        return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+    assert said("Of both.", "Of both.") == "Of both."
+    assert said("Of both.", "Of one.", "Of both.") == "Bot 0, Bot 2: Of both. Bot 1: Of one."
 
 
 @pytest.mark.parametrize(

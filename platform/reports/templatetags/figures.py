@@ -44,6 +44,16 @@ def in_words(name: str) -> str:
 
 
 @register.filter
+def by_basis(bots: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """What the intervals of scores rest on: each sentence with the systems of which it holds."""
+    found: dict[str, list[str]] = {}
+    for bot in bots:
+        for says in dict.fromkeys(cell["rests_on"] for cell in bot["cells"] if cell.get("rests_on")):
+            found.setdefault(says, []).append(bot["bot"])
+    return found
+
+
+@register.filter
 def any_has(rows: list[dict[str, Any]], key: str) -> bool:
     """Whether one of the rows says something of this, so that a table needs a column for it."""
     return any(row.get(key) is not None for row in rows)
