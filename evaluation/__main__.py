@@ -27,7 +27,7 @@ from evaluation.metric import Metric
 from evaluation.missing_codes import suspicious
 from evaluation.mixed import OddsRatio, odds_ratios
 from evaluation.ratings import Ratings
-from evaluation.reliability import gwet_ac1, intraclass
+from evaluation.reliability import beside_alpha
 from evaluation.report import bundle
 from evaluation.report.analysis import Analysis
 from evaluation.ssa import Unit
@@ -82,16 +82,8 @@ def agreement(options: argparse.Namespace) -> dict[str, Any]:
         "level": metric.value,
         "krippendorff_alpha": _shown(found if isinstance(found, Undefined) else found.value),
         **_interval(found, nouns),
-        **_beside_alpha(ratings, metric),
+        **{key: _shown(value) for key, value in beside_alpha(ratings, metric).items()},
     }
-
-
-def _beside_alpha(ratings: Ratings, metric: Metric) -> dict[str, Any]:
-    """Gwet's AC1 of names; of numbers the intraclass correlation of single raters, ICC(2,1)."""
-    if metric is Metric.NOMINAL:
-        return {"gwet_ac1": _shown(gwet_ac1(ratings))}
-    found = intraclass(ratings)
-    return {"icc_2_1": _shown(found if isinstance(found, Undefined) else found.agreement)}
 
 
 def _ask_about_codes(table: Table, column: str, real: Sequence[str]) -> None:
@@ -153,17 +145,21 @@ def ssa(options: argparse.Namespace) -> dict[str, Any]:
     except LabelsError as error:
         raise _located(error, table, {}) from None
     unit = Unit(options.count)
+    margin = None if options.margin is None else options.margin / 100
     if not options.excluded:
-        return {"count": unit.value, **_ssa_of(labels, unit)}
+        return {"count": unit.value, **_ssa_of(labels, unit, margin)}
     kept = ~np.asarray(table.converted(options.excluded, boolean))
     others = Labels(**{name: values[kept] for name, values in arrays.items()})
-    found = {Analysis.ALL: _ssa_of(labels, unit), Analysis.WITHOUT_EXCLUDED: _ssa_of(others, unit)}
+    found = {
+        Analysis.ALL: _ssa_of(labels, unit, margin),
+        Analysis.WITHOUT_EXCLUDED: _ssa_of(others, unit, margin),
+    }
     primary = Analysis(options.primary or Analysis.ALL)
     beside = {"analysis": primary.other.value, **found[primary.other]}
     return {"count": unit.value, "primary": primary.value, **found[primary], "other": beside}
 
 
-def _ssa_of(labels: Labels, unit: Unit) -> dict[str, Any]:
+def _ssa_of(labels: Labels, unit: Unit, margin: float | None) -> dict[str, Any]:
     """Scores and differences of these labels."""
     scores = score_samples(labels, unit)
     of_bots = {
@@ -171,16 +167,17 @@ def _ssa_of(labels: Labels, unit: Unit) -> dict[str, Any]:
         | {key: _estimate(of_bots[bot]) for key, of_bots in scores.items()}
         for bot, score in ssa_scores(labels, unit).items()
     }
-    compared = {key: _differences(of) for key, of in scores.items()}
+    compared = {key: _differences(of, margin) for key, of in scores.items()}
     return {"bots": of_bots, "differences": compared if len(of_bots) > 1 else {}}
 
 
-def _differences(of_systems: dict[Hashable, Sample]) -> list[dict[str, Any]]:
+def _differences(of_systems: dict[Hashable, Sample], margin: float | None) -> list[dict[str, Any]]:
     """Every pair by one score, with the odds ratio of the mixed model beside."""
     found = differences(of_systems)
     beside = odds_ratios(of_systems, found)
     return [
-        _difference(each) | {"mixed_model": _mixed(ratio)} for each, ratio in zip(found, beside, strict=True)
+        _difference(each, margin) | {"mixed_model": _mixed(ratio)}
+        for each, ratio in zip(found, beside, strict=True)
     ]
 
 
@@ -198,8 +195,10 @@ def _estimate(sample: Sample) -> dict[str, Any]:
     return {"percent": 100 * found.value, **_interval(found, NOUNS, factor=100)}
 
 
-def _difference(found: Difference) -> dict[str, Any]:
-    """One difference in points with its interval, p-values and sentence."""
+def _difference(found: Difference, margin: float | None) -> dict[str, Any]:
+    """One difference in points with its interval, p-values and sentence, and how far the two are equal."""
+    within = found.equal_within
+    stated = {} if margin is None else {"p_equivalence": _shown(found.equivalence(margin))}
     return {
         "first": str(found.first),
         "second": str(found.second),
@@ -208,6 +207,8 @@ def _difference(found: Difference) -> dict[str, Any]:
         "p": _shown(found.p),
         "p_holm": _shown(found.p_holm),
         "odds_ratio": _shown(found.odds_ratio),
+        "equal_within": _shown(within if isinstance(within, Undefined) else 100 * within),
+        **stated,
         "in_words": found.in_words(),
         "basis": found.basis_in_words(),
     }
@@ -296,6 +297,12 @@ def _add_ssa(commands: Any) -> argparse.ArgumentParser:
     add = command.add_argument
     add("--count", choices=[u.value for u in Unit], default="label", help="what counts once; default: label")
     add(
+        "--margin",
+        type=_points,
+        metavar="POINTS",
+        help="the largest difference that does not matter: each pair then has p of a difference as large",
+    )
+    add(
         "--excluded",
         metavar="COLUMN",
         help="column that is true for excluded raters, such as rater_excluded of the exports; both analyses, "
@@ -308,6 +315,14 @@ def _add_ssa(commands: Any) -> argparse.ArgumentParser:
     )
     command.set_defaults(run=ssa)
     return command
+
+
+def _points(text: str) -> float:
+    """A margin in points, more than 0."""
+    found = float(text)
+    if not 0 < found <= 100:
+        raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 100 points.")
+    return found
 
 
 def _add_intent(commands: Any) -> argparse.ArgumentParser:

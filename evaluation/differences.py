@@ -124,6 +124,19 @@ class Difference:
         return float(scipy.special.stdtr(self.freedom, (abs(self.difference) - margin) / self.error))
 
     @property
+    def equal_within(self) -> float | Undefined:
+        """The smallest margin within which the two are equivalent: `equivalence` of it is 1 - level.
+
+        The end of the interval of twice that error that lies further from 0, at most the width of the scale.
+        """
+        if isinstance(self.error, Undefined):
+            return self.error
+        if isinstance(self.interval, Undefined):
+            return self.interval
+        half = float(scipy.special.stdtrit(self.freedom, self.interval.level)) * self.error
+        return min(abs(self.difference) + half, self.scale[1] - self.scale[0])
+
+    @property
     def _apart(self) -> str:
         unit = " points" if self.scale == (0, 1) else ""
         return self._shown(abs(self.difference)) + unit

@@ -5,6 +5,7 @@ Sources: Cohen 1960, Educational and Psychological Measurement 20(1); Cohen 1968
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, TypeAlias
@@ -120,6 +121,14 @@ def pairwise_kappas(ratings: Ratings, weights: Weights = "plain") -> list[PairOf
     met = {pair for raters in by_unit for pair in combinations(sorted(raters.tolist()), 2)}
     tables = ((pair, ratings.table(*pair)) for pair in sorted(met))
     return [PairOfRaters(*pair, int(table.sum()), cohen_kappa(table, weights)) for pair, table in tables]
+
+
+def median_kappa(met: Sequence[PairOfRaters]) -> float | Undefined:
+    """The median of the kappas of those raters for whom it can be told."""
+    known = [each.kappa.value for each in met if not isinstance(each.kappa, Undefined)]
+    if not known:
+        return Undefined("No two raters judged enough of the same for a kappa of theirs.")
+    return float(np.median(known))
 
 
 def kappa_interval(

@@ -24,8 +24,8 @@ def gwet_ac1(ratings: Ratings) -> float | Undefined:
     and others mistrust it; to be read beside alpha.
 
     Args:
-        ratings: nominal; every unit with two ratings or more counts once. Its categories are
-            `ratings.values`, so give the scale if a rating exists that nobody gave.
+        ratings: nominal; every unit counts once, one with a single rating only for what chance gives. Its
+            categories are `ratings.values`, so give the scale if a rating exists that nobody gave.
 
     Returns:
         AC1, or `Undefined`: no unit has two ratings, or there is one category only.
@@ -109,6 +109,23 @@ def intraclass(ratings: Ratings, *, level: float = LEVEL) -> Intraclass | Undefi
         units=n,
         raters=k,
     )
+
+
+def beside_alpha(ratings: Ratings, metric: Metric) -> dict[str, float | Undefined]:
+    """What stands beside alpha: `gwet_ac1` of names; of a scale `icc_2_1`, over units with several ratings.
+
+    Args:
+        ratings: as for `gwet_ac1` and `intraclass`.
+        metric: alpha's.
+    """
+    if metric is Metric.NOMINAL:
+        return {"gwet_ac1": gwet_ac1(ratings)}
+    kept = ratings.is_pairable[ratings.unit]
+    several = Ratings.from_columns(
+        ratings.unit[kept], ratings.rater[kept], ratings.values[ratings.value][kept]
+    )
+    found = intraclass(several)
+    return {"icc_2_1": found if isinstance(found, Undefined) else found.agreement}
 
 
 def _by_f(rows: float, error: float, k: int, freedom: tuple[int, int], level: float) -> Interval:

@@ -7,12 +7,12 @@ import numpy as np
 
 from evaluation.agreement import fleiss_kappa, percent_pooled
 from evaluation.interval import Undefined
-from evaluation.kappa import pairwise_kappas
+from evaluation.kappa import median_kappa, pairwise_kappas
 from evaluation.labels import FloatArray
 from evaluation.metric import Metric, metric_of
 from evaluation.questions import Kind, Question, has_choice
 from evaluation.ratings import Ratings
-from evaluation.reliability import gwet_ac1, intraclass
+from evaluation.reliability import beside_alpha
 from evaluation.report.intervals import TERMS, Terms, alpha_cell
 from evaluation.report.judged import Judged
 
@@ -61,22 +61,23 @@ def _cohen(ratings: Ratings, judged: Judged) -> dict[str, Any] | None:
     names = [judged.raters[code] for code in np.unique(judged.rater_code)]
     if len(names) > MOST_FOR_COHEN:
         return None
+    pairs = pairwise_kappas(ratings)
+    median = median_kappa(pairs)
     each = [
         {"first": names[met.first], "second": names[met.second], "units": met.units, "value": met.kappa.value}
-        for met in pairwise_kappas(ratings)
+        for met in pairs
         if not isinstance(met.kappa, Undefined)
     ]
-    return {"value": float(np.median([of["value"] for of in each])), "each": each} if each else None
+    return None if isinstance(median, Undefined) else {"value": median, "each": each}
 
 
-def _beside_alpha(ratings: Ratings, scale: range | None) -> dict[str, float]:
-    """Gwet's AC1 of categories, ICC(2,1) of a scale; nothing where it cannot be told."""
-    if scale is not None:
-        values = ratings.values[ratings.value]
-        ac1 = gwet_ac1(Ratings.from_columns(ratings.unit, ratings.rater, values, scale=scale))
-        return {} if isinstance(ac1, Undefined) else {"ac1": ac1}
-    found = intraclass(ratings)
-    return {} if isinstance(found, Undefined) else {"icc": found.agreement}
+def _beside_alpha(
+    values: FloatArray, answered: Judged, metric: Metric, scale: range | None
+) -> dict[str, float]:
+    """What can be told of `beside_alpha`, of all who answered; an answer that nobody gave is one, too."""
+    ratings = Ratings.from_columns(answered.reply_code, answered.rater_code, values, scale=scale)
+    found = beside_alpha(ratings, metric)
+    return {key: value for key, value in found.items() if not isinstance(value, Undefined)}
 
 
 def _of(
@@ -85,6 +86,7 @@ def _of(
     known = ~np.isnan(values)
     answered, values = judged.where(known), values[known]
     shared = answered.shared
+    beside = _beside_alpha(values, answered, metric, scale) if shared.any() else {}
     several, values = answered.where(shared), values[shared]
     found: dict[str, Any] = {"metric": metric.value, "replies": several.replies, "labels": len(several)}
     if not several.replies:
@@ -97,7 +99,7 @@ def _of(
         found["is_low"] = fleiss < LOW
     if cohen := _cohen(ratings, several):
         found["cohen"] = cohen
-    found |= _beside_alpha(ratings, scale)
+    found |= beside
     found["percent"] = None if isinstance(percent, Undefined) else 100 * percent
     dialogues = several.dialogue[np.unique(several.reply_code, return_index=True)[1]]
     return found | alpha_cell(ratings, metric, dialogues, terms)

@@ -114,7 +114,7 @@ def compared(questions: QuestionSet, score: Score, judged: Judged, terms: Terms)
 
 
 def _stored(found: Difference, score: Score, terms: Terms) -> dict[str, Any]:
-    more = further_needed(found)
+    more, within = further_needed(found), found.equal_within
     stored: dict[str, Any] = {
         "first": found.first,
         "second": found.second,
@@ -125,6 +125,7 @@ def _stored(found: Difference, score: Score, terms: Terms) -> dict[str, Any]:
         "p_holm": None if isinstance(found.p_holm, Undefined) else found.p_holm,
         "odds_ratio": None if isinstance(found.odds_ratio, Undefined) else found.odds_ratio,
         "effect": None if isinstance(found.effect, Undefined) else found.effect,
+        "equal_within": None if isinstance(within, Undefined) else score.factor * within,
         "more": None if isinstance(more, Undefined) else more,
     }
     if not isinstance(found.interval, Undefined):

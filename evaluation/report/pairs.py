@@ -14,7 +14,7 @@ from evaluation.differences import Difference, differences, with_holm
 from evaluation.fit_contexts import NO_CONTEXTS, Contexts
 from evaluation.inference import Nouns, Sample
 from evaluation.interval import Interval, Undefined
-from evaluation.kappa import pairwise_kappas
+from evaluation.kappa import median_kappa, pairwise_kappas
 from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray, coded
 from evaluation.pairwise import Duels, Strengths, bradley_terry
 from evaluation.protocols import protocol_for
@@ -180,7 +180,7 @@ def _preference(question: Question, sides: _Sides, terms: Terms) -> dict[str, An
         "key": question.key,
         "question": question.wording,
         "meetings": rows,
-        "kappa": _median_kappa(known.judged, outcome),
+        "kappa": _kappa(known.judged, outcome),
         "strengths": _strengths(known, outcome, terms),
         "strengths_clear": _strengths(kept, clear_outcome, terms),
     }
@@ -251,7 +251,7 @@ def _shown(lead: Difference, terms: Terms) -> dict[str, Any]:
     return shown | {"low": ends.low, "high": ends.high, "rests_on": lead.basis_in_words(terms.nouns)}
 
 
-def _median_kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
+def _kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
     """The median over every two raters who judged the same of their Cohen's kappa."""
     if len(judged.raters) > _MOST_RATERS_FOR_KAPPA:
         return {
@@ -259,10 +259,11 @@ def _median_kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
         }
     ratings = Ratings.from_columns(judged.reply_code, judged.rater_code, outcome, scale=(0, 1, 2))
     met = pairwise_kappas(ratings)
-    known = [each.kappa.value for each in met if not isinstance(each.kappa, Undefined)]
-    if not known:
-        return {"undefined": "No two raters judged enough of the same for a kappa of theirs."}
-    return {"value": float(np.median(known)), "pairs": len(known), "of": len(met)}
+    median = median_kappa(met)
+    if isinstance(median, Undefined):
+        return {"undefined": median.reason}
+    known = sum(not isinstance(each.kappa, Undefined) for each in met)
+    return {"value": median, "pairs": known, "of": len(met)}
 
 
 # --- all systems on one scale ---------------------------------------------------------------------------

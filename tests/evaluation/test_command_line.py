@@ -67,14 +67,15 @@ def test_every_interval_names_its_level_its_method_and_what_it_generalises_to(ru
         assert score["interval_for"].startswith("95 % interval for other conversations with other workers")
 
 
-def test_differences_are_printed_for_every_score(run):
-    rows = "bot,dialogue,turn,rater,sensible,specific\n" + "".join(
-        f"{bot},{bot}{k},1,{bot}r{k},{int(k < yes)},{int(k < yes / 2)}\n"
-        for bot, yes in (("a", 19), ("b", 8))
-        for k in range(20)
-    )
+TWO_BOTS = "bot,dialogue,turn,rater,sensible,specific\n" + "".join(
+    f"{bot},{bot}{k},1,{bot}r{k},{int(k < yes)},{int(k < yes / 2)}\n"
+    for bot, yes in (("a", 19), ("b", 8))
+    for k in range(20)
+)
 
-    found = run("ssa", rows)[1]["differences"]
+
+def test_differences_are_printed_for_every_score(run):
+    found = run("ssa", TWO_BOTS)[1]["differences"]
 
     assert list(found) == ["sensibleness", "specificity", "ssa"]
     (sensible,) = found["sensibleness"]
@@ -87,6 +88,20 @@ def test_differences_are_printed_for_every_score(run):
     assert low < 28.5 < high
     assert found["ssa"][0]["mixed_model"] == {"cannot_be_told": "The answers are not yes or no."}
     assert sensible["in_words"].startswith("a is ahead of b by 55.0 points, 95 % interval ")
+
+
+def test_equivalence_is_told_of_a_stated_margin(run):
+    (found,) = run("ssa", TWO_BOTS)[1]["differences"]["ssa"]
+    (stated,) = run("ssa", TWO_BOTS, "--margin", str(found["equal_within"]))[1]["differences"]["ssa"]
+
+    assert found["equal_within"] > found["points"]
+    assert stated["p_equivalence"] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("margin", ["0", "-5", "101", "nan", "five"])
+def test_a_margin_that_is_none_is_refused(run, margin):
+    with pytest.raises(SystemExit):
+        run("ssa", TWO_BOTS, f"--margin={margin}")
 
 
 def test_a_bot_with_one_conversation_has_a_named_reason_instead_of_an_interval(run):

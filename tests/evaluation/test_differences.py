@@ -179,6 +179,16 @@ def test_equivalence_is_two_one_sided_tests():
     assert found.equivalence(0.1) == pytest.approx(max(above, below))
     with pytest.raises(ValueError, match="must be positive"):
         found.equivalence(0)
+    assert found.equivalence(found.equal_within) == pytest.approx(0.05)
+
+
+def test_two_are_never_unequal_by_more_than_the_scale():
+    # 3 and 0 of 3: the t test would allow for more than 100 points.
+    assert difference(own([1, 1, 1], 0), own([0, 0, 0], 10)).equal_within == 1
+
+
+def test_one_conversation_is_equal_within_nothing_that_can_be_told():
+    assert isinstance(difference(own([1], 0), own([0, 1], 10)).equal_within, Undefined)
 
 
 def test_the_odds_ratio_is_of_yes():

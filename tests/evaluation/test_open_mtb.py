@@ -225,6 +225,9 @@ def test_the_machine_readable_card_describes_the_shipped_files() -> None:
     assert {one["contentUrl"]: one["sha256"] for one in card["distribution"]} == {
         path.name: fingerprint(path) for path in FILES
     }
+    assert [one["contentSize"] for one in card["distribution"]] == [
+        f"{path.stat().st_size} B" for path in FILES
+    ]
     for name, path in zip(("contexts", "keys", "contexts-zh"), FILES, strict=True):
         assert fields[name] == set(json.loads(path.read_text(encoding="utf-8").splitlines()[0]))
 
