@@ -32,6 +32,8 @@ _COMPLEMENT = (
     "(?:not?|nothing|cold|hot|warm|good|nice|fine|ok|okay|true|raining|snowing|very|so|too|just|even|really)"
 )
 
+# What stands at the beginning of a clause is kept apart from what stands anywhere in it: a search tries every
+# position, and few clauses hold a word without which it cannot succeed.
 _ASKS_WHAT = re.compile(
     f"{_CLAUSE}(?:"
     r"what\b(?! (?:an?|i|we|he|she|they)\b)(?! you \w+ (?:is|was)\b)"
@@ -52,9 +54,11 @@ _ASKS_WHAT = re.compile(
     r"got a (?:minute|moment|second|sec)|w(?:h?at|ha)cha|"
     r"do (?:your|my|our|their|his|her|these|those) \w+s \w+)\b"
     r"|(?:you|u) (?:ok|okay|alright|there|free|ready|sure|serious|busy|coming|home|up)\b(?: \w+){0,2}$)"
-    r"|^(?!.*\b(?:i|know|that'?s|matter|guess|not|is|any|some)\b)(?:\w+ ){1,2}"
-    r"(?:how|why|when|where|who|what)$"
-    r"|\b(?:(?:tell|show) (?:me|us)|explain(?: to me)?|remind me|guess(?! what$)|(?:like|wants?) to know),? "
+    r"|^(?=(?:\w+ ){1,2}(?:how|why|when|where|who|what)$)"
+    r"(?!.*\b(?:i|know|that'?s|matter|guess|not|is|any|some)\b)"
+)
+_EMBEDS = re.compile(
+    r"\b(?:(?:tell|show) (?:me|us)|explain(?: to me)?|remind me|guess(?! what$)|(?:like|wants?) to know),? "
     r"(?:what|who|whom|whose|which|where|when|why|how)\b"
     r"|\bwants? to know (?:if|whether)\b"
 )
@@ -65,12 +69,21 @@ _ASKS_WHETHER = re.compile(
     rf"|(?:is|are|does|did)n'?t {_SUBJECT}\b"
     rf"|(?:do|have|may){_NOT} {_PERSON}\b"
     rf"|(?:am|r|was|were|has|had|{_MODAL}|ca|wo){_NOT} {_SUBJECT}\b)"
-    r"|\bwonder(?:ing)?,? (?:what|who|whom|whose|which|where|when|why|how|if|whether)\b"
+)
+_WONDERS = re.compile(
+    r"\bwonder(?:ing)?,? (?:what|who|whom|whose|which|where|when|why|how|if|whether)\b"
     rf"|\b(?:how|what) about {_YOU}$|\bhow (?:are|r) {_YOU}(?: \w+)?$|\band {_YOU}$|\b[hw]bu$"
     rf"|(?:n't|\b(?:do|does|did|is|are|was|were|have|has|ca|wo|would|should)nt) {_NAMED}$"
 )
 _TAG = re.compile(r"\w+ [^,]*, *(?:right|correct|huh|eh|innit|or not|or what|oder|nicht wahr)$")
 _INTERJECTION = re.compile(r"^why, +(?=\w+[ '])|^(?:boy|gosh),? +(?:is|was|are|am|do|did)\b.*")
+_PAUSE = re.compile("[,:、]")
+# Without one of these there is nothing to find: for `_EMBEDS`, and beside "how" and "wonder" for `_WONDERS`.
+_BEFORE_EMBEDDED = ("tell", "show", "explain", "remind", "guess", "to know")
+_LAST_WORDS = (
+    "u", "ya", "yourself", "yours", "i", "we", "they", "he", "she", "one", "body", "people",
+    "it", "this", "that", "these", "those", "there",
+)  # fmt: skip
 
 _DU = "(?:du|ihr|sie|er|wir|ich|es|man)"
 _GERMAN = re.compile(
@@ -80,8 +93,8 @@ _GERMAN = re.compile(
     r"|\w+st du\b"
     r"|(?:ist|sind|war|waren|hat|haben|habt|kann|können|darf|gibt|geht|mögen) "
     rf"(?:das|der|die|ein|eine|jemand|dein|deine|{_DU})\b)"
-    r"|\bund (?:du|dir|ihnen|selbst)$"
 )
+_UND_DU = re.compile(r"\bund (?:du|dir|ihnen|selbst)$")
 # A final particle; or, unless it is only told of, verb-not-verb, "or", or a question word that neither is
 # denied nor means "any".
 _CHINESE = re.compile(
@@ -129,23 +142,43 @@ class GenericBot(Bot):
 
 def is_question(text: str) -> bool:
     """Whether a turn asks something, by the rule of `GenericBot`."""
-    if _MARK.search(text):
-        return True
-    if not text.isascii() and _MARK.search(unicodedata.normalize("NFKC", text)):
+    if ("?" in text or not text.isascii()) and _is_marked(text):
         return True
     plain = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
     sentences = _SENTENCE.findall(_DRAWN_OUT.sub(r"\1", plain))
     return any(_asks(words.strip(" \t-\"'*"), exclaimed=bool(mark)) for words, mark in sentences)
 
 
+def _is_marked(text: str) -> bool:
+    return bool(_MARK.search(text) or _MARK.search(unicodedata.normalize("NFKC", text)))
+
+
 def _asks(sentence: str, *, exclaimed: bool) -> bool:
     if "," in sentence and _TAG.search(sentence):  # without one the pattern is slow to find nothing
         return True
-    forms = [_ASKS_WHAT, _GERMAN]
+    clauses = [clause.strip(" \"'*") for clause in _PAUSE.split(_INTERJECTION.sub("", sentence))]
+    forms = [_asks_what]
     if not exclaimed:
-        forms += [_ASKS_WHETHER] if sentence.isascii() else [_ASKS_WHETHER, _CHINESE]
-    clauses = [clause.strip(" \"'*") for clause in re.split("[,:、]", _INTERJECTION.sub("", sentence))]
-    return any(form.search(clause) for clause in clauses for form in forms)
+        forms += [_asks_whether] if sentence.isascii() else [_asks_whether, _asks_in_chinese]
+    return any(form(clause) for clause in clauses for form in forms)
+
+
+def _asks_what(clause: str) -> bool:
+    return bool(
+        _ASKS_WHAT.match(clause)
+        or _GERMAN.match(clause)
+        or (any(word in clause for word in _BEFORE_EMBEDDED) and _EMBEDS.search(clause))
+        or ("und " in clause and _UND_DU.search(clause))
+    )
+
+
+def _asks_whether(clause: str) -> bool:
+    may_end = "how " in clause or "wonder" in clause or clause.endswith(_LAST_WORDS)
+    return bool(_ASKS_WHETHER.match(clause) or (may_end and _WONDERS.search(clause)))
+
+
+def _asks_in_chinese(clause: str) -> bool:
+    return bool(_CHINESE.search(clause))
 
 
 def _answer(text: str) -> str:

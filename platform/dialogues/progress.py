@@ -142,7 +142,7 @@ class Progress:
             return "replies to go", self.labels_needed - self.labelled
         return "messages to go", self.min_turns - self.counted
 
-    @property
+    @cached_property
     def frame(self) -> dict[str, Any]:
         """What the page shows; it computes no rule by itself. Not to be changed: others get the same one."""
         return _frame(self, get_language())

@@ -122,9 +122,13 @@ def speaker_of(seat: Seated, position: int) -> str:
 
 
 def context_of(seat: Seated, texts: Sequence[str]) -> Context:
-    """The turns so far, oldest first, as a bot gets them; each reply has a seed of its own."""
+    """The turns so far, oldest first, as a bot gets them."""
     speakers = (Speaker.HUMAN, Speaker.BOT) if seat.number == 0 else (Speaker.BOT, Speaker.HUMAN)
-    turns = tuple(map(ContextTurn, cycle(speakers), texts))
+    return context_with(seat, tuple(map(ContextTurn, cycle(speakers), texts)))
+
+
+def context_with(seat: Seated, turns: tuple[ContextTurn, ...]) -> Context:
+    """What the bot opposite is to answer; each reply has a seed of its own."""
     return Context(turns, random.getrandbits(31), str(seat.public_id), seat.bot_material)
 
 

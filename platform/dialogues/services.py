@@ -185,6 +185,7 @@ async def take_exchange(seat: Seated, context: Context, *, key: UUID, reply: Rep
     if row is None:
         return None
     at, turns, due_0, due_1 = row
+    at = at.isoformat()
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
     human_turn = _human_turn(seat, position, text, key, at)
     return Exchange(human_turn, context, progress, _bot_turn(position + 1, reply, at))
@@ -209,7 +210,7 @@ async def open_exchange(seat: Seated, *, text: str, key: UUID) -> Exchange:
     at, turns, due_0, due_1, earlier = row
     position = turns - 1
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
-    human_turn = _human_turn(seat, position, text, key, at)
+    human_turn = _human_turn(seat, position, text, key, at.isoformat())
     partners = None
     if seat.bot_id is None:
         partners = seat.partners_progress(turns=turns, due_0=due_0, due_1=due_1)
@@ -260,7 +261,7 @@ async def close_exchange(seat: Seated, *, position: int, reply: Reply) -> tuple[
         return await in_database(_first_reply, seat, position)
     at, turns, due_0, due_1 = row
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
-    return _bot_turn(position, reply, at), progress
+    return _bot_turn(position, reply, at.isoformat()), progress
 
 
 def _stored(reply: Reply, text: str) -> Values:
@@ -275,12 +276,12 @@ def _stored(reply: Reply, text: str) -> Values:
     }
 
 
-def _human_turn(seat: Seated, position: int, text: str, key: UUID, at: datetime) -> SavedTurn:
-    return SavedTurn(position, "human", text, position >= seat.opening_turns, str(key), at.isoformat())
+def _human_turn(seat: Seated, position: int, text: str, key: UUID, at: str) -> SavedTurn:
+    return SavedTurn(position, "human", text, position >= seat.opening_turns, str(key), at)
 
 
-def _bot_turn(position: int, reply: Reply, at: datetime) -> SavedTurn:
-    return SavedTurn(position, "bot", reply.response.text, True, None, at.isoformat())
+def _bot_turn(position: int, reply: Reply, at: str) -> SavedTurn:
+    return SavedTurn(position, "bot", reply.response.text, True, None, at)
 
 
 def _first_reply(seat: Seated, position: int) -> tuple[SavedTurn, Progress]:

@@ -5,18 +5,18 @@ Where two people talk, the other one's tabs are told what was written, and nobod
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from uuid import UUID
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bots import client
-from chatbots.base import Context
+from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError
 from dialogues import awaited, queries, services
 from dialogues.progress import Progress
 from dialogues.seated import SavedTurn, Seated
+from dialogues.shown import Shown
 from live.database import in_database
 from live.frames import Frame, Tell
 from live.refusals import RefusedError
@@ -37,11 +37,11 @@ async def take_turn(
     *,
     text: str,
     key: UUID,
-    shown: Sequence[Frame],
+    shown: Shown,
     tell: Tell,
     tell_partner: Tell | None = None,
 ) -> None:
-    """Carry one exchange. Safe to repeat with the same key. `shown` are the turns that the page shows.
+    """Carry one exchange. Safe to repeat with the same key. `shown` is what the page shows.
 
     Returns once the worker's turn is committed and told, to the tabs of a person opposite as well. The reply
     of a bot that answers at once is then told; any other follows on its own. No transaction is open while the
@@ -65,22 +65,15 @@ async def take_turn(
         _answer_soon(seat, exchange.context, exchange.progress, tell)
 
 
-async def _take_at_once(
-    seat: Seated, text: str, key: UUID, shown: Sequence[Frame]
-) -> services.Exchange | None:
+async def _take_at_once(seat: Seated, text: str, key: UUID, shown: Shown) -> services.Exchange | None:
     """Save message and reply in one step; None, and nothing saved, unless all is as it mostly is.
 
     Half of what an exchange costs is its second commit. A quick bot is asked before the message is saved,
     on the strength of what the page shows; the step checks that this is still all that was said.
     """
-    if (
-        seat.bot_id is None
-        or seat.is_operated
-        or len(shown) % 2 != seat.number
-        or str(key) in {turn["key"] for turn in shown}
-    ):
+    if seat.bot_id is None or seat.is_operated or len(shown) % 2 != seat.number or str(key) in shown.keys:
         return None
-    context = queries.context_of(seat, [*(turn["text"] for turn in shown), text])
+    context = queries.context_with(seat, (*shown.turns, Turn(Speaker.HUMAN, text)))
     reply = await client.reply_at_once(seat.bot_id, context, party=seat.study_code)
     return await services.take_exchange(seat, context, key=key, reply=reply) if reply else None
 

@@ -13,6 +13,7 @@ from crowd.worker_socket import Handler, WorkerSocket
 from dialogues import awaited, company, queries, services, turn_taking, typing
 from dialogues.progress import Progress
 from dialogues.seated import SavedTurn, Seated, group_of
+from dialogues.shown import Shown
 from labels import queries as labels
 from labels.services import record
 from labels.timing import Timing
@@ -39,8 +40,7 @@ class DialogueConsumer(WorkerSocket):
     is_counted = False
     was_unheard = False
     """Whether it told something while it took itself for the only tab."""
-    shown: list[Frame]
-    """The turns that this tab has been told of, oldest first and without a gap."""
+    shown: Shown
     partner: Partner | None = None
     """The person opposite; None if it is a bot."""
     asking: asyncio.Task[None] | None = None
@@ -204,8 +204,8 @@ class DialogueConsumer(WorkerSocket):
             self.was_unheard = True
 
     async def _show(self, frame: Frame) -> None:
-        if "turn" in frame and frame["turn"]["position"] == len(self.shown):
-            self.shown.append(frame["turn"])
+        if "turn" in frame:
+            self.shown.add(frame["turn"])
         await self.say(frame | {"turn": self._formatted(frame["turn"])} if "turn" in frame else frame)
 
     def _formatted(self, turn: Frame) -> Frame:
@@ -220,14 +220,15 @@ class DialogueConsumer(WorkerSocket):
         """
         turns, progress, faults, annotations, is_over = await in_database(_stored, self.seat)
         is_over = is_over or bool(self.standing.ended)
-        self.shown = [turn._asdict() for turn in turns]
+        told = [turn._asdict() for turn in turns]
+        self.shown = Shown(told)
         is_answering = turn_taking.is_answering(self.seat, progress.turns)
         if progress.reply_due and not faults and not is_answering:
             turn_taking.resume(self.seat, turns, progress, tell=self.tell)
         has_failed = progress.reply_due and faults > 0
         return {
             "type": "state",
-            "turns": [self._formatted(turn) for turn in self.shown],
+            "turns": [self._formatted(turn) for turn in told],
             "annotations": annotations,
             "fault": turn_taking.fault_frame(self.seat, faults) if has_failed else None,
             "starting": turn_taking.is_starting(self.seat, progress.turns),
