@@ -17,6 +17,9 @@ class DuplicateBotError(ChatbotError):
     """Two classes claim one name."""
 
 
+HIDDEN, NOTHING = "(hidden)", "(nothing)"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One setting that is wrong.

@@ -22,7 +22,15 @@ from pydantic_core import ErrorDetails
 
 from chatbots import lab
 from chatbots.base import Bot, BotConfiguration, Kind
-from chatbots.errors import ConfigurationError, DuplicateBotError, Problem, UnknownBotError, last_line
+from chatbots.errors import (
+    HIDDEN,
+    NOTHING,
+    ConfigurationError,
+    DuplicateBotError,
+    Problem,
+    UnknownBotError,
+    last_line,
+)
 from chatbots.storable import unstorable
 
 ENTRY_POINT_GROUP = "turnwise.chatbots"
@@ -46,6 +54,28 @@ class Description:
     origin: str
     schema: Mapping[str, Any]
     kind: Kind
+
+
+# What to give instead of a value that pydantic refuses, by its type of error, with the limits in it.
+_WANTED = {
+    "greater_than_equal": "give {ge} or more",
+    "greater_than": "give more than {gt}",
+    "less_than_equal": "give {le} or less",
+    "less_than": "give less than {lt}",
+    "finite_number": "give a finite number",
+    "literal_error": "give {expected}",
+    "string_too_short": "give at least {min_length} characters",
+    "string_too_long": "give at most {max_length} characters",
+    "string_pattern_mismatch": "give a text of the form {pattern}",
+    "too_short": "give at least {min_length}",
+    "too_long": "give at most {max_length}",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "give a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "give a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "give true or false"),
+    **dict.fromkeys(("string_type", "string_sub_type"), "give a text"),
+    **dict.fromkeys(("list_type", "tuple_type"), "give a list"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "give names with their values"),
+}
 
 
 class Registry:
@@ -220,11 +250,24 @@ def _problems(model: type[BaseModel], details: ErrorDetails) -> list[Problem]:
 def _problem(model: type[BaseModel], place: list[str], details: ErrorDetails) -> Problem:
     field = ".".join(place) or "configuration"
     if details["type"] == "missing":
-        return Problem(field, "(nothing)", "is required")
-    value = "(hidden)" if _is_secret(model, place) else _shortened(details["input"])
+        return Problem(field, NOTHING, "is required")
+    value = HIDDEN if _is_secret(model, place) else _shortened(details["input"])
     if details["type"] == "extra_forbidden":
         return Problem(field, value, _unknown_setting(_model_of(model, place), place[-1]))
-    return Problem(field, value, details["msg"].removeprefix("Value error, "))
+    return Problem(field, value, _cure(details))
+
+
+def _cure(details: ErrorDetails) -> str:
+    """What to give instead: pydantic's own words where they come from a check of the bot."""
+    wanted = _WANTED.get(details["type"])
+    if wanted is None:
+        return details["msg"].removeprefix("Value error, ")
+    return wanted.format(**{key: _plain(value) for key, value in details.get("ctx", {}).items()})
+
+
+def _plain(value: object) -> object:
+    """3 for 3.0, as people write it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _model_of(model: type[BaseModel], place: list[str]) -> type[BaseModel]:
@@ -251,7 +294,10 @@ def _unknown_setting(model: type[BaseModel], field: str) -> str:
 
 
 def _shortened(value: object) -> str:
-    text = repr(value)
+    """A value as an error shows it; of a list and the like, how much is in it."""
+    if isinstance(value, list | tuple | dict):
+        return f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
+    text = repr(_plain(value))
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -157,6 +157,18 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
 MARKERS = "osD^v*PX"
 
 
+def _panels(number: int, columns: int | None) -> tuple[int, int]:
+    """How many panels stand beside each other, and how many rows of them there are."""
+    beside = min(number, columns or number)
+    return beside, -(-number // beside)
+
+
+def chart_size(panels: int, columns: int | None = None) -> tuple[float, float]:
+    """Inches across and down of a chart with so many panels."""
+    beside, below = _panels(panels, columns)
+    return 3.4 * beside, 3.2 * below
+
+
 def chart(
     points: Sequence[Point],
     scores: dict[str, dict[str, float]],
@@ -176,9 +188,8 @@ def chart(
 
     judged = list(dict.fromkeys(key for point in points for key in scores.get(point.system, {})))
     titles = [*judged, "log P per token"]
-    beside = min(len(titles), columns or len(titles))
-    below = -(-len(titles) // beside)
-    figure = Figure(figsize=(3.4 * beside, 3.2 * below), layout="constrained")
+    beside, below = _panels(len(titles), columns)
+    figure = Figure(figsize=chart_size(len(titles), columns), layout="constrained")
     panels = list(figure.subplots(below, beside, squeeze=False).flat)
     for nth, temperature in enumerate(sorted({point.temperature for point in points})):
         line = sorted((p for p in points if p.temperature == temperature), key=lambda p: p.samples)

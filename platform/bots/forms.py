@@ -7,16 +7,17 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import User
 from accounts.people import UnknownPersonError, people_named
 from bots import members
 from bots.models import OPERATED, Bot
-from bots.picking import choices_for, named_by, value_of
+from bots.picking import PickedBot, PickedBots, choices_for, named_by, value_of
 from bots.queries import shown_settings
 from bots.services import newest_revision
-from chatbots.errors import ConfigurationError
+from chatbots.errors import HIDDEN, NOTHING, ConfigurationError, Problem
 from chatbots.registry import REGISTRY
 
 PREFIX = "setting-"
@@ -127,26 +128,27 @@ class BotForm(forms.Form):
 
     def _let_pick(self) -> None:
         assert self.user
-        schema, chosen = self._schemas[self.inside], self._inside()
-        choices = choices_for(self.user, chosen, besides=self.bot)
+        schema, chosen, name = self._schemas[self.inside], self._inside(), PREFIX + self.inside
+        sent = self.data.getlist(name) if isinstance(self.data, MultiValueDict) else []
+        choices, unlisted = choices_for(self.user, chosen, sent, besides=self.bot)
         common: dict[str, Any] = {"label": label_of(schema), "required": True}
         several = schema.get("type") == "array"
         if several:
-            field: forms.Field = forms.MultipleChoiceField(
+            field: forms.Field = PickedBots(
                 **common,
                 choices=choices,
-                widget=forms.CheckboxSelectMultiple,
                 help_text=gettext_lazy("Tick two to eight. Each keeps the settings that it has now."),
             )
         else:
-            field = forms.ChoiceField(
+            field = PickedBot(
                 **common,
                 choices=[("", gettext_lazy("Choose a bot")), *choices],
                 help_text=gettext_lazy("It keeps the settings that it has now."),
             )
-        self.fields[PREFIX + self.inside] = field
+        field.widget.unlisted, field.widget.takes = unlisted, "name"
+        self.fields[name] = field
         values = [value_of(each) for each in chosen]
-        self.initial[PREFIX + self.inside] = values if several else (values or [""])[0]
+        self.initial[name] = values if several else (values or [""])[0]
 
     def _shown(self, key: str) -> Any:
         """What stands in the field at first. A secret never does."""
@@ -200,13 +202,23 @@ class BotForm(forms.Form):
         except ConfigurationError as error:
             for problem in error.problems:
                 if PREFIX + problem.field not in marked:
-                    self._place(problem.field, f"{problem.value}: {problem.cure}")
+                    name = PREFIX + problem.field.partition(".")[0]
+                    self.add_error(name if name in self.fields else None, self._in_words(problem))
         return cleaned
 
-    def _place(self, path: str, why: str) -> None:
-        key, _, below = path.partition(".")
-        known = PREFIX + key in self.fields
-        self.add_error(PREFIX + key if known else None, f"{below} = {why}" if below else why)
+    def _in_words(self, problem: Problem) -> str:
+        """Which setting cannot be what it is, and what to give instead."""
+        key, *below = problem.field.split(".")
+        schema = self._schemas.get(key)
+        parts = [gettext("“%(label)s”") % {"label": label_of(schema) if schema else key}]
+        for part in below:
+            parts.append(gettext("entry %(n)d") % {"n": int(part) + 1} if part.isdecimal() else part)
+        told = {"setting": ", ".join(parts), "value": problem.value, "cure": problem.cure.rstrip(".")}
+        if problem.value == NOTHING:
+            return gettext("%(setting)s %(cure)s.") % told
+        if problem.value == HIDDEN:
+            return gettext("%(setting)s cannot be used: %(cure)s.") % told
+        return gettext("%(setting)s cannot be %(value)s: %(cure)s.") % told
 
     @property
     def inside_name(self) -> str:

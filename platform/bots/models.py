@@ -10,7 +10,7 @@ OUTSIDE = "transcript"
 OPERATED = "operator"
 LONGEST_NOTE = 300
 # A bot of such a name would have the address of another page.
-RESERVED_NAMES = ("new", "side-by-side")
+RESERVED_NAMES = ("new", "side-by-side", "found")
 
 
 class Bot(models.Model):

@@ -1,37 +1,75 @@
 """Registered bots as the choices of a form."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django import forms
+from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from typing_extensions import override
 
 from accounts.models import User
 from bots import members, queries
+from bots.choosing import BotSelect, BotTicks, likeliest
 from bots.models import Bot, BotRevision
 
+_NAMED = re.compile(r"[\w-]{1,60}(@[0-9]{1,9})?", re.ASCII)
 Choices = list[tuple[str | Promise, list[tuple[str, str]]]]
 
 
-def choices_for(user: User, chosen: Sequence[Mapping[str, Any]], *, besides: Bot | None) -> Choices:
-    """The bots that this person may choose, by kind, each as it is now; first what is chosen and older."""
+class PickedBot(forms.ChoiceField):
+    """A registered bot, listed or not; whether it may be chosen is for `members.pinned` to say."""
+
+    widget = BotSelect
+
+    @override
+    def valid_value(self, value: Any) -> bool:
+        return bool(_NAMED.fullmatch(str(value)))
+
+
+class PickedBots(forms.MultipleChoiceField):
+    """Several of them."""
+
+    widget = BotTicks
+
+    @override
+    def valid_value(self, value: Any) -> bool:
+        return bool(_NAMED.fullmatch(str(value)))
+
+
+def choices_for(
+    user: User, chosen: Sequence[Mapping[str, Any]], sent: Sequence[str], *, besides: Bot | None
+) -> tuple[Choices, int]:
+    """The bots that this person is offered, by kind, each as it is now; first what is chosen and older.
+
+    Args:
+        user: who chooses.
+        chosen: what the bot has.
+        sent: values that the form was sent with, and has to show again.
+        besides: the bot itself.
+
+    Returns:
+        The choices, and how many bots there are besides.
+    """
     bots = members.choosable(user).exclude(name=besides.name if besides else "")
+    names = [each["registered"] for each in [*chosen, *map(named_by, filter(_NAMED.fullmatch, sent))]]
+    found = likeliest(bots, user, chosen=Q(name__in=names))
     newest = dict(
-        BotRevision.objects.filter(bot__in=bots.order_by().values("pk"))
-        .order_by("number")
-        .values_list("bot__name", "number")
+        BotRevision.objects.filter(bot__in=found.bots).order_by("number").values_list("bot__name", "number")
     )
     older = [
         (value_of(each), _older(each, newest.get(each["registered"])))
         for each in chosen
         if newest.get(each["registered"]) != each["revision"]
     ]
-    groups = queries.by_kind([queries.Standing(bot, "") for bot in bots if bot.name in newest])
+    groups = queries.by_kind([queries.Standing(bot, "") for bot in found.bots if bot.name in newest])
     offered: Choices = [
-        (title, [(f"{each.bot.name}@{newest[each.bot.name]}", _shown(each.bot, newest)) for each in rows])
+        (title, [(_value(each.bot.name, newest, sent), _shown(each.bot, newest)) for each in rows])
         for title, rows in groups
     ]
-    return ([(_("Chosen before"), older)] if older else []) + offered
+    return ([(_("Chosen before"), older)] if older else []) + offered, found.unlisted
 
 
 def value_of(inner: Mapping[str, Any]) -> str:
@@ -40,9 +78,13 @@ def value_of(inner: Mapping[str, Any]) -> str:
 
 
 def named_by(value: str) -> dict[str, Any]:
-    """The bot that a choice names."""
-    name, _at, revision = value.rpartition("@")
-    return {"registered": name, "revision": int(revision)}
+    """The bot that a choice names; without a revision, as it is now."""
+    name, _at, revision = value.partition("@")
+    return {"registered": name, **({"revision": int(revision)} if revision else {})}
+
+
+def _value(name: str, newest: Mapping[str, int], sent: Sequence[str]) -> str:
+    return name if name in sent else f"{name}@{newest[name]}"
 
 
 def _shown(bot: Bot, newest: Mapping[str, int]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.paginator import Page, Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
@@ -16,6 +16,7 @@ from accounts.access import visible_to
 from accounts.models import User
 from bots import host, members, presence
 from bots.access import visible_bots as visible_bots  # what pages ask for
+from bots.choosing import narrowed
 from bots.models import OUTSIDE, Bot, BotCopy
 from chatbots.base import Kind
 from chatbots.errors import ChatbotError
@@ -117,9 +118,7 @@ def listed(user: User | AnonymousUser, sought: str, number: str | None) -> tuple
     """A page of the bots that this person may see, by kind and name, narrowed to those with such a name."""
     found = visible_bots(user)
     if sought:
-        found = found.filter(
-            Q(title__icontains=sought) | Q(name__icontains=sought) | Q(owner__username=sought)
-        )
+        found = narrowed(found, sought) | found.filter(owner__username=sought)
     rows = list(found.order_by("name").values_list("pk", "name", "adapter"))
     title_of = {adapter: _title(adapter) for _, _, adapter in rows}
     totals = Counter(title_of[adapter] for _, _, adapter in rows)

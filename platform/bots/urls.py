@@ -6,6 +6,7 @@ app_name = "bots"
 urlpatterns = [
     path("bots/", views.bots, name="bots"),
     path("bots/new/", views.choose, name="choose"),
+    path("bots/found/", views.found, name="found"),
     path("bots/side-by-side/", views.side_by_side, name="side_by_side"),
     path("bots/new/<slug:adapter>/", views.new, name="new"),
     path("bots/<slug:name>/", views.bot, name="bot"),

@@ -4,6 +4,7 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.request import RawPostDataException
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import visible_to
 from accounts.limits import TooManyAtOnceError, too_often
 from accounts.models import User
-from bots import drift, operators, presence, queries, services, tasks, trial
+from bots import choosing, drift, operators, presence, queries, services, tasks, trial
 from bots.forms import BotForm
-from bots.models import Bot
+from bots.models import OPERATED, Bot
 from chatbots.errors import ChatbotError, UnknownBotError
 from chatbots.registry import REGISTRY
 
@@ -183,9 +184,26 @@ def try_out(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_safe
+def found(request: HttpRequest) -> JsonResponse:
+    """Bots with such a name, for forms that do not list all."""
+    if too_often(request, "find-bots", rate="240/m", key="user"):
+        return JsonResponse({"error": _("More than 240 searches in a minute. Wait a little.")}, status=429)
+    active = queries.visible_bots(request.user).filter(active=True)
+    if request.GET.get("operated") == "no":
+        active = active.exclude(adapter=OPERATED)
+    sought = request.GET.get("find", "").strip()[: choosing.LONGEST_SOUGHT]
+    offered = choosing.likeliest(
+        choosing.narrowed(active, sought), cast(User, request.user), most=choosing.MOST_FOUND
+    )
+    rows = [{"pk": bot.pk, "name": bot.name, "title": bot.title} for bot in offered.bots]
+    return JsonResponse({"bots": rows, "unlisted": offered.unlisted})
+
+
+@login_required
+@require_safe
 def side_by_side(request: HttpRequest) -> HttpResponse:
     """Several bots that are asked the same; each is asked by `try_reply`, as on its own page."""
-    names = list(dict.fromkeys(request.GET.getlist("bot")))
+    names = list(dict.fromkeys([*request.GET.getlist("bot"), *choosing.typed_in(request.GET, "bot")]))
     active = queries.visible_bots(request.user).filter(active=True)
     chosen = {bot.name: bot for bot in active.filter(name__in=names[: 2 * MOST_ASKED])}
     unknown = [name for name in names if name not in chosen]
@@ -200,10 +218,14 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
         }
     elif len(names) == 1:
         refused = _("Tick a second bot to ask both the same.")
-    states = presence.states()
+    offered = choosing.likeliest(active, cast(User, request.user), chosen=Q(name__in=chosen))
+    states = presence.states(bot.name for bot in offered.bots)
     shown = {
         "bots": [] if refused else [chosen[name] for name in names],
-        "offered": queries.by_kind([queries.Standing(bot, states.get(bot.name, "off")) for bot in active]),
+        "offered": queries.by_kind(
+            [queries.Standing(bot, states.get(bot.name, "off")) for bot in offered.bots]
+        ),
+        "unlisted": offered.unlisted,
         "ticked": names,
         "refused": refused,
         "most": MOST_ASKED,

@@ -19,7 +19,7 @@ from comparisons.differences import differences
 from comparisons.forms import MOST_STUDIES, PerplexityForm
 from comparisons.published import SCORED, TITLES
 from comparisons.scores import TooMuchError
-from comparisons.views import bounded
+from comparisons.views import bounded, bounded_pictures
 from studies.models import Study
 from studies.queries import readable_real_studies_of, with_bots
 
@@ -61,7 +61,7 @@ def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 
 @require_GET
-@bounded
+@bounded_pictures
 def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpResponse:
     found = get_object_or_404(history.bots_of(request.user), name=name)
     try:
@@ -88,7 +88,7 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
     except TooMuchError as error:
         trouble = str(error)
     in_rows = {row.study.pk: row.study for row in rows}
-    drawn, not_drawn = shown.charts(
+    drawn = shown.charts(
         sheets.of_course(history.drawn(rows)),
         lambda name, ending: reverse("comparisons:bot_chart", args=[bot.name, name, ending]),
         "",
@@ -112,7 +112,7 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
         "most_drawn": sheets.MOST_ROWS,
         "chart": drawn.get("history"),
         "differences": differences(protocols.protocols(list(in_rows.values()))),
-        "trouble": trouble or not_drawn,
+        "trouble": trouble,
     }
 
 

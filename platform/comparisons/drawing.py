@@ -1,13 +1,14 @@
 """Charts of the comparisons, drawn by a process of its own and kept by their content.
 
 They depend on who looks and what is chosen, so no job can draw them before; and the process that serves pages
-does not draw.
+does not draw. No page waits for them: it says where its charts are, and browsers ask for them.
 """
 
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from threading import Lock
 from typing import Any
 
 from live.apart import run
@@ -15,6 +16,8 @@ from live.remembered import key_of, remembered
 from reports.charts.palettes import PALETTES, standalone
 
 _MODULE = "comparisons.drawing"
+# A browser asks for all charts of a page at once: the first request draws them, the others wait for it.
+_at_work = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Sheet:
     """A chart to be drawn.
 
     Attributes:
-        kind: which of `plots.KINDS`.
+        kind: which of `described.DESCRIBED`.
         name: its name in addresses and among the ids of the page.
         data: what it shows, as JSON holds it.
     """
@@ -32,25 +35,34 @@ class Sheet:
     data: Any
 
 
-def svgs(sheets: Sequence[Sheet]) -> dict[str, str]:
-    """By name, these charts as SVG for a page.
+def version_of(sheet: Sheet) -> str:
+    """Another word whenever the chart is another one."""
+    return key_of(asdict(sheet))[-16:]
+
+
+def svg(sheets: Sequence[Sheet], name: str, scheme: str) -> bytes:
+    """One of the charts of a page as a file, in the colours of a scheme; all of them are drawn.
 
     Raises:
         subprocess.SubprocessError: they cannot be drawn, or not in time.
     """
     described = [asdict(sheet) for sheet in sheets]
-    if not described:
-        return {}
-    drawn: dict[str, str] = remembered(
-        key_of("svg", described), lambda: json.loads(run(_MODULE, ["svg"], described))
-    )
-    return drawn
+    key = key_of("svg", described)
+
+    def draw() -> dict[str, str]:
+        drawn: dict[str, str] = json.loads(run(_MODULE, ["svg"], described))
+        return drawn
+
+    def draw_alone() -> Any:
+        with _at_work:
+            return remembered(key, draw)
+
+    drawn: dict[str, str] = remembered(key, draw_alone)
+    return standalone(drawn[name], PALETTES[scheme]).encode()
 
 
-def file(sheet: Sheet, ending: str, scheme: str) -> bytes:
-    """A chart as a file of its own, "svg" or "pdf", in the colours of a scheme; raises as `svgs`."""
-    if ending == "svg":
-        return standalone(svgs([sheet])[sheet.name], PALETTES[scheme]).encode()
+def pdf(sheet: Sheet, scheme: str) -> bytes:
+    """A chart as a file in the colours of a scheme; raises as `svg`."""
     described = asdict(sheet)
     drawn: bytes = remembered(
         key_of("pdf", scheme, described), lambda: run(_MODULE, ["pdf", scheme], described)

@@ -1,20 +1,18 @@
 """Charts over several studies, drawn by Matplotlib in the colours of a palette."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from chatbots.meena.sweep import Point, chart
+from comparisons.described import DESCRIBED, SWEEP_COLUMNS, Cell, Data, lines_of, shares_of
 from reports.charts.palettes import PAGE, Palette
 from reports.charts.room import short
 from reports.charts.theme import as_pdf, for_page
-
-Data: TypeAlias = Mapping[str, Any]
-Cell: TypeAlias = Mapping[str, Any]
 
 # More names than this would fill the chart; the table has them.
 MOST_NAMES = 16
@@ -23,15 +21,14 @@ _MARKERS = ("o", "s", "^")
 
 def svg(kind: str, name: str, data: Data) -> str:
     """A chart as SVG for a page, with its words."""
-    draw, describe = KINDS[kind]
     with rc_context(dict(PAGE.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
-        return for_page(draw(data, PAGE), name, describe(data))
+        return for_page(DRAWN[kind](data, PAGE), name, DESCRIBED[kind].words(data))
 
 
 def pdf(kind: str, data: Data, palette: Palette) -> bytes:
     """A chart as a file, in fixed colours."""
     with rc_context(dict(palette.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
-        return as_pdf(KINDS[kind][0](data, palette), palette)
+        return as_pdf(DRAWN[kind](data, palette), palette)
 
 
 def ends(cell: Cell) -> list[list[float]] | None:
@@ -41,29 +38,15 @@ def ends(cell: Cell) -> list[list[float]] | None:
     return [[max(0.0, cell["value"] - cell["low"])], [max(0.0, cell["high"] - cell["value"])]]
 
 
-def said(cell: Cell, unit: str = " percent", digits: int = 0) -> str:
-    if cell["value"] is None:
-        return "unknown"
-    told = f"{cell['value']:.{digits}f}{unit}"
-    if "low" in cell:
-        told += f" (interval {cell['low']:.{digits}f} to {cell['high']:.{digits}f})"
-    return told
-
-
 # --- studies side by side ------------------------------------------------------------------------
-
-
-def _shares(table: Data) -> list[tuple[int, str]]:
-    """Index and title of the scores that are percentages, and so share an axis."""
-    return [(i, column["title"]) for i, column in enumerate(table["columns"]) if column["percent"]]
 
 
 def _side_by_side(table: Data, palette: Palette) -> Figure:
     """A line for each bot under the name of its study; a mark and an interval for each score."""
-    lines = list(_lines(table["rows"]))
-    figure = Figure(figsize=(6.4, 1.2 + 0.5 * len(lines)), layout="constrained")
+    lines = list(lines_of(table["rows"]))
+    figure = Figure(figsize=DESCRIBED["side-by-side"].size(table), layout="constrained")
     axes = figure.add_subplot()
-    shares = _shares(table)
+    shares = shares_of(table)
     for nth, (index, title) in enumerate(shares):
         places = [place + 0.13 * (nth - (len(shares) - 1) / 2) for place, (_, row) in enumerate(lines) if row]
         cells = [row["cells"][index] for _, row in lines if row]
@@ -78,16 +61,6 @@ def _side_by_side(table: Data, palette: Palette) -> Figure:
     axes.spines[["top", "right", "left"]].set_visible(False)
     figure.legend(loc="outside upper left", ncols=3, frameon=False)
     return figure
-
-
-def _lines(rows: Sequence[Data]) -> Iterator[tuple[str, Data | None]]:
-    """The labels of the lines from top to bottom: a study without a row, then its bots with theirs."""
-    study = None
-    for row in rows:
-        if row["study"] != study:
-            study = row["study"]
-            yield short(study), None
-        yield short(row["bot"]), row
 
 
 def _marks(
@@ -107,19 +80,13 @@ def _marks(
     )
 
 
-def _side_by_side_in_words(table: Data) -> str:
-    index, title = _shares(table)[-1]
-    told = [f"{row['bot']} in {row['study']} {said(row['cells'][index])}" for row in table["rows"]]
-    return f"Chart of the scores of each bot in each study. {title}: {'; '.join(told)}."
-
-
 # --- one bot over time ---------------------------------------------------------------------------
 
 
 def _over_time(course: Data, palette: Palette) -> Figure:
     """A place for each version in each study, in order of time; a mark and an interval for each score."""
     rows = course["rows"]
-    figure = Figure(figsize=(max(6.0, 2.4 + 0.8 * len(rows)), 4.2), layout="constrained")
+    figure = Figure(figsize=DESCRIBED["over-time"].size(course), layout="constrained")
     axes = figure.add_subplot()
     for nth, (key, title) in enumerate(course["scores"].items()):
         colour, marker = palette.series[nth % 3], _MARKERS[nth % 3]
@@ -148,21 +115,12 @@ def _over_time(course: Data, palette: Palette) -> Figure:
     return figure
 
 
-def _over_time_in_words(course: Data) -> str:
-    main = course["main"]
-    told = [
-        f"{row['number']}: version {row['version']} in {row['study']} {said(row['cells'][main])}"
-        for row in course["rows"]
-    ]
-    return f"Chart of the scores in order of time. {course['scores'][main]}: {'; '.join(told)}."
-
-
 # --- a score against another measure -------------------------------------------------------------
 
 
 def _relation(data: Data, palette: Palette) -> Figure:
     """Numbered points with their intervals, the least-squares line and its band, published marks."""
-    figure = Figure(figsize=(7.6, 4.8), layout="constrained")
+    figure = Figure(figsize=DESCRIBED["relation"].size(data), layout="constrained")
     axes = figure.add_subplot()
     line = data["relation"]["line"]
     if "at" in line:
@@ -211,15 +169,6 @@ def _draw_point(axes: Axes, point: Data, palette: Palette) -> None:
     axes.annotate(str(point["number"]), where, (5, 5), textcoords="offset points", fontsize=10, weight="bold")
 
 
-def _relation_in_words(data: Data) -> str:
-    title, line = data["relation"]["title"], data["relation"]["line"]
-    told = [f"{each['name']}: {each['x']['value']:.3g}, {said(each['y'])}" for each in data["points"]]
-    fit = f"R squared of the line {line['r_squared']['value']:.2f}. " if "at" in line else "No line. "
-    lines = ", ".join(f"{each['name']} {each['y']:g}" for each in data["lines"])
-    across = f" Published, as lines across: {lines}." if lines else ""
-    return f"Scatter plot of {title} against {data['x']}. {fit}{'; '.join(told)}.{across}"
-
-
 # --- N and T ---------------------------------------------------------------------------------------
 
 
@@ -229,27 +178,17 @@ def _sweep(data: Data, palette: Palette) -> Figure:
         Point(each["samples"], each["temperature"], each["contexts"], _or_nan(each["per_token"]), math.nan)
         for each in data["points"]
     ]
-    return chart(points, data["scores"], columns=2, colours=palette.series)
+    return chart(points, data["scores"], columns=SWEEP_COLUMNS, colours=palette.series)
 
 
 def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _sweep_in_words(data: Data) -> str:
-    told = []
-    for each in data["points"]:
-        scores = data["scores"].get(each["system"], {})
-        values = [f"{title} {value:.0f}" for title, value in scores.items()]
-        likelihood = "unknown" if each["per_token"] is None else f"{each['per_token']:.2f}"
-        told.append(f"{each['system']}: {', '.join([*values, f'log P per token {likelihood}'])}")
-    return f"Chart of scores and likelihood against the number of samples. {'; '.join(told)}."
-
-
 Draw: TypeAlias = Callable[[Data, Palette], Figure]
-KINDS: Mapping[str, tuple[Draw, Callable[[Data], str]]] = {
-    "side-by-side": (_side_by_side, _side_by_side_in_words),
-    "over-time": (_over_time, _over_time_in_words),
-    "relation": (_relation, _relation_in_words),
-    "sweep": (_sweep, _sweep_in_words),
+DRAWN: Mapping[str, Draw] = {
+    "side-by-side": _side_by_side,
+    "over-time": _over_time,
+    "relation": _relation,
+    "sweep": _sweep,
 }

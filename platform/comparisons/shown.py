@@ -1,4 +1,4 @@
-"""Charts as the comparison's pages show them: in place, and as files to take away."""
+"""Charts as the comparison's pages show them: pictures with addresses of their own, and files to download."""
 
 import logging
 import subprocess
@@ -6,21 +6,36 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.cache import patch_cache_control
 
 from comparisons import drawing
+from comparisons.described import DESCRIBED
 from comparisons.drawing import Sheet
+from live.remembered import KEPT_SECONDS
 from reports.charts.palettes import PALETTES
+from reports.charts.room import pixels
 
 log = logging.getLogger(__name__)
 
-NOT_DRAWN = "The charts could not be drawn this time. The tables have all their numbers; reload to try again."
+NOT_DRAWN = "The chart could not be drawn this time. The tables have all its numbers; reload to try again."
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A chart in a page, with the addresses of its files by what they are called."""
+    """A chart in a page.
 
-    svg: str
+    Attributes:
+        pictures: address by scheme; another one as soon as the chart is another.
+        width: of the picture, in pixels of the page.
+        height: likewise.
+        words: what it shows, for those who do not see it.
+        files: addresses to take it away from, by what they are called.
+    """
+
+    pictures: Mapping[str, str]
+    width: int
+    height: int
+    words: str
     files: Mapping[str, str]
 
 
@@ -28,25 +43,24 @@ Address = Callable[[str, str], str]
 """The address of a chart's file by the chart's name and the file's ending."""
 
 
-def charts(sheets: Sequence[Sheet], address: Address, query: str) -> tuple[dict[str, Shown], str]:
-    """By name, the charts of a page, and what to tell if they could not be drawn."""
-    try:
-        drawn = drawing.svgs(sheets)
-    except subprocess.SubprocessError:
-        log.exception("Charts of a comparison could not be drawn.")
-        return {}, NOT_DRAWN
-    return {name: Shown(svg, _files(name, address, query)) for name, svg in drawn.items()}, ""
+def charts(sheets: Sequence[Sheet], address: Address, query: str) -> dict[str, Shown]:
+    """By name, the charts of a page, which are drawn when a browser asks for them."""
+    return {sheet.name: _shown(sheet, address, f"{query}&" if query else "") for sheet in sheets}
 
 
-def _files(name: str, address: Address, query: str) -> dict[str, str]:
-    rest = f"{query}&" if query else ""
-    return {
+def _shown(sheet: Sheet, address: Address, rest: str) -> Shown:
+    described = DESCRIBED[sheet.kind]
+    width, height = map(pixels, described.size(sheet.data))
+    picture = f"{address(sheet.name, 'svg')}?{rest}v={drawing.version_of(sheet)}"
+    files = {
         f"{'dark ' if scheme == 'dark' else ''}{ending.upper()}": (
-            f"{address(name, ending)}?{rest}scheme={scheme}"
+            f"{address(sheet.name, ending)}?{rest}scheme={scheme}"
         )
         for ending in ("svg", "pdf")
         for scheme in PALETTES
     }
+    pictures = {scheme: f"{picture}&scheme={scheme}" for scheme in PALETTES}
+    return Shown(pictures, width, height, described.words(sheet.data), files)
 
 
 def file(request: HttpRequest, sheets: Sequence[Sheet], name: str, ending: str) -> HttpResponse:
@@ -57,9 +71,12 @@ def file(request: HttpRequest, sheets: Sequence[Sheet], name: str, ending: str) 
         raise Http404(f"There is no chart {name} in the scheme {scheme} for this choice.")
     content_type = {"svg": "image/svg+xml", "pdf": "application/pdf"}[ending]
     try:
-        response = HttpResponse(drawing.file(found[0], ending, scheme), content_type=content_type)
+        drawn = drawing.svg(sheets, name, scheme) if ending == "svg" else drawing.pdf(found[0], scheme)
     except subprocess.SubprocessError:
         log.exception("The chart %s could not be drawn.", name)
         return HttpResponse(NOT_DRAWN, status=503, content_type="text/plain; charset=utf-8")
+    response = HttpResponse(drawn, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="turnwise-{name}-{scheme}.{ending}"'
+    if "v" in request.GET:
+        patch_cache_control(response, private=True, max_age=KEPT_SECONDS)
     return response

@@ -19,7 +19,7 @@ from bots.models import Bot
 from bots.queries import draws, visible_bots
 from comparisons import shown, sweeps
 from comparisons.sweep_forms import SweepForm
-from comparisons.views import bounded
+from comparisons.views import bounded, bounded_pictures
 from evaluation.spreadsheets import csv_text
 from responses.models import ResponseRun, Sweep
 from responses.sweeps import cells, go_on, progress, reasons, stamp, start_sweep, stop, sweeps_of
@@ -109,7 +109,7 @@ def sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpResponse:
     found, scored = cells(sweep), sweeps.scores(sweep, request.user)
-    drawn, trouble = shown.charts(sweeps.sheets(found, scored), _address(sweep), "")
+    drawn = shown.charts(sweeps.sheets(found, scored), _address(sweep), "")
     how_far = progress(found)
     context = {
         "sweep": sweep,
@@ -122,7 +122,6 @@ def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpRespo
         "reasons": reasons(found),
         "version": next((each.run.bot_version for each in found if each.run.bot_version_id), None),
         "chart": drawn.get("sweep"),
-        "trouble": trouble,
         "refused": refused,
         "stamp": stamp(found),
     }
@@ -135,7 +134,7 @@ def _address(sweep: Sweep) -> shown.Address:
 
 
 @require_GET
-@bounded
+@bounded_pictures
 def sweep_chart(request: HttpRequest, name: str, pk: int, ending: str) -> HttpResponse:
     found = _sweep(request, name, pk)
     return shown.file(

@@ -34,16 +34,22 @@ View = Callable[..., HttpResponse]
 QUESTION_SETS = {"perplexity": (SCORED.key,), "human-likeness": (SCORED.key, HUMAN_LIKENESS.key)}
 
 
-def bounded(view: View) -> View:
-    """For people who sign in, and not without end: these pages read and draw more than others."""
+def _bounded(group: str, rate: str) -> Callable[[View], View]:
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def within_bounds(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if too_often(request, group, rate=rate, key="user"):
+                return too_many(request)
+            return view(request, *args, **kwargs)
 
-    @wraps(view)
-    def within_bounds(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if too_often(request, "compare", rate="60/m", key="user"):
-            return too_many(request)
-        return view(request, *args, **kwargs)
+        return login_required(within_bounds)
 
-    return login_required(within_bounds)
+    return decorate
+
+
+# For people who sign in, and not without end: they read and draw more than other pages.
+bounded = _bounded("compare", "60/m")
+bounded_pictures = _bounded("compare-pictures", "240/m")
 
 
 @require_GET
@@ -53,7 +59,7 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
     chosen = form.cleaned_data["study"] if form.is_valid() else []
     reports = newest_reports(chosen)
     found = tables(reports)
-    drawn, trouble = shown.charts(sheets.of_tables(found), _address("studies"), _query(chosen))
+    drawn = shown.charts(sheets.of_tables(found), _address("studies"), _query(chosen))
     with_report = {report.code for report in reports}
     context = {
         "form": form,
@@ -73,7 +79,6 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
         ],
         "differences": differences(protocols.protocols(chosen)),
         "bots": history.bots_of(request.user)[:MOST_BOTS],
-        "trouble": trouble,
     }
     return render(request, "comparisons/studies.html", context, status=_status(form))
 
@@ -97,7 +102,7 @@ def side_by_side_csv(request: HttpRequest) -> HttpResponse:
 def relation(request: HttpRequest, page: str) -> HttpResponse:
     """The scores of one question set against `page`: perplexity or human-likeness."""
     related = _related(request, page)
-    drawn, trouble = shown.charts(related.sheets, _address(page), _same_page(request, related.studies))
+    drawn = shown.charts(related.sheets, _address(page), _same_page(request, related.studies))
     found = related.pairs
     relations = found.figures["relations"] if found else []
     context = {
@@ -132,13 +137,13 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
             for each in differences(protocols.protocols(related.studies))
             if len(QUESTION_SETS[page]) == 1 or each.aspect != "Questions"
         ],
-        "trouble": related.trouble or trouble,
+        "trouble": related.trouble,
     }
     return render(request, "comparisons/relation.html", context, status=_status(related.form))
 
 
 @require_GET
-@bounded
+@bounded_pictures
 def chart(request: HttpRequest, page: str, name: str, ending: str) -> HttpResponse:
     if page == "studies":
         form = StudiesForm(request.GET, user=request.user)

@@ -8,7 +8,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from bots.models import OPERATED, Bot
+from bots.choosing import BotField
+from bots.models import OPERATED
 from bots.queries import visible_bots
 from contexts.models import ContextSetVersion
 from contexts.queries import versions_of
@@ -24,7 +25,6 @@ def _versions(user: User) -> "forms.ModelChoiceField[ContextSetVersion]":
 class RunForm(forms.Form):
     """A bot that is to respond to all contexts of a set."""
 
-    bot = forms.ModelChoiceField(label=_("Bot"), queryset=Bot.objects.none(), empty_label=None)
     repetitions = forms.IntegerField(
         label=_("Repetitions"),
         min_value=1,
@@ -45,8 +45,10 @@ class RunForm(forms.Form):
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["bot"].queryset = visible_bots(user).filter(active=True).exclude(adapter=OPERATED)  # type: ignore[attr-defined]  # a choice
-        self.fields = {"context_version": _versions(user)} | self.fields
+        usable = visible_bots(user).filter(active=True).exclude(adapter=OPERATED)
+        chosen = [self.data.get("bot"), self.initial.get("bot")]
+        bot: forms.Field = BotField(usable, user, chosen=chosen, label=_("Bot"))
+        self.fields = {"context_version": _versions(user), "bot": bot} | self.fields
 
     def clean_seed(self) -> int:
         seed: int | None = self.cleaned_data["seed"]

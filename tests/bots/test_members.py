@@ -78,9 +78,12 @@ def test_a_wrapper_takes_a_registered_bot_from_the_list(rex: User, sign_in: Sign
     ("chosen", "said"),
     [
         ([], "This field is required"),
-        (["cat@1"], "at least 2 items"),
-        (["cat@1", "hers@1"], "hers@1 is not one of the available choices"),
-        (["cat@1", "cat@9"], "cat@9 is not one of the available choices"),
+        (["cat@1"], "give at least 2"),
+        (
+            ["cat@1", "hers@1"],
+            "“Bots” cannot be &#x27;hers&#x27;: there is no such bot that you may use. Choose another.",
+        ),
+        (["cat@1", "cat@9"], "“Bots” cannot be &#x27;cat v9&#x27;: its revisions go from 1 to 1."),
     ],
 )
 def test_a_wrong_choice_is_said_at_the_list_and_nothing_is_stored(

@@ -68,10 +68,10 @@ def test_a_bot_is_registered_in_its_form(rex: User, sign_in: SignIn) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"setting-replies": ""}, "at least 1 item"),
-        ({"setting-seconds": "-3"}, "-3.0: Input should be greater than or equal to 0"),
+        ({"setting-replies": ""}, "“Replies” cannot be 0 entries: give at least 1."),
+        ({"setting-seconds": "-3"}, "“Seconds” cannot be -3: give 0 or more."),
         ({"setting-seconds": "soon"}, "Enter a number"),
-        ({"setting-fail_on": "1\nx"}, "1 = &#x27;x&#x27;: Input should be a valid integer"),
+        ({"setting-fail_on": "1\nx"}, "“Fail on”, entry 2 cannot be &#x27;x&#x27;: give a whole number."),
         ({"name": "two words"}, "Use letters, digits"),
         ({"name": ""}, "This field is required"),
     ],

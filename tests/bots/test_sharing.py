@@ -114,7 +114,7 @@ def test_no_call_of_the_api_does_either(secret: Bot, mallory: User) -> None:
 def test_nobody_can_choose_a_bot_that_they_may_not_see(secret: Bot, mallory: User, rex: User) -> None:
     def choosable(user: User) -> set[Any]:
         page = ConversationPage(user, Study(task="conversation"))
-        return {form.initial["bot"] for form in page.bot_forms.forms}
+        return {form.initial["bot"] for form in page.bots.rows.forms}
 
     assert (choosable(rex), choosable(mallory)) == ({secret.pk}, set())
     assert not RunForm(mallory).fields["bot"].queryset.exists()  # a choice
@@ -125,7 +125,7 @@ def test_nobody_can_choose_a_bot_that_they_may_not_see(secret: Bot, mallory: Use
         "bots-0-chosen": "on", "bots-0-target": "5",
     }  # fmt: skip
     forged = ConversationPage(mallory, Study(task="conversation"), sent)
-    assert not forged.bot_forms.is_valid()
+    assert not forged.bots.is_valid()
 
 
 def test_who_reads_a_study_sees_the_title_and_nothing_else(

@@ -143,11 +143,11 @@ def test_the_first_of_the_others_stands_in_for_the_bot_of_all_other_turns(made):
         ({"rules": ["@rain: a"]}, "'@rain' is no list of words. There are @greeting, @goodbye"),
         ({"rules": ["?!: a"]}, "'?!' has no letter and no digit"),
         ({"otherwise": "c"}, "'c' is none of the bots above"),
-        ({"bots": [member("a")]}, "at least 2 items"),
-        ({"bots": [member(f"a{n}") for n in range(9)]}, "at most 8 items"),
-        ({"seconds": 0}, "greater than 0"),
+        ({"bots": [member("a")]}, "give at least 2"),
+        ({"bots": [member(f"a{n}") for n in range(9)]}, "give at most 8"),
+        ({"seconds": 0}, "give more than 0"),
         ({"bots": [member("a"), {"adapter": "scripted", "configuration": {"seconds": -1}}]},
-         "bots.1.configuration.seconds = -1: Input should be greater than or equal to 0"),
+         "bots.1.configuration.seconds = -1: give 0 or more"),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_told_with_their_cure(settings, said):

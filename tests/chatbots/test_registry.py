@@ -96,7 +96,7 @@ def test_wrong_settings_are_all_named_with_value_and_cure(registry):
 
     problems = {problem.field: problem for problem in caught.value.problems}
     assert problems["times"].value == "0"
-    assert "greater than or equal to 1" in problems["times"].cure
+    assert problems["times"].cure == "give 1 or more"
     assert problems["modle"].cure.startswith("unknown setting; did you mean 'model'? known: api_key, model")
     assert str(problems["model"]) == "model = (nothing): is required"
     assert str(caught.value).startswith("Configuration of bot 'echo': ")

@@ -1,11 +1,12 @@
 """Charts that cannot be drawn, and a cache that does not answer."""
 
-from django.test import override_settings
+import pytest
+from django.test import RequestFactory, override_settings
 
 from comparisons.drawing import Sheet
 from comparisons.relation import Point, relation_figures
 from comparisons.sheets import MOST_LINES, of_relation, of_tables
-from comparisons.shown import NOT_DRAWN, charts
+from comparisons.shown import NOT_DRAWN, charts, file
 from live.remembered import remembered
 
 NOWHERE = {
@@ -16,10 +17,13 @@ NOWHERE = {
 }
 
 
-def test_a_chart_that_cannot_be_drawn_is_told_and_costs_no_page() -> None:
-    drawn, trouble = charts([Sheet("relation", "relation-ssa", {})], lambda name, ending: name, "")
+@pytest.mark.parametrize("ending", ["svg", "pdf"])
+def test_a_chart_that_cannot_be_drawn_is_told(ending: str) -> None:
+    request = RequestFactory().get("/")
 
-    assert (drawn, trouble) == ({}, NOT_DRAWN)
+    answer = file(request, [Sheet("relation", "relation-ssa", {})], "relation-ssa", ending)
+
+    assert (answer.status_code, answer.content.decode()) == (503, NOT_DRAWN)
 
 
 @override_settings(CACHES=NOWHERE)
@@ -64,13 +68,14 @@ def test_a_chart_says_its_points_and_its_line() -> None:
     ]
     sheet = of_relation(relation_figures("perplexity per token", points), marks=False, percent=False)[0]
 
-    drawn, trouble = charts([sheet], lambda name, ending: f"/{name}.{ending}", "study=1")
+    drawn = charts([sheet], lambda name, ending: f"/{name}.{ending}", "study=1")
 
     # R² by hand in test_relation.py: 0.84.
-    svg = drawn["relation-ssa"].svg
-    assert trouble == ""
-    assert "R squared of the line 0.84. Bot 10: 10, 72 percent (interval 67 to 77); Bot 20" in svg
+    told = "R squared of the line 0.84. Bot 10: 10, 72 percent (interval 67 to 77); Bot 20"
+    assert told in drawn["relation-ssa"].words
     assert drawn["relation-ssa"].files["dark PDF"] == "/relation-ssa.pdf?study=1&scheme=dark"
+    svg = file(RequestFactory().get("/"), [sheet], sheet.name, "svg").content.decode()
+    assert told in svg
     assert "style=" not in svg
 
 
@@ -83,11 +88,11 @@ def test_published_systems_without_a_perplexity_are_lines_across() -> None:
         each for each in of_relation(figures, marks=True, percent=False) if each.name == "relation-ssa"
     )
 
-    drawn, _ = charts([sheet], lambda name, ending: name, "")
+    drawn = charts([sheet], lambda name, ending: name, "")
 
     # The paper's figure 1.
     assert [(line["name"], line["y"]) for line in sheet.data["lines"]] == [
         ("Human", 86), ("Meena (full)", 79), ("Mitsuku, Cleverbot", 56), ("DialoGPT", 48), ("XiaoIce", 31)
     ]  # fmt: skip
-    assert "as lines across: Human 86, Meena (full) 79, Mitsuku, Cleverbot 56" in drawn["relation-ssa"].svg
+    assert "as lines across: Human 86, Meena (full) 79, Mitsuku, Cleverbot 56" in drawn["relation-ssa"].words
     assert of_relation(figures, marks=False, percent=False)[0].data["lines"] == []

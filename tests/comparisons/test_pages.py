@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from html import unescape
 from itertools import takewhile
 from xml.etree import ElementTree
 
@@ -21,6 +22,8 @@ from tests.planted import SignIn, computed
 
 # Reports are computed and pages read in transactions of their own.
 pytestmark = pytest.mark.django_db(transaction=True)
+
+PICTURE = re.compile(r'<img src="([^"]+)" width="(\d+)" height="(\d+)" alt="([^"]+)"')
 
 PLANTED = {"ann": [BOTH, BOTH], "bob": [BOTH, NO], "cat": [SENSIBLE, NO], "dan": [BOTH, SENSIBLE]}
 HUMAN = {"ann": [True, True], "bob": [True, False], "cat": [False, False], "dan": [True, True]}
@@ -156,7 +159,7 @@ class TestSideBySide:
 
         page = page_of(sign_in(rex), f"/compare/?study={first.pk}&study={human.pk}")
 
-        assert page.count("<svg xmlns") == 2
+        assert page.count("<picture>") == 2
         assert cells_of(page, 'Ann<br><span class="small soft compared__study">Human') == ["50.0"]
         assert "<dt>Questions</dt>" in page
 
@@ -352,7 +355,7 @@ class TestAgainstPerplexity:
         assert cells_of(table, "Spearman")[0] == "\N{MINUS SIGN}0.40"
         assert cells_of(table, "Kendall")[0] == "\N{MINUS SIGN}0.33"
         assert "0.93 interactive" in table
-        assert page.count("<svg xmlns") == 3
+        assert page.count("<picture>") == 3
         assert cells_of(page, ">Cat</a></th>") == ["30.00", "25.0", "50.0", "0.0"]
         assert "belong to different" not in page
 
@@ -382,7 +385,7 @@ class TestAgainstPerplexity:
         page = page_of(sign_in(rex), "/compare/perplexity/")
 
         assert "No line and no correlation: Points: 2; a relation needs at least 3." in page
-        assert page.count("<svg xmlns") == 3
+        assert page.count("<picture>") == 3
 
     def test_the_published_model_is_shown_on_request(
         self, of_four: Study, rex: User, sign_in: SignIn
@@ -391,7 +394,7 @@ class TestAgainstPerplexity:
 
         assert "Meena (base), paper" not in page_of(client, "/compare/perplexity/")
         page = page_of(client, "/compare/perplexity/?published=yes")
-        assert page.count("Meena (base), paper") == 4  # in three charts, and in the words below them
+        assert page.count("Meena (base), paper") == 4  # in the words of three charts, and below them
         assert cells_of(page, "R² of the line")[0] == "0.16"
 
     def test_labels_of_other_studies_do_not_count(
@@ -529,3 +532,39 @@ class TestFiles:
 
         assert "<script>$x$" not in page
         assert page.count("&lt;script&gt;$x$ &amp; so on") >= 2
+
+
+class TestPictures:
+    """Pages say where their charts are, and are there before them."""
+
+    @pytest.mark.parametrize("address", ["/compare/?", "/compare/perplexity/?", "/bots/ann/history/?"])
+    def test_the_place_that_a_page_keeps_for_a_chart_is_as_large_as_the_chart(
+        self, of_four: Study, rex: User, sign_in: SignIn, address: str
+    ) -> None:
+        computed(of_four)
+        client = sign_in(rex)
+
+        page = client.get(f"{address}study={of_four.pk}").content.decode()
+        pictures = PICTURE.findall(page)
+
+        assert pictures
+        assert "<svg xmlns" not in page
+        for source, width, height, words in pictures:
+            picture = client.get(unescape(source))
+            drawn = ElementTree.fromstring(picture.content)
+            assert drawn.attrib["aria-label"] == unescape(words)
+            across, down = map(float, drawn.attrib["viewBox"].split()[2:])
+            assert (int(width), int(height)) == pytest.approx((1.35 * across, 1.35 * down), abs=1)
+            assert picture["Cache-Control"] == "private, max-age=3600"
+
+    def test_another_chart_has_another_address(self, of_four: Study, rex: User, sign_in: SignIn) -> None:
+        client = sign_in(rex)
+        sources = [
+            source for _ in range(2) for source, *_ in PICTURE.findall(page_of(client, "/bots/ann/history/"))
+        ]
+        for _ in range(4):
+            talk(of_four, PLANTED)
+
+        page = page_of(client, "/bots/ann/history/")
+
+        assert sources[0] == sources[1] != PICTURE.findall(page)[0][0]

@@ -108,7 +108,7 @@ def test_a_sweep_goes_from_its_cost_to_the_chart_of_what_people_say(
     page = client.get(address).content.decode()
 
     assert f'href="{study.get_absolute_url()}"' in page
-    assert "<svg" in page
+    assert '<img src="/bots/meena/sweeps/' in page
     assert "N=8, T=1: Sensibleness 100, Specificity 100, SSA 100, log P per token" in page
     rows = list(csv.DictReader(io.StringIO(client.get(f"{address}sweep.csv").content.decode())))
     assert [(row["samples"], row["temperature"], row["ssa"]) for row in rows] == [

@@ -4,6 +4,9 @@ import unicodedata
 from dataclasses import dataclass
 
 LONGEST_NAME = 34
+# Pixels of the page for a point of the figure: its small print is then as large as the page's.
+SCALE = 1.35
+_POINTS = 72  # of an inch
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,11 @@ class Room:
 WIDE = Room(7.6, 84, LONGEST_NAME, 3)
 # A window of 320 pixels, less the margins of the page and of the chart's frame.
 NARROW = Room(2.74, 31, 28, 1)
+
+
+def pixels(inches: float) -> int:
+    """How many pixels of the page a length of a figure takes."""
+    return round(SCALE * _POINTS * inches)
 
 
 def columns_of(text: str) -> int:

@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 from matplotlib.figure import Figure
 
 from reports.charts.palettes import OF_PAGE, SVG, Palette
+from reports.charts.room import SCALE
 
-# Pixels of the page for a point of the figure: its small print is then as large as the page's.
-SCALE = 1.35
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 # It tells every step of subsetting a font.
 logging.getLogger("fontTools").setLevel(logging.WARNING)

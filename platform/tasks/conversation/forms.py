@@ -1,13 +1,16 @@
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
-from django.db.models import Q
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
 from accounts.models import User
+from bots.choosing import likeliest, named
 from bots.models import OUTSIDE, Bot
 from bots.queries import visible_bots
 from knowledge.models import BaseVersion
@@ -16,6 +19,12 @@ from studies.ask_forms import AskForms
 from studies.asks import Asked
 from studies.forms import ASKING, FIELDS, StudyForm, StudyPage
 from studies.models import Study, StudyBot
+
+USUAL_TARGET = 100
+MOST_ROWS = 200
+# Stands in the pattern of a row, and static/js/find_bots.js puts the title of a bot there.
+_TITLE = "__title__"
+_BOT_OF_ROW = re.compile(r"bots-[0-9]+-bot")
 
 
 class ConversationForm(StudyForm):
@@ -41,16 +50,16 @@ class ConversationPage(StudyPage):
         knowledge: Any = self.form.fields["knowledge"]
         knowledge.queryset = versions_of(user) | BaseVersion.objects.filter(pk=study.knowledge_id or 0)
         knowledge.empty_label = _("None")
-        self.bot_forms = target_formset(user, study if study.pk else None, data)
+        self.bots = BotsOfStudy(user, study if study.pk else None, data)
         self.ask_forms = AskForms(user, study, data)
 
     @override
     def is_valid(self) -> bool:
-        return all([self.form.is_valid(), self.bot_forms.is_valid(), self.ask_forms.is_valid()])
+        return all([self.form.is_valid(), self.bots.is_valid(), self.ask_forms.is_valid()])
 
     @override
     def targets(self) -> Mapping[Bot, int]:
-        return chosen_targets(self.bot_forms)
+        return self.bots.targets()
 
     @override
     def asks(self) -> Sequence[Asked]:
@@ -58,41 +67,89 @@ class ConversationPage(StudyPage):
 
     @override
     def shown(self) -> dict[str, Any]:
-        return super().shown() | {"bot_forms": self.bot_forms, "ask_forms": self.ask_forms}
+        return super().shown() | {"bots": self.bots, "ask_forms": self.ask_forms}
 
 
 class TargetForm(forms.Form):
     """One bot of the platform: in the study or not, and how many conversations are wanted."""
 
-    bot = forms.ModelChoiceField(queryset=Bot.objects.all(), widget=forms.HiddenInput)
+    bot = forms.IntegerField(widget=forms.HiddenInput)
     chosen = forms.BooleanField(required=False)
-    target = forms.IntegerField(min_value=1, max_value=100_000, initial=100)
+    target = forms.IntegerField(min_value=1, max_value=100_000, initial=USUAL_TARGET)
+
+    def __init__(self, *args: Any, bots: Mapping[int, Bot], **kwargs: Any) -> None:
+        """`bots`: those that may be chosen, by key; a row of none is the pattern of rows that are added."""
+        super().__init__(*args, **kwargs)
+        self.bots = bots
+        bot = bots.get(_key(self["bot"].value()))
+        title = bot.title if bot else _TITLE
+        self.fields["chosen"].label = title
+        self.fields["target"].label = _("Conversations with %(bot)s") % {"bot": title}
+        if bot and bot.is_operated:
+            self.fields["chosen"].help_text = _("A person of the team answers in its place.")
+
+    def clean_bot(self) -> Bot:
+        found = self.bots.get(self.cleaned_data["bot"])
+        if found is None:
+            raise ValidationError(_("There is no such bot that you may choose. Choose another."))
+        return found
 
 
-def target_formset(user: User, study: Study | None, data: Any = None) -> "forms.BaseFormSet[TargetForm]":
-    """A form for each bot that this person can choose: the active ones and those already in the study."""
-    targets = dict(StudyBot.objects.filter(study=study).values_list("bot_id", "target")) if study else {}
-    of_user = visible_bots(user).filter(active=True).values("pk")
-    bots = list(Bot.objects.filter(Q(pk__in=of_user) | Q(pk__in=targets)).exclude(adapter=OUTSIDE))
-    # As many as are offered, and a few that are gone since: whoever asks for more has none of them made.
-    most = len(bots) + 20
-    formset = forms.formset_factory(TargetForm, extra=0, max_num=most, absolute_max=most)(
-        data,
-        prefix="bots",
-        initial=[
-            {"bot": bot.pk, "chosen": bool(targets.get(bot.pk)), "target": targets.get(bot.pk) or 100}
-            for bot in bots
-        ],
-    )
-    for form in formset.forms:
-        form.fields["bot"].queryset = Bot.objects.filter(pk__in=[bot.pk for bot in bots])  # type: ignore[attr-defined]  # a choice
-    for form, bot in zip(formset.forms, bots, strict=False):
-        form.fields["chosen"].label = bot.title
-        if bot.is_operated:
-            form.fields["chosen"].help_text = _("A person of the team answers in its place.")
-        form.fields["target"].label = _("Conversations with %(bot)s") % {"bot": bot.title}
-    return formset
+class BotsOfStudy:
+    """Which bots a study has: rows of those likely to be meant, and names of others.
+
+    Attributes:
+        rows: of bots, those of the study first.
+        more: with the names.
+        unlisted: how many bots have no row.
+    """
+
+    def __init__(self, user: User, study: Study | None, data: Any = None) -> None:
+        targets = dict(StudyBot.objects.filter(study=study).values_list("bot_id", "target")) if study else {}
+        of_user = visible_bots(user).filter(active=True).values("pk")
+        bots = Bot.objects.filter(Q(pk__in=of_user) | Q(pk__in=targets)).exclude(adapter=OUTSIDE)
+        sent = [_key(value) for name, value in (data or {}).items() if _BOT_OF_ROW.fullmatch(name)]
+        offered = likeliest(bots, user, chosen=Q(pk__in=[*targets, *sent[:MOST_ROWS]]))
+        listed = sorted(offered.bots, key=lambda bot: not targets.get(bot.pk))
+        self.unlisted = offered.unlisted
+        # Whoever asks for more rows has none of them made.
+        make = forms.formset_factory(TargetForm, extra=0, max_num=MOST_ROWS, absolute_max=MOST_ROWS)
+        initial = [
+            {"bot": bot.pk, "chosen": target > 0, "target": target or USUAL_TARGET}
+            for bot, target in ((bot, targets.get(bot.pk, 0)) for bot in listed)
+        ]
+        by_key = {bot.pk: bot for bot in listed}
+        self.rows = make(data, prefix="bots", initial=initial, form_kwargs={"bots": by_key})
+        self.more = MoreBots(data, bots=bots)
+
+    def is_valid(self) -> bool:
+        return all([self.rows.is_valid(), self.more.is_valid()])
+
+    @property
+    def has_errors(self) -> bool:
+        return bool(self.rows.total_error_count() or self.more.errors)
+
+    def targets(self) -> dict[Bot, int]:
+        """Of valid forms: the conversations that are wanted of each chosen bot."""
+        named = dict.fromkeys(self.more.cleaned_data["other"], USUAL_TARGET)
+        return named | {row["bot"]: row["target"] for row in self.rows.cleaned_data if row.get("chosen")}
 
 
-def chosen_targets(formset: "forms.BaseFormSet[TargetForm]") -> dict[Bot, int]:
-    return {row["bot"]: row["target"] for row in formset.cleaned_data if row.get("chosen")}
+class MoreBots(forms.Form):
+    """Bots without a row, by their names."""
+
+    prefix = "bots"
+
+    def __init__(self, data: Any, *, bots: QuerySet[Bot]) -> None:
+        super().__init__(data)
+        self.bots = bots
+        self.fields["other"] = forms.CharField(required=False, max_length=2000)
+
+    def clean_other(self) -> list[Bot]:
+        return named(self.bots, self.cleaned_data["other"].split(","))
+
+
+def _key(value: Any) -> int:
+    """The key of a bot as a form was sent it, or has it; 0 if it is none."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0

@@ -5,6 +5,7 @@ from django.db.models import Q
 from typing_extensions import override
 
 from accounts.models import User
+from bots.choosing import BotField
 from bots.models import OPERATED, Bot
 from bots.queries import visible_bots
 from studies.forms import StudyForm, StudyPage
@@ -33,13 +34,12 @@ class SelfPlayPlanForm(forms.ModelForm[SelfPlayPlan]):
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
         super().__init__(data, instance=getattr(study, "self_play", None), prefix="self_play")
         for name in ("first", "second"):
-            field = self.fields[name]
-            assert isinstance(field, forms.ModelChoiceField)
             chosen = getattr(self.instance, f"{name}_id")
-            field.queryset = Bot.objects.filter(
+            usable = Bot.objects.filter(
                 Q(pk__in=visible_bots(user).filter(active=True).values("pk")) | Q(pk=chosen)
             ).exclude(adapter=OPERATED)
-            field.empty_label = None
+            listed = [chosen, self.data.get(self.add_prefix(name))]
+            self.fields[name] = BotField(usable, user, chosen=listed, label=self.fields[name].label)
         for each in self.fields.values():
             each.disabled = study.state != Study.State.DRAFT
 

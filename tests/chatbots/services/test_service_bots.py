@@ -210,7 +210,7 @@ def wrong(name, **settings):
     [
         ({"base_url": "http://10.0.0.1/v1"}, "base_url", "adds its network to TURNWISE_ALLOWED_NETWORKS"),
         ({"base_url": "file:///etc"}, "base_url", "Write it as https://host/path"),
-        ({"timeout": 0}, "timeout", "greater than 0"),
+        ({"timeout": 0}, "timeout", "give more than 0"),
         ({"api_key_variable": "SECRET_KEY"}, "api_key_variable", "TURNWISE_BOT_"),
         (
             {"api_key_variable": "TURNWISE_BOT_PATH"},

@@ -1,0 +1,83 @@
+"""A bot that a form does not list is found by a part of its name, by keyboard alone."""
+
+import pytest
+from playwright.async_api import expect
+
+from accounts.models import User
+from bots.choosing import MOST_OFFERED
+from bots.models import Bot, BotRevision
+from tests.browser.conftest import Visit
+from tests.browser.test_staff_pages import PASSWORD, sign_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+REPLIES = {"replies": ["Well."]}
+
+
+@pytest.fixture
+def rex(rex: User) -> User:
+    rex.set_password(PASSWORD)
+    rex.save()
+    return rex
+
+
+@pytest.fixture
+def many(rex: User) -> list[Bot]:
+    """The oldest of them is in no list."""
+    bots = Bot.objects.bulk_create(
+        Bot(name=f"bot-{n:02}", title=f"Bot {n:02}", adapter="scripted", configuration=REPLIES, owner=rex)
+        for n in range(MOST_OFFERED + 5)
+    )
+    BotRevision.objects.bulk_create(BotRevision(bot=bot, number=1, configuration=REPLIES) for bot in bots)
+    return bots
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_a_study_gets_a_row_for_a_bot_that_was_found(
+    visit: Visit, many: list[Bot], width: int, scheme: str
+) -> None:
+    visitor = await visit(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = visitor.page
+    await sign_in(visitor, "/studies/new/?task=conversation")
+    await expect(page.get_by_label("Bot 00", exact=True)).to_have_count(0)
+
+    await page.get_by_label("Find another bot").fill("ot 0")
+    await expect(page.get_by_role("status").filter(has_text="8 bots found. 2 more have it, too")).to_be_visible()
+    assert await visitor.flaws() == []
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    await page.get_by_label("Find another bot").fill("bot-00")
+    await expect(page.get_by_role("status").filter(has_text="1 bot found.")).to_be_visible()
+    await page.keyboard.press("Enter")
+
+    await expect(page.get_by_label("Bot 00", exact=True)).to_be_checked()
+    await page.get_by_label("Conversations with Bot 00").fill("7")
+    await page.get_by_label("Title").fill("Found")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_label("Bot 00", exact=True)).to_be_checked()  # shown again with what is wrong
+    await expect(page.get_by_label("Conversations with Bot 00")).to_have_value("7")
+
+
+async def test_lists_of_one_and_of_several_take_what_is_found(visit: Visit, many: list[Bot]) -> None:
+    visitor = await visit()
+    page = visitor.page
+    await sign_in(visitor, "/bots/new/repetition-filter/")
+    await page.get_by_label("Find another bot").fill("bot-0")
+    await expect(page.locator(".find-bots__found button")).to_have_count(8)
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("ArrowDown")
+    await expect(page.locator(".find-bots__found button").nth(1)).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(page.locator(".find-bots__found button")).to_have_count(0)
+    await page.get_by_label("Find another bot").fill("bot-00")
+    await page.get_by_role("button", name="Bot 00").click()
+    await expect(page.locator("select[name=setting-bot]")).to_have_value("bot-00")
+
+    await visitor.go("/bots/side-by-side/")
+    for name in ("bot-00", "bot-24"):  # in no list, and listed
+        await page.get_by_label("Find another bot").fill(name)
+        await page.get_by_role("button", name=name).click()
+    assert await visitor.flaws() == []
+    await page.get_by_role("button", name="Ask these").click()
+    await expect(page.get_by_role("heading", name="Bot 00")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Bot 24")).to_be_visible()
