@@ -12,6 +12,7 @@ from evaluation.questions import (
     identity,
     impression,
     likert,
+    people,
     preference,
     ssa,
     topical_chat,
@@ -43,6 +44,8 @@ from evaluation.questions.scores import bounds, default_scores, score_values, te
 from evaluation.questions.translation import in_every_language
 
 __all__ = [
+    "DEMOGRAPHICS",
+    "FEEDBACK",
     "FIRST",
     "HUMAN_LIKENESS",
     "IDENTITY_REPLY",
@@ -100,6 +103,8 @@ TOPICAL_CHAT_PARTNER = in_every_language(topical_chat.TOPICAL_CHAT_PARTNER)
 TOPICAL_CHAT_CONVERSATION = in_every_language(topical_chat.TOPICAL_CHAT_CONVERSATION)
 TOPICAL_CHAT_SNIPPET = in_every_language(topical_chat.TOPICAL_CHAT_SNIPPET)
 IDENTITY_REPLY = in_every_language(identity.IDENTITY_REPLY)
+DEMOGRAPHICS = in_every_language(people.DEMOGRAPHICS)
+FEEDBACK = in_every_language(people.FEEDBACK)
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {
     s.key: s
@@ -116,6 +121,8 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
         TOPICAL_CHAT_CONVERSATION,
         TOPICAL_CHAT_SNIPPET,
         IDENTITY_REPLY,
+        DEMOGRAPHICS,
+        FEEDBACK,
     )
 }
 """The sets that come with Turnwise."""

@@ -27,8 +27,8 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 # Columns of tables and fields of exports beside which the answers stand.
 RESERVED = frozenset(
     ("answers", "bot", "bot_version", "context", "dialogue", "dialogue_ending", "fallback", "item",
-     "judged_in", "label_changes", "labelled_at", "latency_ms", "origin", "question_set", "rater",
-     "in_primary_analysis", "rater_excluded", "remarks", "response", "study", "turn")
+     "judged_in", "label_changes", "labelled_at", "latency_ms", "moment", "number", "origin", "question_set",
+     "rater", "in_primary_analysis", "rater_excluded", "remarks", "response", "study", "subject", "turn")
 )  # fmt: skip
 
 

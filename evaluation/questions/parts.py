@@ -54,6 +54,8 @@ class Subject(StrEnum):
     """Two responses to one context, or two conversations."""
     CONTEXT = "context"
     """What was said before, without a response."""
+    PERSON = "person"
+    """Whoever answers, before or after their work."""
 
 
 class Combine(StrEnum):

@@ -20,6 +20,7 @@ from evaluation.report.judging_rows import judged_items
 from evaluation.report.manners import manners_of
 from evaluation.report.pair_rows import judged_pairs
 from evaluation.report.pairs import pair_figures
+from evaluation.report.people import Questionnaire, people_figures, replies
 from evaluation.report.self_play import SelfPlayData, self_play_figures
 from evaluation.report.study import study_result
 from evaluation.report.study_rows import talked
@@ -33,6 +34,7 @@ from evaluation.report.tables import (
     WORKERS,
     judgments_table,
     pair_judgments_table,
+    questionnaires_table,
 )
 
 FORMAT = 3
@@ -95,7 +97,7 @@ def _recomputed(bundle: BundleFiles) -> Recomputed:
     stored = bundle.document("report.json")
     try:
         # Through JSON, as the stored one went: its numbers are exact, its tuples are lists.
-        report = json.loads(json.dumps(_result(bundle) | _audits(bundle)))
+        report = json.loads(json.dumps(_result(bundle) | _people(bundle) | _audits(bundle)))
     except FileError:
         raise
     except KeyError as error:
@@ -181,6 +183,20 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
 def _audits(bundle: BundleFiles) -> dict[str, Any]:
     """Of a study whose bots were audited, what they say of themselves."""
     return {"audits": audit_figures(bundle.rows(AUDITS))} if bundle.has(AUDITS) else {}
+
+
+def _people(bundle: BundleFiles) -> dict[str, Any]:
+    """Of a study that asks people about themselves, what they said; bundles of before have nothing of it."""
+    asks = bundle.document("study.json").get("questionnaires", [])
+    if not asks:
+        return {}
+    sets = [questions_of(bundle, ask["question_set"]) for ask in asks]
+    given = replies(sets, bundle.rows(questionnaires_table(sets)))
+    asked = [
+        Questionnaire(questions, ask["moment"], ask["required"])
+        for questions, ask in zip(sets, asks, strict=True)
+    ]
+    return {"people": people_figures(asked, given)}
 
 
 def _pair_result(bundle: BundleFiles, about: Row, questions: QuestionSet) -> dict[str, Any]:

@@ -361,6 +361,21 @@ def pair_judgments_table(sets: Sequence[QuestionSet]) -> Table:
     )
 
 
+def questionnaires_table(sets: Sequence[QuestionSet]) -> Table:
+    """The table of what people say of themselves, with a column for each question of these sets."""
+    return Table(
+        "questionnaires",
+        "One row for each time that somebody was asked questions about themselves, in the order of their "
+        "answers. Who left all of them out has a row without answers.",
+        (
+            Column("number", Kind.INTEGER, "which time it was that they took part, from 1"),
+            Column("moment", Kind.TEXT, "`before_work` or `after_work`"),
+            *_LABEL,
+            *answers_to(sets),
+        ),
+    )
+
+
 def pair_tables(sets: Sequence[QuestionSet]) -> tuple[Table, ...]:
     """All tables of a study in which these question sets were answered about pairs."""
     return PAIRS, pair_judgments_table(sets), ITEM_MATERIALS, WORKERS

@@ -1,11 +1,11 @@
-"""What stands before somebody's work besides consent and practice. An app above registers its gate."""
+"""What stands before somebody's work besides consent and practice, and after it; apps register gates."""
 
 from crowd.models import Participation, Worker
 from studies.models import Study
 
 
 class Gate:
-    """Something that people pass before they work. By itself it lets everybody through."""
+    """Something that people pass before they work, or after it. By itself it lets everybody through."""
 
     def refuse(self, worker: Worker, study: Study) -> None:
         """Turn away who cannot take part, before they agree in vain.
@@ -16,6 +16,10 @@ class Gate:
 
     def first(self, participation: Participation) -> str:
         """The name of the address where they have something to do before they begin; empty: nothing."""
+        return ""
+
+    def last(self, participation: Participation) -> str:
+        """The name of the address where they have something to do when their work is over; empty: nothing."""
         return ""
 
     def why_ended(self, participation: Participation) -> str:
@@ -44,6 +48,11 @@ def refuse(worker: Worker, study: Study) -> None:
 def first(participation: Participation) -> str:
     """Where they have something to do before they begin; empty: nowhere."""
     return next(filter(None, (gate.first(participation) for gate in _GATES)), "")
+
+
+def last(participation: Participation) -> str:
+    """Where they have something to do before their last page; empty: nowhere."""
+    return next(filter(None, (gate.last(participation) for gate in _GATES)), "")
 
 
 def why_ended(participation: Participation) -> str:

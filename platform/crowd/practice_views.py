@@ -1,6 +1,5 @@
 """The page on which workers practise, and the same for who makes the study."""
 
-import json
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -16,6 +15,7 @@ from crowd import gates, practice
 from crowd.languages import language_of_pages
 from crowd.models import Participation
 from crowd.practice import PracticeError
+from crowd.sent import answers_in
 from crowd.views import current_participation, page_of, worker_page
 from crowd.work import WorkerTask, work_of
 from studies.models import Study
@@ -23,7 +23,6 @@ from studies.queries import studies_of
 from studies.tasks import task_of
 
 HERE = "crowd:practice"
-_LONGEST = 100_000
 
 
 def practice_first(participation: Participation) -> HttpResponse | None:
@@ -43,6 +42,8 @@ def practise(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect(page_of(participation), code=study.code)
     if request.method == "POST":
         return _practised(request, study, participation)
+    if first := gates.first(participation):
+        return redirect(first, code=study.code)
     return _page(request, study, participation)
 
 
@@ -58,12 +59,8 @@ def _practised(request: HttpRequest, study: Study, participation: Participation)
 
 
 def _sent(request: HttpRequest) -> dict[str, Any]:
-    sent = request.POST.get("answers", "")
-    try:
-        answers = json.loads(sent) if len(sent) <= _LONGEST else None
-    except (ValueError, RecursionError):
-        answers = None
-    if not isinstance(answers, dict):
+    answers = answers_in(request)
+    if answers is None:
         raise PracticeError(_("The answers to the examples cannot be read."))
     return answers
 

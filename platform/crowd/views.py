@@ -22,7 +22,7 @@ from crowd.sessions import session_of
 from crowd.work import work_of
 from evaluation.questions import Answer, Question
 from questions.resolving import question_set
-from studies.asks import About
+from studies.asks import About, Moment
 from studies.models import Ask, Study
 
 WorkerView = Callable[[HttpRequest, Study], HttpResponse]
@@ -131,7 +131,13 @@ def instructions_shown(study: Study) -> dict[str, Any]:
         "study": study,
         "asks": [_explained(ask, language_of_questions(study)) for ask in study.asked],
         "practice": practice.number_of_examples(study),
+        "asked_before": _has_questionnaire(study, Moment.BEFORE_WORK),
+        "asked_after": _has_questionnaire(study, Moment.AFTER_WORK),
     }
+
+
+def _has_questionnaire(study: Study, moment: Moment) -> bool:
+    return any(ask.moment == moment for ask in study.questionnaires)
 
 
 # Over the questions of an ask, where a study asks more than once.
@@ -204,6 +210,8 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
     assignment: Assignment | None = getattr(participation, "assignment", None)
     if assignment is None or not assignment.outcome:
         return redirect(page_of(participation), code=study.code)
+    if last := gates.last(participation):
+        return redirect(last, code=study.code)
     outcome = Outcome(assignment.outcome)
     heading, says = _ENDS[outcome]
     own_code = participation.completion_code if outcome in CODED else ""

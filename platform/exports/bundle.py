@@ -17,13 +17,13 @@ from crowd.work import WorkerTask, work_of
 from evaluation.report.audits import audit_figures
 from evaluation.report.bundle import FORMAT, LIBRARIES
 from evaluation.report.columns import Table
-from evaluation.report.tables import AUDITS
+from evaluation.report.tables import AUDITS, questionnaires_table
 from exports.archive import Archive
 from exports.audited import audited, in_columns
 from exports.described import described
 from exports.files import FORMATS, Batches, schema_of
-from exports.rows import rows, sets_answered
-from reports import latex
+from exports.rows import rows, sets_about_people, sets_answered
+from reports import latex, people
 from reports.charts.palettes import LIGHT, standalone
 from reports.method import method
 from reports.queries import snapshot
@@ -46,8 +46,12 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
         # Through JSON, as the stored report goes: its numbers stay exact.
         said = audited(study)
         of_audits = {"audits": audit_figures(said)} if said else {}
-        result = json.loads(json.dumps({**task.computation(study)(), **of_audits}))
-        all_tables = task.tables(sets_answered(study))
+        result = json.loads(json.dumps({**people.computation(study)(), **of_audits}))
+        about_people = sets_about_people(study)
+        all_tables = (
+            *task.tables(sets_answered(study)),
+            *([questionnaires_table(about_people)] if about_people else []),
+        )
         with closing(Archive(stream)) as archive:
             archive.add("README.md", _readme(study, result, (*all_tables, *([AUDITS] if said else []))))
             for name, content in _documents(study, result):
@@ -69,7 +73,8 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
         yield "instructions.html", render_to_string(work_of(study).instructions, shown)
     for consent in study.consent_versions.all():
         yield f"consent/{consent.number}.txt", consent.text
-    yield "questions.json", _pretty([each.to_json() for each in sets_answered(study)])
+    every_set = {each.key: each for each in (*sets_answered(study), *sets_about_people(study))}
+    yield "questions.json", _pretty([each.to_json() for each in every_set.values()])
     yield "report.json", _pretty(result)
     if isinstance(task_of(study), ReportedTask):
         told = method(study, result)

@@ -37,6 +37,7 @@ def described(study: Study) -> dict[str, Any]:
         "results_version": study.results_version,
         "question_set": study.question_set,
         "asks": [_described_ask(ask) for ask in study.asked],
+        "questionnaires": [_described_ask(ask) for ask in study.questionnaires],
         "protocol": {name: getattr(study, name) for name in PROTOCOL_FIELDS},
         "evaluation": task.evaluation if isinstance(task, ReportedTask) else task.key,
         "judging": _plan(study),

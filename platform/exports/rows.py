@@ -9,7 +9,6 @@ from django.db import connection, transaction
 
 from evaluation.personal_data import Redactor
 from evaluation.questions import Answer, Question, QuestionSet
-from evaluation.questions import Kind as QuestionKind
 from evaluation.report.columns import Table, answered_in
 from evaluation.report.tables import (
     CONVERSATIONS,
@@ -23,15 +22,16 @@ from evaluation.report.tables import (
 )
 from judging.queries import items_of
 from judging.reading import READ_BESIDE
-from privacy.redacting import redactor_for
+from privacy.redacting import answered, redactor_for
 from questions.resolving import question_set
+from reports import people
 from reports.reported import ReportedTask, with_report
 from studies.models import Study
 
 Value: TypeAlias = str | int | bool | datetime | None
 BATCH = 20_000
 # Their last value is the answers, which have a column each.
-_ANSWERED = ("labels", "judgments", "pair_judgments")
+_ANSWERED = ("labels", "judgments", "pair_judgments", "questionnaires")
 
 _STATEMENTS: dict[str, str] = {
     CONVERSATIONS.name: """
@@ -129,6 +129,7 @@ SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), l.que
  WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
+    "questionnaires": people.STATEMENT,
     MATERIALS.name: """
 SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, ''), nullif(m.text, ''),
        to_json(m.points)::text, nullif(m.variant, '')
@@ -182,7 +183,7 @@ def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
     with transaction.atomic(), connection.connection.cursor(name=f"bundle_{table.name}") as cursor:
         cursor.itersize = BATCH
         cursor.execute(statement, [study.pk])
-        asked = answered_in(sets_answered(study)) if table.name in _ANSWERED else {}
+        asked = answered_in(_sets_in(study, table)) if table.name in _ANSWERED else {}
         while batch := cursor.fetchmany(BATCH):
             if asked:
                 batch = [_answered(row, table, asked, redactor) for row in batch]
@@ -217,19 +218,26 @@ def _answered(
     ]
 
 
-def answered(question: Question, answers: Mapping[str, Answer], redactor: Redactor) -> Answer | None:
-    """What was answered, with marks in free text."""
-    answer = answers.get(question.key)
-    return redactor(answer) if question.kind is QuestionKind.TEXT and isinstance(answer, str) else answer
-
-
 def _plain(answer: Answer | None) -> Value:
     """An answer as one value: several choices as a JSON list."""
     return json.dumps(answer, ensure_ascii=False) if isinstance(answer, list) else answer
 
 
+def _sets_in(study: Study, table: Table) -> list[QuestionSet]:
+    """The question sets whose answers are in a table."""
+    return sets_about_people(study) if table.name == "questionnaires" else sets_answered(study)
+
+
+def sets_about_people(study: Study) -> list[QuestionSet]:
+    """The question sets that people answer about themselves."""
+    return [question_set(ask.question_set) for ask in study.questionnaires]
+
+
 def sets_answered(study: Study) -> list[QuestionSet]:
-    """The question sets that the study asks, and others that were answered in it; none of self-play."""
+    """The question sets that the study asks of what is said or shown, and others that were answered so.
+
+    None of self-play.
+    """
     task = with_report(study)
     if not isinstance(task, ReportedTask):
         return []

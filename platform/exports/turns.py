@@ -11,17 +11,17 @@ from evaluation.protocols.facts import HUMAN
 from evaluation.questions import Answer, Question
 from evaluation.report.columns import answered_in
 from evaluation.spreadsheets import csv_text
-from exports.rows import answered
 from judging.queries import items_of
 from judging.reading import READ_BESIDE
-from privacy.redacting import redactor_for
+from privacy.redacting import answered, redactor_for
 from questions.resolving import question_set
-from reports.reported import reported
+from reports.reported import ReportedTask
 from studies.models import Study
+from studies.tasks import task_of
 
 
 class LabelledTurn(NamedTuple):
-    """A label about a turn or, with no turn, about a whole conversation. docs/exports.md has each column."""
+    """A label, about what its `subject` says. docs/exports.md has each column."""
 
     study: str
     bot: str
@@ -46,6 +46,7 @@ class LabelledTurn(NamedTuple):
     answer_ms: int | None
     occasion: int
     material: str | None
+    subject: str
 
 
 def _material(conversation: str) -> str:
@@ -73,7 +74,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        (t.remarks->'texts')::text,
        CASE WHEN v.id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
-       l.shown_ms, l.answer_ms, l.occasion, NULL
+       l.shown_ms, l.answer_ms, l.occasion, NULL, CASE WHEN t.id IS NULL THEN 'dialogue' ELSE 'turn' END
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %s ORDER BY id) AS d
  CROSS JOIN LATERAL (
        SELECT said.id AS turn, given.id AS label
@@ -108,7 +109,9 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        (i.remarks->'texts')::text,
        CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END,
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
-       {_material("NULL")}
+       {_material("NULL")},
+       CASE WHEN l.response_id IS NOT NULL THEN 'response'
+            WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END
   FROM ({items_of()}) AS i
   JOIN judging_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id
@@ -141,7 +144,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
-       {_material(_SEEN)}
+       {_material(_SEEN)}, 'pair'
   FROM ({items_of()}) AS i
   JOIN judging_slot AS slot ON slot.item_id = i.id
   JOIN labels_label AS l ON l.id = slot.label_id
@@ -157,22 +160,41 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
 """
 
 
+# What people said of themselves is about no bot and no conversation, and no score counts it.
+ABOUT_PEOPLE = """
+SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.question_set, l.answers::text,
+       NULL::integer, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
+       p.excluded_at IS NOT NULL, '', NULL, NULL::boolean, false, l.shown_ms, l.answer_ms, p.number, NULL,
+       'person'
+  FROM labels_label AS l
+  JOIN crowd_participation AS p ON p.id = l.participation_id
+  JOIN studies_study AS s ON s.id = l.study_id
+ WHERE l.study_id = %s
+ ORDER BY l.id
+"""
+
+
 FIRST_BATCH = 100
 """So few rows that a download begins at once."""
 
 
 def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
-    """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat."""
-    redactor = redactor_for(study)
+    """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat.
+
+    What people said of themselves comes last.
+    """
+    redactor, task = redactor_for(study), task_of(study)
+    statements = [task.labels_exported] if isinstance(task, ReportedTask) else []
     with transaction.atomic():
         connection.ensure_connection()
-        with connection.connection.cursor(name="labelled_turns") as cursor:
-            cursor.itersize = batch
-            cursor.execute(reported(study).labels_exported, [study.pk])
-            rows = cursor.fetchmany(min(batch, FIRST_BATCH))
-            while rows:
-                yield [_redacted(LabelledTurn(*row), redactor) for row in rows]
-                rows = cursor.fetchmany(batch)
+        for statement in (*statements, ABOUT_PEOPLE):
+            with connection.connection.cursor(name="labelled_turns") as cursor:
+                cursor.itersize = batch
+                cursor.execute(statement, [study.pk])
+                rows = cursor.fetchmany(min(batch, FIRST_BATCH))
+                while rows:
+                    yield [_redacted(LabelledTurn(*row), redactor) for row in rows]
+                    rows = cursor.fetchmany(batch)
 
 
 def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
@@ -212,7 +234,7 @@ _ASKED = LabelledTurn._fields.index("answers")
 
 
 def _asked(study: Study) -> Asked:
-    keys = dict.fromkeys(ask.question_set for ask in study.asked)
+    keys = dict.fromkeys(ask.question_set for ask in study.every_ask)
     return answered_in([question_set(key) for key in keys])
 
 

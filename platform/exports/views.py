@@ -5,7 +5,7 @@ from typing import IO
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
@@ -16,7 +16,8 @@ from exports import neural_chat, topical_chat, turns
 from live import apart
 from live.streaming import attachment
 from reports.reported import ReportedTask, TaskWithReport
-from studies.models import Study
+from studies.asks import About
+from studies.models import Ask, Study
 from studies.queries import readable_studies_of, studies_of
 from studies.tasks import keys_of, keys_with_conversations
 
@@ -28,7 +29,9 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "jsonl":
 
 
 def _reported_studies(request: HttpRequest) -> QuerySet[Study]:
-    return readable_studies_of(request.user).filter(task__in=keys_of(ReportedTask))
+    mine = readable_studies_of(request.user)
+    asked = Ask.objects.filter(study=OuterRef("pk"), about=About.PERSON)
+    return mine.filter(Q(task__in=keys_of(ReportedTask)) | Exists(asked))
 
 
 @require_GET

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from crowd.models import Assignment, Worker
 from dialogues.models import Dialogue, Turn
-from labels.models import ONE_SUBJECT, Label, Pair
+from labels.models import ONE_JUDGED, Label, Pair
 from responses.models import Response
 from studies.models import Study
 
@@ -194,7 +194,7 @@ class Item(models.Model):
 
     class Meta:
         constraints = (
-            models.CheckConstraint(name="item_has_one_subject", condition=ONE_SUBJECT),
+            models.CheckConstraint(name="item_has_one_subject", condition=ONE_JUDGED),
             models.UniqueConstraint(fields=("study", "turn"), name="item_once_per_turn"),
             models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
             models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from crowd.models import Worker
+from crowd.models import Participation, Worker
 from dialogues.models import Dialogue, Turn
 from responses.models import Response
 from studies.asks import Party
@@ -18,8 +18,9 @@ def one_of(*fields: str) -> Q:
     return reduce(or_, cases)
 
 
-SUBJECTS = ("turn", "response", "dialogue", "pair")
-ONE_SUBJECT = one_of(*SUBJECTS)
+JUDGED = ("turn", "response", "dialogue", "pair")
+ONE_JUDGED = one_of(*JUDGED)
+SUBJECTS = (*JUDGED, "participation")
 
 
 class Pair(models.Model):
@@ -65,7 +66,11 @@ class Pair(models.Model):
 
 
 class Label(models.Model):
-    """One rater's answers to a question set about one turn, response, whole dialogue, or pair of these."""
+    """One rater's answers to a question set about one turn, response, whole dialogue, or pair of these.
+
+    Or about themselves: then its subject is the participation in which they were asked. What they left out
+    as a whole, as they may, has no answers.
+    """
 
     study = models.ForeignKey(
         Study, on_delete=models.CASCADE, related_name="labels", help_text=_("In which it was given.")
@@ -82,6 +87,9 @@ class Label(models.Model):
     )
     pair = models.ForeignKey(
         Pair, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
+    )
+    participation = models.ForeignKey(
+        Participation, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
     )
     rater = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="labels")
     party = models.CharField(max_length=10, choices=Party, help_text=_("Who the rater is to what is judged."))
@@ -110,7 +118,7 @@ class Label(models.Model):
     class Meta:
         constraints = (
             *(
-                # Partial: a label has one subject, so it is in one of these indexes, not in four.
+                # Partial: a label has one subject, so it is in one of these indexes, not in five.
                 models.UniqueConstraint(
                     fields=(subject, "rater", "question_set", "occasion"),
                     condition=Q(**{f"{subject}__isnull": False}),
@@ -118,9 +126,14 @@ class Label(models.Model):
                 )
                 for subject in SUBJECTS
             ),
-            models.CheckConstraint(name="label_has_one_subject", condition=ONE_SUBJECT),
+            models.CheckConstraint(name="label_has_one_subject", condition=one_of(*SUBJECTS)),
             models.CheckConstraint(name="label_occasions_count_from_1", condition=Q(occasion__gte=1)),
             models.CheckConstraint(name="label_is_of_a_known_party", condition=Q(party__in=Party.values)),
+            models.CheckConstraint(
+                name="label_of_a_person_is_their_own",
+                condition=Q(party=Party.THEMSELVES, participation__isnull=False)
+                | (~Q(party=Party.THEMSELVES) & Q(participation=None)),
+            ),
         )
         indexes = (
             # Few beside the labels of those who talk: what both judged is looked for from here.

@@ -121,7 +121,8 @@ def _answers(study: Study) -> Iterator[_Text]:
     """Free text among the answers; what was chosen is never likely."""
     for question_set_key, keys in _free_texts(study).items():
         given = Label.objects.filter(study=study, question_set=question_set_key, answers__has_any_keys=keys)
-        for each in given.select_related("turn__dialogue", "dialogue").order_by("pk")[:AT_ONCE]:
+        with_places = given.select_related("turn__dialogue", "dialogue", "participation")
+        for each in with_places.order_by("pk")[:AT_ONCE]:
             said = [each.answers[key] for key in keys if isinstance(each.answers.get(key), str)]
             for text in said:
                 yield _Text(text, *_place_of(each))
@@ -138,6 +139,8 @@ def _free_texts(study: Study) -> dict[str, list[str]]:
 
 
 def _place_of(label: Label) -> tuple[str, str]:
+    if label.participation:
+        return label.participation.pseudonym, reverse("crowd:participants", args=[label.study_id])
     dialogue = label.dialogue or (label.turn.dialogue if label.turn else None)
     if dialogue:
         return str(dialogue.public_id)[:8], reverse("labels:transcript", args=[dialogue.public_id])

@@ -1,9 +1,12 @@
 """Which redactions hold for what leaves the platform from a study."""
 
+from collections.abc import Mapping
+
 from django.db.models import Q
 
 from crowd.redaction import redactor_of
 from evaluation.personal_data import Redactor
+from evaluation.questions import Answer, Kind, Question
 from judging.models import Item
 from studies.models import Study
 
@@ -35,3 +38,9 @@ def studies_that_judge(study: Study) -> set[int]:
         | Q(pair__first_response__run__study=study) | Q(pair__second_response__run__study=study)
     )  # fmt: skip
     return set(Item.objects.filter(about).values_list("study", flat=True).distinct().order_by())
+
+
+def answered(question: Question, answers: Mapping[str, Answer], redactor: Redactor) -> Answer | None:
+    """What was answered, with marks in free text."""
+    answer = answers.get(question.key)
+    return redactor(answer) if question.kind is Kind.TEXT and isinstance(answer, str) else answer

@@ -197,6 +197,8 @@ def _about(label: Label) -> str:
     judged = label.turn or label.response
     if judged:
         return judged.text
+    if label.participation_id:
+        return _("You, or how it was for you")
     pair: Pair | None = label.pair
     if pair and pair.first_response and pair.second_response:
         return f"{pair.first_response.text} | {pair.second_response.text}"

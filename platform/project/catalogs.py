@@ -32,7 +32,8 @@ MODULES = (
     "dialogues/material.py", "dialogues/progress.py", "dialogues/turn_taking.py", "judging/queued.py",
     "judging/reading.py", "judging/services.py", "judging/training.py", "live/refusals.py",
     "privacy/own_views.py", "privacy/stored.py", "privacy/withdrawing.py", "project/inputs.py",
-    "project/outage.py", "quality/entering.py", "questions/shown.py", "responses/checks.py",
+    "project/outage.py", "quality/entering.py", "questionnaires/*.py", "questions/shown.py",
+    "responses/checks.py",
     "tasks/*/consumers.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
     "tasks/*/training_views.py", "tasks/*/views.py",
 )  # fmt: skip

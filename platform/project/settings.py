@@ -86,6 +86,7 @@ INSTALLED_APPS = [
     "operating",
     "responses",
     "labels",
+    "questionnaires",
     "transcripts",
     "acceptance",
     "judging",

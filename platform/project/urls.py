@@ -25,6 +25,7 @@ urlpatterns = [
     path("", include("crowd.urls")),
     path("", include("responses.urls")),
     path("", include("labels.urls")),
+    path("", include("questionnaires.urls")),
     path("", include("transcripts.urls")),
     path("", include("acceptance.urls")),
     path("", include("judging.urls")),

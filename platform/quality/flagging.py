@@ -38,7 +38,7 @@ SELECT l.id, crowd_pseudonym(l.rater_id, l.study_id), l.question_set, l.answers:
   LEFT JOIN responses_responserun AS run ON run.id = r.run_id
   LEFT JOIN judging_slot AS s ON s.label_id = l.id
   LEFT JOIN judging_item AS i ON i.id = s.item_id
- WHERE l.study_id = %s
+ WHERE l.study_id = %s AND l.participation_id IS NULL
  ORDER BY l.id
  LIMIT %s
 """

@@ -210,6 +210,6 @@ def _part(each: Participation) -> dict[str, Any]:
         "at": each.consented_at,
         "outcome": place.get_outcome_display() if place and place.outcome else "",
         "minutes": took,
-        "labels": Label.objects.filter(study=each.study, rater=each.worker_id).count(),
+        "labels": Label.objects.filter(study=each.study, rater=each.worker_id, participation=None).count(),
         "flags": [in_words(flag.kind, flag.figures) for flag in each.flags.all()],
     }

@@ -23,6 +23,7 @@ IN_WORDS = {
     Subject.DIALOGUE: "whole conversations",
     Subject.PAIR: "pairs to choose from",
     Subject.CONTEXT: "contexts without a response",
+    Subject.PERSON: "the people who answer, before or after their work",
 }
 
 

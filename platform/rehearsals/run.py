@@ -17,6 +17,8 @@ from crowd.models import Participation
 from evaluation.interval import Undefined
 from judging.models import Slot
 from rehearsals.findings import Outcome, findings_of_all
+from rehearsals.people import People
+from rehearsals.people_found import findings_about
 from rehearsals.planted import HONEST
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from rehearsals.room import share
@@ -43,11 +45,11 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     """
     task = task_of(rehearsal)
     assert isinstance(task, RehearsedTask)
-    crowd = task.crowd(rehearsal, server, workers)
+    crowd, people = task.crowd(rehearsal, server, workers), People.of(rehearsal)
     if not crowd.plan.alone:
         say(_foreseen(crowd))
     try:
-        done = asyncio.run(_everybody(rehearsal, crowd, at_once, say))
+        done = asyncio.run(_everybody(rehearsal, crowd, people, at_once, say))
     finally:
         set_state(rehearsal.pk, Study.State.CLOSED)  # nobody else comes in by mistake
     _exclude(rehearsal, done)
@@ -57,6 +59,7 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     found = findings_of_all(crowd.plan, crowd.beside, done, report.result)
     if crowd.also:
         found += crowd.also(done, report.result)
+    found += findings_about(people, report.result)
     outcome = Outcome(found, crowd.plan)
     keep(rehearsal, outcome)
     return outcome
@@ -79,16 +82,18 @@ def _foreseen(crowd: Crowd) -> str:
     )
 
 
-async def _everybody(rehearsal: Study, crowd: Crowd, at_once: int, say: Say) -> list[Work]:
+async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: int, say: Say) -> list[Work]:
     places, plan = asyncio.Semaphore(at_once), crowd.plan
     everybody, began = set(range(len(crowd.seats))), time.monotonic()
     done: list[Work] = []
 
     async def placed(number: int) -> None:
         kind = crowd.seats[number].kind
+        worker = crowd.worker(number, crowd.seats[number])
+        worker.people = people
         async with places:
             try:
-                work = await crowd.worker(number, crowd.seats[number]).work()
+                work = await worker.work()
             except MismatchError as error:
                 raise MismatchError(f"Worker {number + 1} ({kind}): {error}") from error
             except (WebSocketException, OSError) as error:  # a timeout is an OSError, too

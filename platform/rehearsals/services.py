@@ -58,7 +58,7 @@ def copied(study: Study, targets: dict[Bot, int]) -> Study:
         owner=study.owner,
         consent_text=consent.text if consent else "A rehearsal: no person takes part.",
         targets=targets,
-        asks=[ask.declared for ask in study.asked],
+        asks=[ask.declared for ask in study.every_ask],
     )
 
 

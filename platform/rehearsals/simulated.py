@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from rehearsals.people import People
 from rehearsals.planted import Answers, Kind, Plan
 from rehearsals.visitor import Visitor
 from rehearsals.worker import Conversation, MismatchError, enter, socket_of
@@ -47,6 +48,7 @@ class SimulatedWorker(ABC):
         plan: what they are dealt.
         server, link: where the study is.
         language: which they read, of a study with several.
+        people: what the study asks about them.
     """
 
     number: int
@@ -55,6 +57,7 @@ class SimulatedWorker(ABC):
     server: str
     link: str
     language: str = field(default="", kw_only=True)
+    people: People = field(default_factory=People, kw_only=True)
 
     async def work(self) -> Work:
         """From the link to the completion code, or as far as this kind of worker goes.
@@ -63,7 +66,9 @@ class SimulatedWorker(ABC):
             MismatchError, PageError: the server refused what it should have taken.
         """
         done = Work(self.kind)
-        visitor, settings = await asyncio.to_thread(enter, self.server, self.link, language=self.language)
+        visitor, settings = await asyncio.to_thread(
+            enter, self.server, self.link, people=self.people, number=self.number, language=self.language
+        )
         async with AsyncExitStack() as opened:
             tabs = [
                 Conversation(await opened.enter_async_context(socket_of(visitor, settings)))
@@ -71,9 +76,14 @@ class SimulatedWorker(ABC):
             ]
             thanks = await self.walk(tabs, settings, done)
         if thanks:
-            await asyncio.to_thread(_take_code, visitor, thanks)
+            await asyncio.to_thread(self._take_code, visitor, thanks)
             done.finished = True
         return done
+
+    def _take_code(self, visitor: Visitor, thanks: str) -> None:
+        page = self.people.answered(visitor, visitor.get(thanks), self.number)
+        if not re.fullmatch(r"\w{8}", page.values.get("completion-code", "")):
+            raise MismatchError(f"The page {page.address} shows no completion code.")
 
     @abstractmethod
     async def walk(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
@@ -88,9 +98,3 @@ async def ended(conversation: Conversation, how: str) -> str:
         if state["finished"]:
             thanks: str = state["finished"]
             return thanks
-
-
-def _take_code(visitor: Visitor, thanks: str) -> None:
-    page = visitor.get(thanks)
-    if not re.fullmatch(r"\w{8}", page.values.get("completion-code", "")):
-        raise MismatchError(f"The page {page.address} shows no completion code.")

@@ -15,6 +15,8 @@ from typing_extensions import override
 
 PATIENCE = 60.0
 LIMITED = 429
+# A form that is to be sent to another address, too; Python sends it nowhere by itself.
+REPEATED = 307
 
 
 class PageError(Exception):
@@ -155,6 +157,8 @@ class Visitor:
                 with self._opener.open(request, timeout=PATIENCE) as response:
                     return Page(response.url, response.read().decode())
             except urllib.error.HTTPError as error:
+                if error.code == REPEATED:
+                    return self._open(urljoin(address, error.headers["Location"]), body)
                 # All our workers come from one address, which the server lets start only so many a minute.
                 if error.code != LIMITED or time.monotonic() > give_up_at:
                     said = _gist(error.read().decode(errors="replace"))

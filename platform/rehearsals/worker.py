@@ -6,6 +6,7 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
+from rehearsals.people import People
 from rehearsals.visitor import Visitor
 
 REPLY_SECONDS = 120.0
@@ -17,18 +18,24 @@ class MismatchError(Exception):
     """The server does not answer, hold or report what it should."""
 
 
-def enter(server: str, link: str, *, language: str = "") -> tuple[Visitor, dict[str, Any]]:
+def enter(
+    server: str, link: str, *, people: People | None = None, number: int = 0, language: str = ""
+) -> tuple[Visitor, dict[str, Any]]:
     """From the study link to the page of the work, through the forms of the pages; that page's settings.
 
     Args:
         server: address of the server.
         link: path of the study link.
+        people: what the study asks about them; None: nothing.
+        number: which of them they are.
         language: what to choose where the study asks which language one reads.
     """
     worker = Visitor(server)
     welcome = worker.get(link)
     instructions = worker.submit(welcome, welcome.form("consent/"), agree="yes")
     page = worker.submit(instructions, instructions.form("start/"))
+    if people:
+        page = people.answered(worker, page, number)
     if "language" in page.buttons:
         page = worker.submit(page, page.form("start/"), language=language)
     return worker, page.settings()

@@ -65,8 +65,8 @@ class ReportedTask(TaskWithReport):
     read: ClassVar[str]
 
     def labels(self, study: Study) -> QuerySet[Label]:
-        """What people answered in the study."""
-        return Label.objects.filter(study=study)
+        """What people answered in the study about what is said or shown."""
+        return Label.objects.filter(study=study, participation=None)
 
     @abstractmethod
     def protocol(self, study: Study) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from crowd.services import note_proposals, note_signs
 from judging.queries import judgments_given
 from live.locks import REPORTS, is_worked_on, only_here
 from quality import flagging
-from reports import queries
+from reports import people, queries
 from reports.models import Chart, Report
 from reports.reported import TaskWithReport, with_report
 from studies.models import Study
@@ -125,7 +125,7 @@ def _computed(report_id: int) -> _Computed:
     with_report(before).prepare(before)
     with queries.snapshot():
         study = Report.objects.select_related("study").get(pk=report_id).study
-        compute = with_report(study).computation(study)
+        compute = people.computation(study)
         judgments = judgments_given().get(study.pk, 0)
     result = compute()
     return _Computed(study.results_version, judgments, result, drawings(result))

@@ -27,7 +27,7 @@ from dialogues.queries import from_elsewhere
 from evaluation.protocols import compared_with, published_beside
 from questions.resolving import question_set
 from reports import home as first_page
-from reports import pdf, queries, services
+from reports import pdf, people, queries, services
 from reports import tasks as jobs
 from reports.charts.names import kind_and_ask
 from reports.charts.palettes import PALETTES, standalone
@@ -111,6 +111,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         or owned_studies_of(request.user).filter(pk=pk).exists(),
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "consent": study.consent_versions.last(),
+        "people": [] if isinstance(task, TaskWithReport) else people.said_of_themselves(study),
         "steps": journey(study) if isinstance(task, ReportedTask) and not study.rehearsal_of_id else [],
         **task.shown(study),
     }

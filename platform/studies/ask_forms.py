@@ -1,10 +1,12 @@
 """The forms in which a study's asks are chosen."""
 
+from collections.abc import Set
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
+from typing_extensions import override
 
 from accounts.models import User
 from evaluation.questions import Subject
@@ -29,26 +31,37 @@ _WHEN = {
         Moment.BEFORE_FINISH: _("Of each own message, any time before the end"),
     },
     About.DIALOGUE: {Moment.AT_END: _("Of the whole conversation, at its end")},
+    About.PERSON: {
+        Moment.BEFORE_WORK: _("Before they begin"),
+        Moment.AFTER_WORK: _("When their work is done"),
+    },
 }
-
-
-_MOMENTS = [(f"{about}:{moment}", said) for about, each in _WHEN.items() for moment, said in each.items()]
+TALKS = frozenset({About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE})
+PEOPLE = frozenset({About.PERSON})
 
 
 class AskForm(forms.Form):
-    """One ask of those who talk: which questions, and when, which says about what."""
+    """One ask at a moment that is chosen: which questions, and when, which says about what."""
 
     question_set = forms.Field()  # QuestionSetField, of whoever is at the page
-    when = forms.ChoiceField(label=_("Asked"), choices=_MOMENTS, required=False)
+    when = forms.ChoiceField(label=_("Asked"), required=False)
     required = forms.BooleanField(
         label=_("Must be answered"), required=False, initial=True, widget=forms.CheckboxInput
     )
 
-    def __init__(self, *args: Any, user: User, is_fixed: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, user: User, about: frozenset[About], is_fixed: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["when"].choices = [  # type: ignore[attr-defined]  # a choice
+            (f"{each}:{moment}", said)
+            for each, moments in _WHEN.items()
+            if each in about
+            for moment, said in moments.items()
+        ]
         self.fields["question_set"] = QuestionSetField(
             user,
-            subjects_of({About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE}),
+            subjects_of(about),
             beside=self.initial.get("question_set", ""),
             nothing=_("Nothing"),
             help_text="",
@@ -78,35 +91,54 @@ class AskForm(forms.Form):
 
 
 class AskForms:
-    """All asks of a study whose workers talk, a row each, the most important first."""
+    """Asks of a study, a row each, the most important first.
+
+    Attributes:
+        about: what they are about.
+        prefix: of the names of their fields.
+    """
+
+    about = TALKS
+    prefix = "asks"
 
     def __init__(self, user: User, study: Study, data: Any) -> None:
         self._task: StudyTask = task_of(study)
-        asked = [ask.declared for ask in study.asked] or list(self._task.asks)
+        asked = self._asked_so_far(study)
         is_fixed = bool(study.pk) and study.state != Study.State.DRAFT
         rows = len(asked) + (0 if is_fixed else SPARE)
         if data is not None:
-            rows = max(rows, min(_count(data.get("asks-rows")), 40))
+            rows = max(rows, min(_count(data.get(f"{self.prefix}-rows")), 40))
         self.rows = [
             AskForm(
                 data,
-                prefix=f"asks-{number}",
+                prefix=f"{self.prefix}-{number}",
                 initial=_initial(asked[number]) if number < len(asked) else {"required": True},
                 user=user,
+                about=self.about,
                 is_fixed=is_fixed,
             )
             for number in range(rows)
         ]
         self.errors: list[str] = []
 
+    def _asked_so_far(self, study: Study) -> list[Asked]:
+        return [ask.declared for ask in study.asked] or list(self._task.asks)
+
     def is_valid(self) -> bool:
         if any([not row.is_valid() for row in self.rows]):  # noqa: C419  # every row says what is wrong
             return False
         try:
-            refuse_unfit(self._task, self.asked)
+            self._refuse()
         except ValidationError as error:
             self.errors = error.messages
         return not self.errors
+
+    def _refuse(self) -> None:
+        refuse_unfit(self._task, self.asked)
+
+    @property
+    def has_errors(self) -> bool:
+        return bool(self.errors) or any(row.errors for row in self.rows)
 
     @property
     def asked(self) -> list[Asked]:
@@ -114,7 +146,28 @@ class AskForms:
         return [row.asked for row in self.rows if row.asked]
 
 
-def subjects_of(abouts: set[About]) -> frozenset[Subject]:
+class QuestionnaireForms(AskForms):
+    """What people are asked about themselves; no row where no people take part."""
+
+    about = PEOPLE
+    prefix = "people"
+
+    @override
+    def __init__(self, user: User, study: Study, data: Any) -> None:
+        super().__init__(user, study, data)
+        if not self._task.has_workers:
+            self.rows = []
+
+    @override
+    def _asked_so_far(self, study: Study) -> list[Asked]:
+        return [ask.declared for ask in study.questionnaires]
+
+    @override
+    def _refuse(self) -> None:
+        refuse_unfit(self._task, [*self._task.asks, *self.asked])
+
+
+def subjects_of(abouts: Set[About]) -> frozenset[Subject]:
     """What question sets must be able to be about, one of these, to be asked so."""
     return frozenset().union(*(SUBJECTS[about] for about in abouts))
 

@@ -18,6 +18,7 @@ class About(models.TextChoices):
     RESPONSE = "response", _("A response to a context")
     PAIR = "pair", _("Two responses, or two conversations")
     CONTEXT = "context", _("A context")
+    PERSON = "person", _("The person themselves")
 
 
 class Party(models.TextChoices):
@@ -27,6 +28,7 @@ class Party(models.TextChoices):
     PARTNER = "partner", _("Talked with the person whose words they judge")
     READER = "reader", _("Reads what others said")
     OUTSIDE = "outside", _("Judged it elsewhere; came with a file")
+    THEMSELVES = "themselves", _("Says something of themselves")
 
 
 class By(models.TextChoices):
@@ -34,15 +36,22 @@ class By(models.TextChoices):
 
     TALKERS = "talkers", _("The people who talk")
     READERS = "readers", _("Others, who read")
+    EVERYBODY = "everybody", _("Everybody who takes part")
 
 
 class Moment(models.TextChoices):
-    """When those who talk are asked."""
+    """When those who talk are asked, and everybody about themselves."""
 
     EACH_TURN = "each_turn", _("Under each turn, before the next message can be sent")
     WAITING = "waiting", _("While the partner writes")
     BEFORE_FINISH = "before_finish", _("Any time before the conversation is finished")
     AT_END = "at_end", _("When the conversation is over, before it is finished")
+    BEFORE_WORK = "before_work", _("Before they begin")
+    AFTER_WORK = "after_work", _("When their work is done")
+
+
+OF_PEOPLE = (Moment.BEFORE_WORK, Moment.AFTER_WORK)
+"""The moments at which people are asked about themselves, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +61,8 @@ class Asked:
     Attributes:
         question_set: key of the questions.
         about: what the questions are about.
-        moment: when those who talk are asked; None of readers.
-        required: whether the conversation cannot be finished without it.
+        moment: when those who talk are asked, or everybody about themselves; None of readers.
+        required: whether the conversation cannot be finished without it, or nobody can go on without it.
     """
 
     question_set: str
@@ -63,6 +72,8 @@ class Asked:
 
     @property
     def by(self) -> By:
+        if self.about == About.PERSON:
+            return By.EVERYBODY
         return By.READERS if self.moment is None else By.TALKERS
 
     def __str__(self) -> str:

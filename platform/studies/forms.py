@@ -10,9 +10,11 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from bots.models import Bot
 from studies import consent
+from studies.ask_forms import QuestionnaireForms
 from studies.asks import Asked
 from studies.models import Study
 from studies.services import PROTOCOL_FIELDS, Plan
+from studies.tasks import task_of
 
 PAY_PER_WORKER = {"pay_amount": _("Pay per worker, for the whole batch")}
 # What every study has, whatever its task.
@@ -113,9 +115,10 @@ class StudyPage:
             data: what was sent; None if nothing was yet.
         """
         self.form = self.study_form(data, instance=study)
+        self.questionnaires = QuestionnaireForms(user, study, data)
 
     def is_valid(self) -> bool:
-        return self.form.is_valid()
+        return all([self.form.is_valid(), self.questionnaires.is_valid()])
 
     def study(self) -> Study:
         """Of valid forms: the study, not saved yet."""
@@ -131,8 +134,16 @@ class StudyPage:
         return {}
 
     def asks(self) -> Sequence[Asked] | None:
-        """Of valid forms: what is asked; None: what the task asks."""
+        """Of valid forms: what is asked about what is said or shown; None: what the task asks."""
         return None
+
+    def every_ask(self) -> Sequence[Asked]:
+        """Of valid forms: what is asked, also about the people themselves."""
+        study = self.form.instance
+        asks = self.asks()
+        if asks is None:
+            asks = [ask.declared for ask in study.asked] or task_of(study).asks
+        return [*asks, *self.questionnaires.asked]
 
     def plan(self) -> Plan | None:
         """Of valid forms: what the task stores beside the study."""
@@ -140,4 +151,4 @@ class StudyPage:
 
     def shown(self) -> dict[str, Any]:
         """What the template shows."""
-        return {"form": self.form}
+        return {"form": self.form, "questionnaires": self.questionnaires}

@@ -31,6 +31,9 @@ def checks(study: Study) -> list[Check]:
         cannot = task.why_none_can_come(study)
         fine = _("People come in by their links and find their way back.")
         found += [Check(_("Panels"), cannot or fine, not cannot)]
+        if study.questionnaires:
+            asked = "; ".join(map(str, study.questionnaires))
+            found += [Check(_("Questions about the people"), _("Asked: %(asks)s.") % {"asks": asked}, True)]
         pay = study.pay or _("nothing")
         found += [Check(_("Pay"), _("Each worker is promised %(pay)s.") % {"pay": pay}, True)]
     if any(bot.is_operated for bot in task.bots_to_try(study)):

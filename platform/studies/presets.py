@@ -37,7 +37,7 @@ class Preset:
     def study(self) -> Study:
         """A study as the protocol has it, not saved yet."""
         study = Study(task=task_named(self.task).key, **self.fields)
-        study.asked = Ask.rows(study, self.asks)
+        study.every_ask = Ask.rows(study, self.asks)
         return study
 
 

@@ -14,7 +14,7 @@ from bots.models import OUTSIDE, Bot
 from bots.queries import visible_bots
 from evaluation.questions import Subject
 from questions.resolving import question_set, refuse_unknown_set
-from studies.asks import MOST_ASKS, About, Asked, By, Moment
+from studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment
 from studies.models import LONGEST_TAG, MOST_TAGS, Ask, ConsentVersion, ReEntry, Share, Study, StudyBot
 from studies.tasks import StudyTask, task_of
 
@@ -42,6 +42,7 @@ SUBJECTS = {
     About.RESPONSE: {Subject.TURN, Subject.RESPONSE},
     About.PAIR: {Subject.PAIR},
     About.CONTEXT: {Subject.CONTEXT},
+    About.PERSON: {Subject.PERSON},
 }
 """What the questions of an ask must be able to be about: one of these."""
 
@@ -126,7 +127,7 @@ def _refuse_changed_protocol(study: Study) -> None:
 def _set_asks(study: Study, asks: Sequence[Asked] | None) -> None:
     """Store what is asked. It stays as it is once the study has been opened."""
     stored = [ask.declared for ask in study.asks.all()]
-    wanted = list(asks) if asks is not None else stored or list(task_of(study).asks)
+    wanted = in_order(asks if asks is not None else stored or task_of(study).asks)
     if wanted == stored:
         return
     if study.state != Study.State.DRAFT:
@@ -134,7 +135,12 @@ def _set_asks(study: Study, asks: Sequence[Asked] | None) -> None:
     refuse_unfit(task_of(study), wanted)
     study.asks.all().delete()
     Ask.objects.bulk_create(Ask.rows(study, wanted))
-    study.__dict__.pop("asked", None)
+    study.__dict__.pop("every_ask", None)
+
+
+def in_order(asks: Sequence[Asked]) -> list[Asked]:
+    """As they are stored: what is asked about people after all else, first what they are asked before."""
+    return sorted(asks, key=lambda ask: (ask.about == About.PERSON, ask.moment == Moment.AFTER_WORK))
 
 
 def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
@@ -150,6 +156,13 @@ def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
         )
     if task.asks and not asks:
         raise ValidationError(gettext("Nothing is asked. Choose the questions that workers answer."))
+    if task.asks and all(ask.about == About.PERSON for ask in asks):
+        raise ValidationError(
+            gettext(
+                "Only the people themselves are asked about. Choose also the questions about what is said or "
+                "shown, with which the report begins."
+            )
+        )
     for number, ask in enumerate(asks):
         if problem := _why_unfit(task, ask, asks[:number]):
             raise ValidationError(gettext("%(ask)s: %(problem)s") % {"ask": ask, "problem": problem})
@@ -158,8 +171,8 @@ def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
 def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
     refuse_unknown_set(ask.question_set)
     questions = question_set(ask.question_set)
-    if (ask.by, ask.about) not in task.may_ask:
-        able = ", ".join(sorted({about.label.lower() for _, about in task.may_ask})) or "nothing"
+    if (ask.by, ask.about) not in task.every_ask:
+        able = ", ".join(sorted({about.label.lower() for _, about in task.every_ask})) or "nothing"
         return f"a study of the task “{task.menu}” can ask about {able}."
     if not questions.subjects & SUBJECTS[ask.about]:
         fitting = ", ".join(sorted(subject.value for subject in questions.subjects))
@@ -168,6 +181,8 @@ def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
         )
     if ask.by == By.TALKERS and (ask.about == About.DIALOGUE) != (ask.moment == Moment.AT_END):
         return "the whole conversation is judged when it is over, single turns before that."
+    if (ask.about == About.PERSON) != (ask.moment in OF_PEOPLE):
+        return "people are asked about themselves before they begin or when their work is done."
     if any((ask.question_set, ask.about) == (each.question_set, each.about) for each in earlier):
         return "the same is asked twice. Remove one of the two."
     return ""
@@ -248,7 +263,7 @@ def clone(study: Study, *, owner: User) -> Study:
         consent_text=consent.text if consent else "",
         targets={each.bot: each.target for each in bots.select_related("bot") if not each.bot.is_outside},
         plan=task.plan_of_copy(study),
-        asks=[ask.declared for ask in study.asked],
+        asks=[ask.declared for ask in study.every_ask],
     )
     task.copied_into(study, copy)
     return copy

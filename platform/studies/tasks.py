@@ -45,7 +45,7 @@ class StudyTask(ABC):
         manual: page of the manual that explains it.
         namespace: of the addresses of its pages.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
-        may_ask: whom such a study can ask, and about what.
+        may_ask: whom such a study can ask, and about what that is said or shown.
     """
 
     key: ClassVar[str]
@@ -63,6 +63,11 @@ class StudyTask(ABC):
     can_recur: ClassVar[bool] = False
     asks: ClassVar[tuple[Asked, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
+
+    @property
+    def every_ask(self) -> frozenset[tuple[By, About]]:
+        """`may_ask`, and of everybody about themselves where people take part."""
+        return self.may_ask | ({(By.EVERYBODY, About.PERSON)} if self.has_workers else frozenset())
 
     @abstractmethod
     def why_not_open(self, study: "Study") -> str:

@@ -70,7 +70,7 @@ def _saved(request: HttpRequest, page: StudyPage) -> Study | None:
             consent_text=page.consent_text(),
             targets=page.targets(),
             plan=page.plan(),
-            asks=page.asks(),
+            asks=page.every_ask(),
         )
     except ValidationError as error:
         page.form.add_error(None, error)

@@ -35,6 +35,7 @@ from quality.deciding import decide
 from quality.models import MessageTemplate, Qualification
 from questions.services import create_set
 from responses.models import Sweep
+from studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
 from studies.models import Study
 from studies.services import share
 from tasks.two_people.models import TwoPeoplePlan
@@ -129,6 +130,8 @@ RULES = {
     "crowd:practice_preview": OWNER,
     "crowd:participants_csv": OWNER,
     "crowd": PUBLIC,
+    "questionnaires": PUBLIC,
+    "questionnaires:preview": OWNER,
     "conversation": PUBLIC,
     "judging_task": PUBLIC,
     "judging_task:second_groups": OWNER,
@@ -250,6 +253,8 @@ def things(
     second_group = make_queue(1).pk
     rehearsal = make_study({"again": 1}, title="Rehearsal")
     Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=study)
+    about_people = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)
+    asking = make_study({"asking": 1}, asks=[UNDER_EACH_REPLY, about_people])
     ApiToken.objects.create(owner=rex, title="His", digest="x")
     taking_part = dialogue.participation
     assert taking_part
@@ -322,6 +327,7 @@ def things(
         },
         **{f"comparisons:{page}": {"pk": sweep.pk} for page in ("continue_sweep", "judge_sweep")},
         "comparisons": {"name": bot.name, "pk": 0, "chart": "course", "ending": "svg"},
+        "questionnaires:preview": {"pk": asking.pk, "moment": "before"},
         "rehearsals": {"pk": rehearsal.pk},
         "crowd:prolific_settle": {"act": act.pk},
         "quality:remove_message": {

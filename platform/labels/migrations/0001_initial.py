@@ -114,6 +114,7 @@ class Migration(migrations.Migration):
                             ("partner", "Talked with the person whose words they judge"),
                             ("reader", "Reads what others said"),
                             ("outside", "Judged it elsewhere; came with a file"),
+                            ("themselves", "Says something of themselves"),
                         ],
                         help_text="Who the rater is to what is judged.",
                         max_length=10,
@@ -164,6 +165,17 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="labels",
                         to="dialogues.dialogue",
+                    ),
+                ),
+                (
+                    "participation",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="labels",
+                        to="crowd.participation",
                     ),
                 ),
                 (
@@ -237,29 +249,45 @@ class Migration(migrations.Migration):
                         fields=("pair", "rater", "question_set", "occasion"),
                         name="label_of_pair_once_per_rater",
                     ),
+                    models.UniqueConstraint(
+                        condition=models.Q(participation__isnull=False),
+                        fields=("participation", "rater", "question_set", "occasion"),
+                        name="label_of_participation_once_per_rater",
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", True),
+                                ("participation__isnull", True),
                                 ("response__isnull", True),
                                 ("turn__isnull", False),
                             ),
                             models.Q(
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", True),
+                                ("participation__isnull", True),
                                 ("response__isnull", False),
                                 ("turn__isnull", True),
                             ),
                             models.Q(
                                 ("dialogue__isnull", False),
                                 ("pair__isnull", True),
+                                ("participation__isnull", True),
                                 ("response__isnull", True),
                                 ("turn__isnull", True),
                             ),
                             models.Q(
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", False),
+                                ("participation__isnull", True),
+                                ("response__isnull", True),
+                                ("turn__isnull", True),
+                            ),
+                            models.Q(
+                                ("dialogue__isnull", True),
+                                ("pair__isnull", True),
+                                ("participation__isnull", False),
                                 ("response__isnull", True),
                                 ("turn__isnull", True),
                             ),
@@ -271,8 +299,20 @@ class Migration(migrations.Migration):
                         condition=models.Q(("occasion__gte", 1)), name="label_occasions_count_from_1"
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("party__in", ["chatter", "partner", "reader", "outside"])),
+                        condition=models.Q(
+                            ("party__in", ["chatter", "partner", "reader", "outside", "themselves"])
+                        ),
                         name="label_is_of_a_known_party",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("participation__isnull", False), ("party", "themselves")),
+                            models.Q(
+                                models.Q(("party", "themselves"), _negated=True), ("participation", None)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="label_of_a_person_is_their_own",
                     ),
                 ],
                 "indexes": [

@@ -491,6 +491,7 @@ class Migration(migrations.Migration):
                             ("response", "A response to a context"),
                             ("pair", "Two responses, or two conversations"),
                             ("context", "A context"),
+                            ("person", "The person themselves"),
                         ],
                         max_length=20,
                     ),
@@ -498,7 +499,11 @@ class Migration(migrations.Migration):
                 (
                     "by",
                     models.CharField(
-                        choices=[("talkers", "The people who talk"), ("readers", "Others, who read")],
+                        choices=[
+                            ("talkers", "The people who talk"),
+                            ("readers", "Others, who read"),
+                            ("everybody", "Everybody who takes part"),
+                        ],
                         max_length=10,
                     ),
                 ),
@@ -511,6 +516,8 @@ class Migration(migrations.Migration):
                             ("waiting", "While the partner writes"),
                             ("before_finish", "Any time before the conversation is finished"),
                             ("at_end", "When the conversation is over, before it is finished"),
+                            ("before_work", "Before they begin"),
+                            ("after_work", "When their work is done"),
                         ],
                         help_text="Empty: of readers.",
                         max_length=20,
@@ -519,7 +526,8 @@ class Migration(migrations.Migration):
                 (
                     "required",
                     models.BooleanField(
-                        default=True, help_text="Without the answers a conversation cannot be finished."
+                        default=True,
+                        help_text="Without the answers a conversation cannot be finished, or a person cannot go on.",
                     ),
                 ),
                 (
@@ -542,11 +550,26 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(condition=models.Q(("number__lt", 32)), name="ask_has_a_number"),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("by", "talkers"), models.Q(("moment", ""), _negated=True)),
+                            models.Q(
+                                ("by", "talkers"),
+                                models.Q(("moment", ""), _negated=True),
+                                models.Q(("moment__in", ("before_work", "after_work")), _negated=True),
+                            ),
                             models.Q(("by", "readers"), ("moment", "")),
+                            models.Q(("by", "everybody"), ("moment__in", ("before_work", "after_work"))),
                             _connector="OR",
                         ),
                         name="ask_of_talkers_has_a_moment",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("about", "person"), ("by", "everybody")),
+                            models.Q(
+                                ("by", "everybody"), ("about", "person"), _connector="OR", _negated=True
+                            ),
+                            _connector="OR",
+                        ),
+                        name="ask_of_everybody_is_about_the_person",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

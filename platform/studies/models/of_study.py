@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from bots.models import Bot
 from questions.resolving import question_set, refuse_unknown_set, titled
-from studies.asks import MOST_ASKS, About, Asked, By, Moment
+from studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment
 from studies.models.study import Study
 
 
@@ -23,7 +23,8 @@ class Ask(models.Model):
     by = models.CharField(max_length=10, choices=By)
     moment = models.CharField(max_length=20, choices=Moment, blank=True, help_text=_("Empty: of readers."))
     required = models.BooleanField(
-        default=True, help_text=_("Without the answers a conversation cannot be finished.")
+        default=True,
+        help_text=_("Without the answers a conversation cannot be finished, or a person cannot go on."),
     )
 
     class Meta:
@@ -36,7 +37,14 @@ class Ask(models.Model):
             models.CheckConstraint(name="ask_has_a_number", condition=Q(number__lt=MOST_ASKS)),
             models.CheckConstraint(
                 name="ask_of_talkers_has_a_moment",
-                condition=(Q(by=By.TALKERS) & ~Q(moment="")) | Q(by=By.READERS, moment=""),
+                condition=(Q(by=By.TALKERS) & ~Q(moment="") & ~Q(moment__in=OF_PEOPLE))
+                | Q(by=By.READERS, moment="")
+                | Q(by=By.EVERYBODY, moment__in=OF_PEOPLE),
+            ),
+            models.CheckConstraint(
+                name="ask_of_everybody_is_about_the_person",
+                condition=Q(by=By.EVERYBODY, about=About.PERSON)
+                | ~(Q(by=By.EVERYBODY) | Q(about=About.PERSON)),
             ),
             models.CheckConstraint(
                 name="ask_about_the_whole_is_asked_at_its_end",

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from evaluation.report.analysis import Analysis
 from knowledge.models import BaseVersion
 from knowledge.sections import LONGEST_PASTED, refuse_unreadable
+from studies.asks import About
 from studies.tasks import first_key, refuse_unknown
 
 if TYPE_CHECKING:
@@ -380,9 +381,19 @@ class Study(models.Model):
         return reverse("crowd:enter", args=[self.code])
 
     @cached_property
-    def asked(self) -> list["Ask"]:
-        """What it asks, in order; as stored when this was read first, and nothing before it is stored."""
+    def every_ask(self) -> list["Ask"]:
+        """As stored when this was read first, and nothing before it is stored."""
         return list(self.asks.all()) if self.pk else []
+
+    @property
+    def asked(self) -> list["Ask"]:
+        """What it asks about what is said or shown, in order."""
+        return [ask for ask in self.every_ask if ask.about != About.PERSON]
+
+    @property
+    def questionnaires(self) -> list["Ask"]:
+        """What it asks people about themselves, in order."""
+        return [ask for ask in self.every_ask if ask.about == About.PERSON]
 
     @property
     def question_set(self) -> str:

@@ -13,5 +13,12 @@ def chosen(field: BoundField) -> str:
     """The words of what is chosen in a list; what stands there, if it is none of them."""
     assert isinstance(field.field, ChoiceField)
     value = str(field.value())
-    choices: Any = field.field.choices
-    return next((str(words) for key, words in choices if str(key) == value), value)
+    return _words(field.field.choices).get(value, value)
+
+
+def _words(choices: Any) -> dict[str, str]:
+    """The words by value; groups of choices have a list for words."""
+    found: dict[str, str] = {}
+    for key, words in choices:
+        found |= _words(words) if isinstance(words, list | tuple) else {str(key): str(words)}
+    return found

@@ -55,7 +55,7 @@ class ConversationPage(StudyPage):
 
     @override
     def is_valid(self) -> bool:
-        return all([self.form.is_valid(), self.bots.is_valid(), self.ask_forms.is_valid()])
+        return all([super().is_valid(), self.bots.is_valid(), self.ask_forms.is_valid()])
 
     @override
     def targets(self) -> Mapping[Bot, int]:

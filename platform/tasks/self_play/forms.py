@@ -67,7 +67,7 @@ class SelfPlayPage(StudyPage):
 
     @override
     def is_valid(self) -> bool:
-        return self.form.is_valid() and self.plan_form.is_valid()
+        return all([super().is_valid(), self.plan_form.is_valid()])
 
     @override
     def study(self) -> Study:

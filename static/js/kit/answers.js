@@ -127,6 +127,18 @@ export function isSame(one, other) {
 }
 
 /**
+ * An answer as its question has it.
+ *
+ * @param {Question} question
+ * @param {Answer} answer
+ * @returns {string}
+ */
+export function inWords({ choices }, answer) {
+  const chosen = [answer ?? []].flat().map((each) => choices.find(({ value }) => value === each)?.label ?? String(each));
+  return chosen.join(", ") || gettext("none");
+}
+
+/**
  * All answers in one line: "Sensible · Not specific".
  *
  * @param {Question[]} questions

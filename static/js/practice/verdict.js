@@ -7,8 +7,7 @@
  * @typedef {{question: Question, own: string, author: string, agrees: boolean}} Verdict
  */
 
-import { isSame } from "../kit/answers.js";
-import { gettext } from "../kit/gettext.js";
+import { inWords, isSame } from "../kit/answers.js";
 
 /** On a scale a neighbour is as good: nobody feels the step. */
 const NEAR = 1;
@@ -45,14 +44,4 @@ function agrees({ kind }, own, author) {
   if (kind === "text") return true;
   if (kind === "scale") return Math.abs(Number(own) - Number(author)) <= NEAR;
   return isSame(own, author);
-}
-
-/**
- * @param {Question} question
- * @param {Answer} answer
- * @returns {string}
- */
-function inWords({ choices }, answer) {
-  const chosen = [answer ?? []].flat().map((each) => choices.find(({ value }) => value === each)?.label ?? String(each));
-  return chosen.join(", ") || gettext("none");
 }

@@ -43,6 +43,7 @@ function describesTalk({ context }) {
 const PAGES = {
   turn: { show: showTalk, describes: describesTalk },
   dialogue: { show: showTalk, describes: describesTalk },
+  person: { show: showTalk, describes: describesTalk },
   pair: { show: showPair, describes: describesPair },
 };
 const JUDGING = { show: showItem, describes };

@@ -1,0 +1,163 @@
+/** Questions about the person in the worker's dock, a questionnaire after the other; all are sent at the end. */
+
+import { askedQuestions, complete, inWords } from "../kit/answers.js";
+import { Asking } from "../kit/asking.js";
+import { byId, make, setText } from "../kit/dom.js";
+import { gettext } from "../kit/gettext.js";
+import { explain } from "../kit/help.js";
+import { listenToKeys } from "../kit/keyboard.js";
+import { fleetingStorage, lastingStorage, Outbox } from "../kit/outbox.js";
+import { isDocked } from "../kit/sight.js";
+
+/**
+ * @typedef {import("../kit/answers.js").Answers} Answers
+ * @typedef {import("../kit/answers.js").FullQuestion} FullQuestion
+ * @typedef {import("../kit/answers.js").Question} Question
+ * @typedef {{key: string, required: boolean, questions: Question[]}} Set
+ * @typedef {{sets: Set[]}} Settings
+ */
+
+class Questionnaire {
+  /** @param {Settings} settings */
+  constructor({ sets }) {
+    this.sets = sets.map((each) => ({ ...each, questions: each.questions.map(complete) }));
+    /** Keys of those that are skipped as a whole. @type {string[]} */
+    this.leftOut = [];
+    this.outbox = new Outbox(fleetingStorage(), "questionnaire", (key, answers) => ({ type: "answered", key, answers }));
+    this.dock = byId("dock");
+    this.asking = new Asking((key) => this.set(key).questions, {
+      dock: this.dock,
+      place: byId("ask"),
+      outbox: this.outbox,
+      page: {
+        waiting: () => this.current?.key ?? null,
+        saved: () => ({}),
+        describedBy: () => "",
+        send: () => undefined,
+        done: () => this.goOn(),
+        changed: () => this.render(),
+      },
+    });
+    this.asking.keepRoom(sets[0].key);
+    listenToKeys({
+      openGroup: () => this.asking.group,
+      mayAnswer: () => this.asking.attention.mayPress,
+      early: () => this.asking.show(),
+      takeBack: () => this.asking.heldBack.takeBack(),
+      takeText: null,
+      escape: () => this.asking.focus(),
+      storage: lastingStorage(),
+      toggle: byId("single-keys"),
+    });
+    byId("leave-out").addEventListener("click", () => this.skip());
+    byId("again").addEventListener("click", () => this.restart());
+    explain(this.sets.flatMap((each) => each.questions));
+    byId("unready").remove();
+    byId("asking").hidden = false;
+    this.begin();
+  }
+
+  /** There is nothing to read before the questions. */
+  begin() {
+    for (const { key } of this.sets) {
+      this.asking.attention.meet(key, 0);
+      this.asking.attention.read(key);
+    }
+    this.render();
+    this.asking.focus();
+  }
+
+  /** @param {string} key */
+  set(key) {
+    return /** @type {Set & {questions: FullQuestion[]}} */ (this.sets.find((each) => each.key === key));
+  }
+
+  /** The questionnaire that is being answered; none: all are. */
+  get current() {
+    const { labels } = this.outbox.held;
+    return this.sets.find(({ key }) => !labels[key] && !this.leftOut.includes(key));
+  }
+
+  /** @param {string} key @returns {Answers} */
+  answersOf(key) {
+    return this.outbox.held.labels[key] ?? this.asking.begun.get(key) ?? {};
+  }
+
+  skip() {
+    const { current } = this;
+    if (!current || current.required) return;
+    this.asking.begun.delete(current.key);
+    this.leftOut.push(current.key);
+    this.render();
+    this.goOn();
+  }
+
+  goOn() {
+    if (this.current) this.asking.focus();
+    else byId("over").focus({ preventScroll: true });
+  }
+
+  restart() {
+    for (const { key } of this.sets) this.outbox.dropLabel(key);
+    this.leftOut = [];
+    this.asking.attention.subjects.clear();
+    this.begin();
+  }
+
+  render() {
+    const { current } = this;
+    this.asking.render();
+    this.dock.dataset.mode = current ? "ask" : "over";
+    byId("over").hidden = current !== undefined;
+    byId("begin").hidden = current !== undefined;
+    byId("leave-out").hidden = current?.required ?? true;
+    const given = this.given();
+    byId("answered").replaceChildren(...given.map(line));
+    if (given.length && isDocked()) scrollTo({ top: document.documentElement.scrollHeight });
+    this.tellProgress();
+    const answers = /** @type {HTMLInputElement | null} */ (document.getElementById("answers"));
+    if (answers) answers.value = JSON.stringify(this.toSend());
+  }
+
+  /** Each question that was answered, and how. */
+  given() {
+    return this.sets.flatMap(({ key, questions }) => {
+      const answers = this.answersOf(key);
+      return askedQuestions(questions, answers)
+        .filter((question) => question.key in answers)
+        .map((question) => ({ question, answer: answers[question.key] }));
+    });
+  }
+
+  tellProgress() {
+    const { current } = this;
+    const asked = this.sets
+      .filter(({ key }) => !this.leftOut.includes(key))
+      .flatMap(({ key, questions }) => askedQuestions(questions, this.answersOf(key)));
+    const done = this.given().length;
+    setText(byId("done-text"), current ? gettext("Question %(n)s of %(all)s", { n: done + 1, all: asked.length }) : "");
+    byId("bar").setAttribute("max", String(Math.max(asked.length, 1)));
+    byId("bar").setAttribute("value", String(current ? done : Math.max(asked.length, 1)));
+  }
+
+  /** By questionnaire its answers, null if it is skipped, and how long they took. */
+  toSend() {
+    const { labels, timings } = this.outbox.held;
+    return Object.fromEntries(
+      this.sets.map(({ key }) => [key, { answers: labels[key] ?? null, ...(timings[key] && { timing: timings[key] }) }]),
+    );
+  }
+}
+
+/** @param {{question: FullQuestion, answer: import("../kit/answers.js").Answer}} given */
+function line({ question, answer }) {
+  const said = answer === null ? gettext("Skipped") : inWords(question, answer);
+  return make(
+    "li",
+    {},
+    make("p", { class: "answered__asked", dir: "auto" }, question.wording),
+    make("p", { class: "answered__given", dir: "auto" }, said),
+  );
+}
+
+new Questionnaire(JSON.parse(byId("questionnaire-settings").textContent ?? "{}"));

@@ -1,0 +1,300 @@
+"""Questions about the person: before the work once in a study, after it each time, and never a judgment."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from crowd.models import Assignment, Participation
+from crowd.services import complete
+from evaluation.questions import DEMOGRAPHICS, FEEDBACK
+from labels.models import Label
+from privacy.withdrawing import withdraw
+from questionnaires.services import due
+from questions import resolving
+from studies.asks import About, Asked, Moment, Party
+from studies.models import ReEntry, Study
+from studies.services import save_study
+from tests.conftest import MakePairs, MakeQueue, MakeStudy, MakeWriting
+
+SSA = Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
+WHO = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)
+HOW = Asked("feedback", About.PERSON, Moment.AFTER_WORK, required=False)
+
+OLD_HAND = {
+    "age": "35-44",
+    "gender": "own_words",
+    "gender_in_own_words": "Fae",
+    "language": "fluent",
+    "chatbots": "daily",
+}
+FINE = {"instructions": 4, "pages": "well", "pay": "fair", "anything_else": "Nice bot."}
+
+
+@pytest.fixture(autouse=True)
+def _sets_are_forgotten() -> Iterator[None]:
+    yield
+    resolving.forget()
+
+
+def agreed(study: Study, client: Client | None = None) -> Client:
+    client = client or Client()
+    assert client.post(f"/s/{study.code}/consent/", {"agree": "yes", "consent": "1"}).status_code == 302
+    return client
+
+
+def send(client: Client, study: Study, moment: str, answers: Any, **more: Any) -> Any:
+    sent = answers if isinstance(answers, str) else json.dumps(answers)
+    return client.post(f"/s/{study.code}/{moment}/", {"answers": sent}, **more)
+
+
+def finish(study: Study, outcome: Assignment.Outcome = Assignment.Outcome.COMPLETE) -> Participation:
+    """End the work of whoever is at it."""
+    work = Assignment.objects.select_related("participation").get(participation__study=study, outcome="")
+    with transaction.atomic():
+        complete(work.pk, outcome, now=timezone.now())
+    return work.participation
+
+
+@pytest.fixture
+def both(make_study: MakeStudy) -> Study:
+    """A study that asks before and after."""
+    return make_study(asks=[SSA, WHO, HOW])
+
+
+def test_nobody_begins_before_they_have_answered(both: Study) -> None:
+    client = agreed(both)
+    assert "First you answer some questions" in client.get(f"/s/{both.code}/instructions/").content.decode()
+
+    early = client.post(f"/s/{both.code}/start/")
+    assert early.url == f"/s/{both.code}/before/"
+    assert not Assignment.objects.exists()
+    page = client.get(early.url).content.decode()
+    assert "Some questions about you" in page
+    assert "You may skip them" not in page
+
+    sent = {"demographics": {"answers": OLD_HAND, "timing": {"shown_ms": 9000, "answer_ms": 9100}}}
+    done = send(client, both, "before", sent, follow=True)
+
+    assert done.redirect_chain[-1][0] == f"/s/{both.code}/chat/"
+    label = Label.objects.get()
+    assert (label.answers, label.party, label.shown_ms) == (OLD_HAND, Party.THEMSELVES, 9000)
+    assert label.participation == Participation.objects.get()
+    assert label.rater == label.participation.worker
+    # Who has begun is not asked again.
+    assert client.get(f"/s/{both.code}/before/").url == f"/s/{both.code}/chat/"
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ({}, "You have not answered every question yet."),
+        ({"demographics": {"answers": None}}, "You have not answered every question yet."),
+        ({"demographics": [1]}, "You have not answered every question yet."),
+        ({"demographics": {"answers": OLD_HAND | {"age": "17"}}}, "17"),
+        ({"demographics": {"answers": OLD_HAND | {"shoe_size": 43}}}, "is not a question of this form"),
+        ({"demographics": {"answers": {"age": "25-34"}}}, "Please answer"),
+        ("[]", "cannot be read"),
+        ("", "cannot be read"),
+        ("[" * 99_000, "cannot be read"),
+        ('"' + "x" * 200_000 + '"', "cannot be read"),
+    ],
+)
+def test_what_does_not_answer_is_told_so_and_stores_nothing(both: Study, answers: Any, says: str) -> None:
+    client = agreed(both)
+
+    response = send(client, both, "before", answers)
+
+    assert response.status_code == 422
+    assert says in response.content.decode()
+    assert not Label.objects.exists()
+    assert not Assignment.objects.exists()
+
+
+def test_who_is_not_known_is_asked_nothing_and_stores_nothing(both: Study) -> None:
+    for moment in ("before", "after"):
+        assert Client().get(f"/s/{both.code}/{moment}/").status_code == 401
+        assert send(Client(), both, moment, {"feedback": {"answers": FINE}}).status_code == 401
+    assert not Label.objects.exists()
+
+
+def test_it_comes_before_the_practice(make_study: MakeStudy) -> None:
+    study = make_study(asks=[SSA, WHO], practice=True)
+    client = agreed(study)
+
+    assert client.get(f"/s/{study.code}/practice/").url == f"/s/{study.code}/before/"
+    done = send(client, study, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
+
+    assert done.redirect_chain[-1][0] == f"/s/{study.code}/practice/"
+
+
+def test_the_last_page_comes_after_the_questions_and_the_pay_before_them(both: Study) -> None:
+    client = agreed(both)
+    send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
+    assert client.get(f"/s/{both.code}/after/").url == f"/s/{both.code}/chat/"
+    own = finish(both)
+
+    led = client.get(f"/s/{both.code}/thanks/")
+    assert led.url == f"/s/{both.code}/after/"
+    # Whoever closes the page and comes back by the link is led there again.
+    back = client.get(f"/s/{both.code}/", follow=True)
+    assert back.redirect_chain[-1][0] == f"/s/{both.code}/after/"
+    page = back.content.decode()
+    assert "Your work is done and saved" in page
+    assert own.completion_code not in page
+
+    done = send(client, both, "after", {"feedback": {"answers": FINE}}, follow=True)
+
+    assert own.completion_code in done.content.decode()
+    assert Label.objects.get(question_set="feedback").answers == FINE
+    # Once more changes nothing.
+    send(client, both, "after", {"feedback": {"answers": FINE | {"instructions": 1}}})
+    assert Label.objects.get(question_set="feedback").answers == FINE
+
+
+def test_who_skips_is_not_asked_again_and_that_is_known(both: Study) -> None:
+    client = agreed(both)
+    send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
+    finish(both)
+
+    done = send(client, both, "after", {"feedback": {"answers": None}}, follow=True)
+
+    assert done.redirect_chain[-1][0] == f"/s/{both.code}/thanks/"
+    assert Label.objects.get(question_set="feedback").answers == {}
+
+
+def test_a_required_one_is_asked_until_it_is_answered(make_study: MakeStudy) -> None:
+    must = Asked("feedback", About.PERSON, Moment.AFTER_WORK)
+    study = make_study(asks=[SSA, must])
+    client = agreed(study)
+    client.post(f"/s/{study.code}/start/")
+    own = finish(study)
+
+    assert send(client, study, "after", {"feedback": {"answers": None}}).status_code == 422
+    assert own.completion_code not in client.get(f"/s/{study.code}/thanks/", follow=True).content.decode()
+
+
+@pytest.mark.parametrize(
+    "outcome", [each for each in Assignment.Outcome if each != Assignment.Outcome.COMPLETE]
+)
+def test_whose_work_ended_otherwise_is_not_asked(both: Study, outcome: Assignment.Outcome) -> None:
+    client = agreed(both)
+    send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
+    finish(both, outcome)
+
+    assert client.get(f"/s/{both.code}/thanks/").status_code == 200
+    assert client.get(f"/s/{both.code}/after/").url == f"/s/{both.code}/thanks/"
+
+
+def test_who_comes_again_is_asked_before_once_and_after_each_time(make_study: MakeStudy) -> None:
+    study = make_study(asks=[SSA, WHO, HOW], re_entry=ReEntry.UP_TO, re_entry_most=2)
+    client = agreed(study)
+    send(client, study, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
+    finish(study)
+    send(client, study, "after", {"feedback": {"answers": FINE}})
+
+    client.post(f"/s/{study.code}/again/", {"after": "1", "consent": "1"})
+    assert client.post(f"/s/{study.code}/start/").url == f"/s/{study.code}/chat/"
+    finish(study)
+    assert client.get(f"/s/{study.code}/thanks/").url == f"/s/{study.code}/after/"
+    send(client, study, "after", {"feedback": {"answers": FINE | {"instructions": 2}}})
+
+    first, second = Participation.objects.order_by("number")
+    assert [each.question_set for each in first.labels.order_by("pk")] == ["demographics", "feedback"]
+    assert [each.answers["instructions"] for each in second.labels.all()] == [2]
+
+
+def test_another_study_asks_anew(both: Study, make_study: MakeStudy) -> None:
+    client = agreed(both)
+    send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
+    other = make_study({"other": 5}, asks=[SSA, WHO])
+
+    agreed(other, client)
+
+    assert client.post(f"/s/{other.code}/start/").url == f"/s/{other.code}/before/"
+
+
+def test_every_task_with_workers_asks(
+    make_queue: MakeQueue, make_pairs: MakePairs, make_writing: MakeWriting
+) -> None:
+    made = (("judge", make_queue(2)), ("compare", make_pairs(2)), ("write", make_writing()))
+    for path, study in made:
+        study.asks.bulk_create(study.asks.model.rows(study, [*[a.declared for a in study.asked], WHO])[-1:])
+        client = agreed(study)
+        start = re.findall(
+            r'<form method="post" action="([^"]+)"',
+            client.get(f"/s/{study.code}/instructions/").content.decode(),
+        )[0]
+        assert client.post(start).url == f"/s/{study.code}/before/"
+        done = send(client, study, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
+        assert path in done.redirect_chain[-1][0]
+        assert done.status_code == 200
+
+
+def test_after_a_withdrawal_nothing_is_kept_or_asked(both: Study) -> None:
+    client = agreed(both)
+    send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
+    own = finish(both)
+
+    withdraw(own.pk)
+
+    assert not Label.objects.exists()
+    own = Participation.objects.get()
+    assert not due(own, Moment.AFTER_WORK)
+    assert client.get(f"/s/{both.code}/thanks/").status_code in (200, 403)
+
+
+def test_only_what_can_be_asked_of_people_is(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.state = Study.State.DRAFT
+    study.save()
+
+    def asking(*asks: Asked) -> None:
+        save_study(study, owner=study.owner, consent_text="You talk.", targets={}, asks=asks)
+
+    with pytest.raises(ValidationError, match="Only the people themselves are asked about"):
+        asking(WHO)
+    with pytest.raises(ValidationError, match="can be asked about: response, turn"):
+        asking(SSA, Asked("ssa", About.PERSON, Moment.BEFORE_WORK))
+    with pytest.raises(ValidationError, match="before they begin or when their work is done"):
+        asking(SSA, Asked("demographics", About.PERSON, Moment.AT_END))
+    with pytest.raises(ValidationError, match="before they begin or when their work is done"):
+        asking(Asked("ssa", About.PARTNER_TURN, Moment.AFTER_WORK))
+    with pytest.raises(ValidationError, match="asked twice"):
+        asking(SSA, WHO, Asked("demographics", About.PERSON, Moment.AFTER_WORK))
+    asking(HOW, WHO, SSA)
+    study = Study.objects.get(pk=study.pk)
+    assert [each.question_set for each in study.every_ask] == ["ssa", "demographics", "feedback"]
+    assert [each.question_set for each in study.asked] == ["ssa"]
+
+
+def test_a_label_of_a_person_is_of_nothing_else(both: Study) -> None:
+    client = agreed(both)
+    send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
+    label = Label.objects.get()
+    for wrong in ({"party": Party.CHATTER}, {"participation": None}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Label.objects.filter(pk=label.pk).update(**wrong)
+
+
+def test_who_makes_the_study_sees_the_pages(both: Study, sign_in: Any) -> None:
+    page = sign_in(both.owner)
+    told = page.get(f"/studies/{both.pk}/preview/").content.decode()
+    for moment in ("before", "after"):
+        address = f"/studies/{both.pk}/questionnaires/{moment}/"
+        assert address in told
+        assert b"Back to the study" in page.get(address).content
+    assert not Participation.objects.exists()
+
+
+def test_the_shipped_sets_let_people_keep_it_to_themselves() -> None:
+    for question in DEMOGRAPHICS.questions:
+        declined = [each.value for each in question.choices if each.value == "undisclosed"]
+        assert declined or not question.required
+    assert {question.kind for question in FEEDBACK.questions} == {"scale", "one", "text"}
