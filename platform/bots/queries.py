@@ -1,7 +1,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from accounts.models import User
 from bots import host, members, presence
 from bots.access import visible_bots as visible_bots  # what pages ask for
 from bots.choosing import narrowed
-from bots.models import OUTSIDE, Bot, BotCopy
+from bots.models import OUTSIDE, Bot, BotCopy, BotVersion
 from chatbots.base import Kind
 from chatbots.errors import ChatbotError
 from chatbots.health import LATENCY_BOUNDS
@@ -38,10 +38,11 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A bot and how it is now."""
+    """A bot and how it is now; its newest version in short, where that was asked for."""
 
     bot: Bot
     state: str
+    version: str = ""
 
     @property
     def words(self) -> str:
@@ -91,6 +92,14 @@ def standings(user: User | AnonymousUser) -> list[Standing]:
     """The bots that this person may see."""
     states = presence.states()
     return [_standing(bot, states) for bot in visible_bots(user).select_related("owner")]
+
+
+def standings_of(bots: Sequence[Bot]) -> dict[int, Standing]:
+    """Of these bots, by their keys, how each is, and its newest version in short if any answered."""
+    states = presence.states(bot.name for bot in bots if bot.active)
+    newest = BotVersion.objects.filter(bot__in=bots).order_by("bot", "-first_seen_at").distinct("bot")
+    versions = {bot: fingerprint[:7] for bot, fingerprint in newest.values_list("bot", "fingerprint")}
+    return {bot.pk: replace(_standing(bot, states), version=versions.get(bot.pk, "")) for bot in bots}
 
 
 KINDS = {

@@ -160,7 +160,9 @@ function choose(list, value, bot) {
 
 /** @param {Element | null | undefined} box */
 function tick(box) {
-  if (box instanceof HTMLInputElement) box.checked = true;
+  if (!(box instanceof HTMLInputElement)) return;
+  box.checked = true;
+  box.dispatchEvent(new Event("input", { bubbles: true })); // for what is worked out beside the form
 }
 
 for (const box of document.querySelectorAll(".find-bots")) if (box instanceof HTMLElement) new Finder(box);

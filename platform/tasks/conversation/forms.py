@@ -12,7 +12,7 @@ from typing_extensions import override
 from accounts.models import User
 from bots.choosing import likeliest, named
 from bots.models import OUTSIDE, Bot
-from bots.queries import visible_bots
+from bots.queries import Standing, standings_of, visible_bots
 from knowledge.models import BaseVersion
 from knowledge.queries import versions_of
 from studies.ask_forms import AskForms
@@ -76,6 +76,7 @@ class TargetForm(forms.Form):
     bot = forms.IntegerField(widget=forms.HiddenInput)
     chosen = forms.BooleanField(required=False)
     target = forms.IntegerField(min_value=1, max_value=100_000, initial=USUAL_TARGET)
+    standing: Standing | None = None
 
     def __init__(self, *args: Any, bots: Mapping[int, Bot], **kwargs: Any) -> None:
         """`bots`: those that may be chosen, by key; a row of none is the pattern of rows that are added."""
@@ -120,6 +121,9 @@ class BotsOfStudy:
         ]
         by_key = {bot.pk: bot for bot in listed}
         self.rows = make(data, prefix="bots", initial=initial, form_kwargs={"bots": by_key})
+        standings = standings_of(listed)
+        for row in self.rows:
+            row.standing = standings.get(_key(row["bot"].value()))
         self.more = MoreBots(data, bots=bots)
 
     def is_valid(self) -> bool:
