@@ -5,12 +5,13 @@ analysis, as its exclusions are: their labels stay, they are paid, and every fig
 them. What they did is wanted once more, of others: `StudyTask.pilot_over`.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -73,7 +74,10 @@ def is_full(study: Study, holding: Q) -> bool:
     return at.finished + at.under_way >= at.size and at.under_way % task_of(study).together == 0
 
 
-@transaction.atomic
+class _JoinedMeanwhileError(Exception):
+    """Somebody joined the pilot before nobody could any more."""
+
+
 def go_on(study_id: int, *, by: User, now: datetime | None = None) -> int:
     """Open the study to all, and exclude its pilot, with whoever of it is still at work.
 
@@ -83,17 +87,36 @@ def go_on(study_id: int, *, by: User, now: datetime | None = None) -> int:
     Raises:
         ValidationError: the study is not in its pilot.
     """
-    study = Study.objects.select_for_update().get(pk=study_id)
+    while True:
+        with suppress(_JoinedMeanwhileError):
+            return _go_on(study_id, by=by, now=now or timezone.now())
+
+
+@transaction.atomic
+def _go_on(study_id: int, *, by: User, now: datetime) -> int:
+    # Whoever ends somebody's part, or lets them begin, locks the participation before the study.
+    people = Participation.objects.filter(pk__in=_lock_people(study_id))
+    study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
     if study.state not in (State.OPEN, State.PAUSED) or not is_on(study):
         raise ValidationError(
             _("“%(title)s” is not in its pilot, so there is nothing to go on from.") % {"title": study.title}
         )
-    now = now or timezone.now()
+    if _of_people(study_id).exclude(pk__in=people).exists():
+        raise _JoinedMeanwhileError
     study.pilot_over_at = now
     study.save(update_fields=["pilot_over_at"])
-    workers = Participation.objects.filter(study=study, pilot=True).values_list("worker", flat=True)
-    people = Participation.objects.filter(study=study, worker__in=list(workers))
     people.filter(excluded_at=None).update(excluded_reason=PILOT, excluded_at=now, excluded_by=by)
     task_of(study).pilot_over(study)
     results_changed(study.pk)
     return people.values("worker").distinct().count()
+
+
+def _of_people(study_id: int) -> QuerySet[Participation]:
+    """Every time that the people of the pilot take part."""
+    here = Participation.objects.filter(study=study_id)
+    return here.filter(worker__in=here.filter(pilot=True).values("worker"))
+
+
+def _lock_people(study_id: int) -> list[int]:
+    rows = _of_people(study_id).select_for_update(of=("self",), no_key=True).order_by("pk")
+    return list(rows.values_list("pk", flat=True))

@@ -61,13 +61,13 @@ class Seated:
     @cached_property
     def due_with_own(self) -> dict[str, list[int]]:
         """By seat, the asks that fall due with a turn of this person."""
-        mine = [_numbered(ask) for ask in due_with_turn(self.asks, is_own=True)]
+        mine = [_numbered(ask) for ask in self._asked_of_own]
         other = [_numbered(ask) for ask in due_with_turn(self.partner_asks, is_own=False)]
         return self._by_seat(mine, other)
 
     def due_with_exchange(self, position: int) -> dict[str, list[int]]:
         """By seat, what is due once this person's turn at the position and the bot's reply are saved."""
-        own = [ask.due(position) for ask in due_with_turn(self.asks, is_own=True)]
+        own = [ask.due(position) for ask in self._asked_of_own]
         return self._by_seat([*own, *self._due_with_reply(position + 1)], [])
 
     def due_with_reply(self, position: int) -> dict[str, list[int]]:
@@ -75,7 +75,15 @@ class Seated:
         return self._by_seat(self._due_with_reply(position), [])
 
     def _due_with_reply(self, position: int) -> list[int]:
-        return [ask.due(position) for ask in due_with_turn(self.asks, is_own=False)]
+        return [ask.due(position) for ask in self._asked_of_replies]
+
+    @cached_property
+    def _asked_of_own(self) -> list[SeatAsk]:
+        return due_with_turn(self.asks, is_own=True)
+
+    @cached_property
+    def _asked_of_replies(self) -> list[SeatAsk]:
+        return due_with_turn(self.asks, is_own=False)
 
     def _by_seat(self, mine: list[int], other: list[int]) -> dict[str, list[int]]:
         return {f"due_{self.number}": mine, f"due_{1 - self.number}": other}

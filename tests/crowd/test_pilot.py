@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
+from django.db import connection, transaction
 from django.test import Client
 
 from accounts.models import User
@@ -108,3 +110,47 @@ def test_it_is_declared_before_the_study_opens(piloted: Study, make_study: MakeS
     piloted.refresh_from_db()
     copy = clone(piloted, owner=rex)
     assert (copy.pilot_size, copy.pilot_over_at) == (2, None)
+
+
+def go_on_elsewhere(study: Study, by: User) -> int:
+    try:
+        return pilot.go_on(study.pk, by=by)
+    finally:
+        connection.close()
+
+
+def somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(0.01)")
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
+
+
+def test_going_on_waits_for_somebody_whose_part_just_ends(piloted: Study, rex: User) -> None:
+    first = assign(enter(piloted).pk)
+
+    with ThreadPoolExecutor(1) as another:
+        with transaction.atomic():
+            Participation.objects.select_for_update().get(pk=first.participation_id)
+            people = another.submit(go_on_elsewhere, piloted, rex)
+            while not somebody_waits():
+                assert not people.done()
+            end(first.participation_id, Assignment.Outcome.WITHDRAWN)
+        assert people.result() == 1
+
+    assert Participation.objects.get().excluded_reason == PILOT
+
+
+def test_whoever_joins_while_somebody_goes_on_is_of_the_pilot_as_a_whole(piloted: Study, rex: User) -> None:
+    first, second = assign(enter(piloted).pk), enter(piloted)
+
+    with ThreadPoolExecutor(1) as another:
+        with transaction.atomic():
+            Participation.objects.select_for_update().get(pk=first.participation_id)
+            people = another.submit(go_on_elsewhere, piloted, rex)
+            while not somebody_waits():
+                assert not people.done()
+            assign(second.pk)
+        assert people.result() == 2
+
+    assert list(Participation.objects.values_list("pilot", "excluded_reason")) == [(True, PILOT)] * 2
