@@ -19,7 +19,7 @@ from crowd.panels.base import shortened
 from crowd.queries import participations_of
 from evaluation.spreadsheets import csv_text
 from live.streaming import attachment
-from studies.models import Study
+from studies.models import ReEntry, Study
 from studies.queries import studies_of
 
 Outcome = Assignment.Outcome
@@ -59,7 +59,8 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
         "with_signs": counted["signs"],
         "is_narrowed": is_narrowed,
         "page": page,
-        "rows": found.filter(pk__in=list(page.object_list)),
+        "rows": list(found.filter(pk__in=list(page.object_list))),
+        "recurs": study.re_entry != ReEntry.ONCE,
         "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
         "proposed": proposed[:MOST_LISTED] if counted["proposed"] else (),
         "proposals": counted["proposed"],
@@ -136,9 +137,10 @@ def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
 
 
 def _lines(study: Study) -> Generator[str]:
-    yield csv_text([COLUMNS])
+    recurs = study.re_entry != ReEntry.ONCE
+    yield csv_text([(*COLUMNS, "number") if recurs else COLUMNS])
     for each in participations_of(study).iterator(ROWS_AT_ONCE):
-        yield csv_text([_row(each)])
+        yield csv_text([(*_row(each), str(each.number)) if recurs else _row(each)])
 
 
 def _row(each: Participation) -> tuple[str, ...]:

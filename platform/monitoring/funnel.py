@@ -17,8 +17,11 @@ from crowd import practice, visits
 from crowd.models import PAID, Assignment, Participation, PayEntry, Practice
 from crowd.services import HOLD
 from judging.queued import QueuedTask
+from labels.models import Label
 from quality import qualifying
 from quality.models import Attempt
+from questionnaires.services import asked_at
+from studies.asks import Moment
 from studies.models import Study
 from studies.tasks import task_of
 
@@ -132,13 +135,15 @@ def _did_something(study: Study) -> Q:
 
 
 def _gates(study: Study) -> list[Q]:
-    """What people pass before they begin: who has practised, and who is qualified."""
+    """What people pass before they begin: who said who they are, has practised, and is qualified."""
     own = OuterRef("worker")
+    said = Label.objects.filter(participation__worker=own, participation__study=study)
+    asked = [ask.question_set for ask in asked_at(study, Moment.BEFORE_WORK)]
     keys = sorted({each.questions.key for each in practice.practised(study)})
     passed = [Q(Exists(Practice.objects.filter(worker=own, question_set=key))) for key in keys]
     if qualification := qualifying.wanted_by(study):
         passed.append(Q(Exists(Attempt.objects.filter(worker=own, qualification=qualification, passed=True))))
-    return passed
+    return [*(Q(Exists(said.filter(question_set=key))) for key in asked), *passed]
 
 
 _WHY = {
@@ -166,9 +171,13 @@ _TURNED_AWAY = {
 def stages(study: Study, stood: Stood) -> list[Stage]:
     """The way of workers, from the link on."""
     never = _("%(n)s never pressed Start")
+    ready, unready = _("Practised or qualified"), _("%(n)s did not finish practice or qualification")
+    if asked_at(study, Moment.BEFORE_WORK):
+        ready = _("Answered, practised or qualified, as the study wants")
+        unready = _("%(n)s did not finish the questions, practice or qualification before the work")
     steps = [
-        (Step.AGREED, _("Agreed to take part"), _("%(n)s did not finish practice or qualification")),
-        (Step.READY, _("Practised or qualified"), never),
+        (Step.AGREED, _("Agreed to take part"), unready),
+        (Step.READY, ready, never),
         (Step.PLACE, _("Got a place"), _("%(n)s did nothing")),
         (Step.BEGAN, _("Began the work"), _("%(n)s silent for over an hour")),
     ]

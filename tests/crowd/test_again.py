@@ -32,6 +32,8 @@ from dialogues.services import finish
 from evaluation.report.bundle import recompute
 from labels.models import Label
 from privacy.erasing import erase_due
+from quality.models import Flag
+from quality.wording import in_words
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy, worker_of
@@ -386,3 +388,25 @@ def test_a_pilot_leaves_out_every_time_of_its_people(make_study: MakeStudy, rex:
 def test_only_studies_of_conversations_with_chatbots_take_people_again(make_study: MakeStudy) -> None:
     with pytest.raises(ValidationError, match="only where they talk with chatbots"):
         make_study(task="two_people", **TWICE)
+
+
+def test_participants_say_which_time_it_was_and_the_flags_of_all_times(
+    twice: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    _first, second = twice_done(Client(), twice)
+    figures = {"unread": 3, "answers": 5}
+    Flag.objects.create(participation=second, kind="unread", figures=figures, found_at=timezone.now())
+    client = sign_in(rex)
+
+    page = client.get(f"/studies/{twice.pk}/participants/")
+    lines = b"".join(client.get(f"/studies/{twice.pk}/participants.csv")).decode()
+
+    assert [each.number for each in page.context["rows"]] == [2, 1]
+    text = page.content.decode()
+    assert "Which time" in text
+    assert text.count(in_words("unread", figures)) == 2
+    assert [row["number"] for row in csv.DictReader(io.StringIO(lines))] == ["2", "1"]
+
+    once = make_study({"other": 1})
+    assert "Which time" not in client.get(f"/studies/{once.pk}/participants/").content.decode()
+    assert "number" not in b"".join(client.get(f"/studies/{once.pk}/participants.csv")).decode()

@@ -15,6 +15,7 @@ from crowd.models import Assignment, Participation
 from crowd.services import complete
 from evaluation.questions import DEMOGRAPHICS, FEEDBACK
 from labels.models import Label
+from monitoring.funnel import Stood, stages
 from privacy.withdrawing import withdraw
 from questionnaires.services import due
 from questions import resolving
@@ -298,3 +299,15 @@ def test_the_shipped_sets_let_people_keep_it_to_themselves() -> None:
         declined = [each.value for each in question.choices if each.value == "undisclosed"]
         assert declined or not question.required
     assert {question.kind for question in FEEDBACK.questions} == {"scale", "one", "text"}
+
+
+def test_who_stops_at_the_questions_is_seen_there(both: Study) -> None:
+    """Two agree, one of them answers: the way of workers says who was lost where."""
+    agreed(both)
+    client = agreed(both)
+    send(client, both, "before", {"demographics": {"answers": OLD_HAND}})
+
+    told = {each.title: each.reached for each in stages(both, Stood(both, timezone.now()))}
+
+    assert told["Agreed to take part"] == 2
+    assert told["Answered, practised or qualified, as the study wants"] == 1
