@@ -13,7 +13,7 @@ from typing_extensions import override
 from accounts.models import User
 from bots.models import Bot
 
-MOST_OFFERED = 20
+MOST_OFFERED = 12
 MOST_FOUND = 8
 LONGEST_SOUGHT = 120
 

@@ -33,7 +33,7 @@ def bots(request: HttpRequest) -> HttpResponse:
         "page": page,
         "groups": groups,
         "sought": sought,
-        "alarms": drift.alarms(queries.visible_bots(request.user).filter(active=True)),
+        "alarms": drift.alarms(Bot.objects.filter(pk__in=list(page), active=True)),
         "operable": set(operators.operable_bots(request.user).values_list("pk", flat=True)),
     }
     return render(request, "bots/bots.html", shown)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
@@ -13,6 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from accounts.limits import too_many, too_often
+from accounts.models import User
+from bots.choosing import likeliest
 from comparisons import history, pairs, protocols, sheets, shown
 from comparisons.differences import differences
 from comparisons.drawing import Sheet
@@ -26,7 +28,6 @@ from evaluation.questions import HUMAN_LIKENESS
 from evaluation.spreadsheets import csv_text
 from studies.models import Study
 
-MOST_BOTS = 200
 _UNKNOWN = {"value": None}
 
 View = Callable[..., HttpResponse]
@@ -78,7 +79,7 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
             for table in found
         ],
         "differences": differences(protocols.protocols(chosen)),
-        "bots": history.bots_of(request.user)[:MOST_BOTS],
+        "over_time": likeliest(history.bots_of(request.user), cast(User, request.user)),
     }
     return render(request, "comparisons/studies.html", context, status=_status(form))
 

@@ -97,6 +97,18 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
 """
 
 
+# A judging study's items in order, each with its judgments in theirs, as a download begins with the first of
+# them: the database neither reads all nor sorts them before. OFFSET 0 keeps it at that.
+_JUDGED = f"""
+       (SELECT id, study_id FROM judging_item
+         WHERE study_id = %s AND right_answers IS NULL ORDER BY id) AS next
+ CROSS JOIN LATERAL ({items_of("next.study_id")} AND i.id = next.id OFFSET 0) AS i
+ CROSS JOIN LATERAL (
+       SELECT given.* FROM judging_slot AS given
+        WHERE given.item_id = next.id AND given.label_id IS NOT NULL OFFSET 0) AS slot
+"""
+
+
 # The same of a judging study: `bot` is the system, `dialogue` a conversation or the key of a context, and
 # `turn` the position in the one or the repetition of the other.
 JUDGMENTS = f"""
@@ -112,8 +124,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        {_material("NULL")},
        CASE WHEN l.response_id IS NOT NULL THEN 'response'
             WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END
-  FROM ({items_of()}) AS i
-  JOIN judging_slot AS slot ON slot.item_id = i.id
+  FROM {_JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id
   JOIN studies_study AS s ON s.id = slot.study_id
@@ -123,7 +134,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
    AND p.number = 1
- ORDER BY i.id, l.id
+ ORDER BY next.id, slot.label_id
 """
 
 
@@ -145,8 +156,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
        {_material(_SEEN)}, 'pair'
-  FROM ({items_of()}) AS i
-  JOIN judging_slot AS slot ON slot.item_id = i.id
+  FROM {_JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id
   JOIN labels_pair AS pair ON pair.id = l.pair_id
@@ -156,7 +166,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
   LEFT JOIN contexts_context AS c ON c.id = r.context_id
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
    AND p.number = 1
- ORDER BY i.id, l.id
+ ORDER BY next.id, slot.label_id
 """
 
 

@@ -33,7 +33,7 @@ from studies.asks import About
 from studies.models import Study
 
 PER_PAGE = 50
-LOOKED_THROUGH = 1_000
+LOOKED_THROUGH = 500
 MOST_COUNTED = 10_000
 NEWEST_FIRST = ("-started_at", "-pk")
 

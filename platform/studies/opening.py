@@ -26,6 +26,7 @@ def checks(study: Study) -> list[Check]:
     task = task_of(study)
     missing = task.why_not_open(study)
     found = [Check(_("What is done in it"), missing or _("Complete."), not missing)]
+    bots = task.bots_to_try(study)
     if task.has_workers:
         found += [_consent_check(study)]
         cannot = task.why_none_can_come(study)
@@ -36,7 +37,7 @@ def checks(study: Study) -> list[Check]:
             found += [Check(_("Questions about the people"), _("Asked: %(asks)s.") % {"asks": asked}, True)]
         pay = study.pay or _("nothing")
         found += [Check(_("Pay"), _("Each worker is promised %(pay)s.") % {"pay": pay}, True)]
-    if any(bot.is_operated for bot in task.bots_to_try(study)):
+    if any(bot.is_operated for bot in bots):
         told = _("Workers are told at the end what the debriefing says.")
         untold = _("Workers are never told that a person answers as the chatbot. Write a debriefing.")
         found += [Check(_("Debriefing"), told if study.debriefing else untold, bool(study.debriefing))]
@@ -44,12 +45,13 @@ def checks(study: Study) -> list[Check]:
 
 
 def _consent_check(study: Study) -> Check:
+    """Whether there is a text that workers can agree to."""
     consent = study.consent_versions.last()
     if consent is None:
         return Check(_("Consent"), _("There is no text that workers agree to."), False)
-    if unfinished := why_unfinished(consent.text):
-        return Check(_("Consent"), unfinished, False)
-    return Check(_("Consent"), _("Workers agree to version %(number)s.") % {"number": consent.number}, True)
+    unfinished = why_unfinished(consent.text)
+    agreed = _("Workers agree to version %(number)s.") % {"number": consent.number}
+    return Check(_("Consent"), unfinished or agreed, not unfinished)
 
 
 def try_bots(study: Study) -> list[Tried]:
@@ -64,9 +66,10 @@ def open_study(study: Study) -> list[Tried]:
         ValidationError: nothing can be done in it, or none of its bots answers.
     """
     task = task_of(study)
-    consent = study.consent_versions.last()
-    unfinished = why_unfinished(consent.text) if consent else ""
-    if missing := task.why_not_open(study) or task.why_none_can_come(study) or unfinished:
+    missing = task.why_not_open(study) or task.why_none_can_come(study)
+    if not missing and task.has_workers and not (consent := _consent_check(study)).holds:
+        missing = consent.says
+    if missing:
         raise ValidationError(missing)
     told = try_bots(study)
     if told and not any(each.answered for each in told):

@@ -1,0 +1,52 @@
+"""On a phone, what can be done about a row of a table is in sight, not beyond its edge."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import expect
+
+from accounts.models import User
+from studies.models import Study
+from tests.browser.conftest import Visit
+from tests.browser.test_staff_pages import PASSWORD, sign_in
+from tests.conftest import start_dialogue
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+BEYOND = """() => [...document.querySelectorAll("main table :is(a, button, summary)")]
+  .filter(each => each.getBoundingClientRect().right > innerWidth).map(each => each.textContent)"""
+
+
+@pytest.fixture
+def admin(rex: User) -> User:
+    rex.set_password(PASSWORD)
+    rex.is_superuser = True
+    rex.save()
+    return rex
+
+
+@pytest.mark.parametrize("width", [320, 390])
+async def test_nothing_to_do_is_beyond_the_edge(
+    visit: Visit, admin: User, mallory: User, study: Study, width: int
+) -> None:
+    visitor = await visit(viewport={"width": width, "height": 800})
+    page = visitor.page
+    await sign_in(visitor, "/people/")
+    await expect(page.get_by_label("Change mallory")).to_be_visible()
+    assert await page.evaluate(BEYOND) == []
+    assert await visitor.flaws() == []
+
+    worker = await sync_to_async(_somebody)(study)
+    await visitor.go(f"/people/data/?find={worker}")
+    await expect(page.get_by_text("See or erase")).to_be_visible()
+    assert await page.evaluate(BEYOND) == []
+    assert await visitor.flaws() == []
+
+    await visitor.go("/studies/")
+    await expect(page.get_by_role("link", name="Report of")).to_be_visible()
+    assert await page.evaluate(BEYOND) == []
+
+
+def _somebody(study: Study) -> str:
+    participation = start_dialogue(study).participation
+    assert participation
+    return participation.pseudonym
