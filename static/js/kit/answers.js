@@ -86,7 +86,8 @@ function isAsked({ asked_if }, answers) {
 }
 
 /**
- * @param {Question[]} questions
+ * @template {Question} T
+ * @param {T[]} questions
  * @param {Answers} answers
  */
 export function askedQuestions(questions, answers) {
