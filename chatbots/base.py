@@ -4,30 +4,15 @@ import hashlib
 import inspect
 import math
 import secrets
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
-
-from evaluation.text import cleaned
-
-MAX_RESPONSE_CHARS = 4_000
-"""Longest response, in code points, that hosting lets through; the rest is cut off."""
-
-MAX_CANDIDATES = 400
-"""Most candidates that one response may carry: the largest number of samples of the Meena paper."""
-
-MAX_REMARKS = 16
-MAX_REMARK_CHARS = 500
-"""So many remarks, each of so many code points, are kept of a response."""
-
-_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 
 
 class Speaker(StrEnum):
@@ -168,7 +153,7 @@ class Response:
 
     Attributes:
         text: the turn. Hosting refuses one that is empty once control characters and outer spaces are gone,
-            and cuts it after `MAX_RESPONSE_CHARS`.
+            and cuts it after `chatbots.cleaning.MAX_RESPONSE_CHARS`.
         candidates: what it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot has none.
         tokens: how many tokens were generated for `text`; None if the bot does not count.
         remarks: what a reader of the transcript should know of how it came about, as in "repetition-filter:
@@ -385,23 +370,3 @@ def source_hash(bot: type[Bot]) -> str:
     except (OSError, TypeError):
         return "unknown"
     return digest.hexdigest()
-
-
-def clean_text(text: str) -> str:
-    """A bot's untrusted output as `evaluation.text.cleaned` leaves it, at most `MAX_RESPONSE_CHARS` long."""
-    return cleaned(text, MAX_RESPONSE_CHARS)
-
-
-def is_blank(text: str) -> bool:
-    """Whether nothing of a text can be seen: only spaces, controls and formatting characters, or nothing."""
-    return all(unicodedata.category(character) in _INVISIBLE for character in text)
-
-
-def clean_response(response: Response) -> Response:
-    """The same response, its texts cleaned by `clean_text`; candidates and remarks as many as may be kept."""
-    candidates = tuple(
-        replace(candidate, text=clean_text(candidate.text))
-        for candidate in response.candidates[:MAX_CANDIDATES]
-    )
-    remarks = tuple(clean_text(remark)[:MAX_REMARK_CHARS] for remark in response.remarks[:MAX_REMARKS])
-    return replace(response, text=clean_text(response.text), candidates=candidates, remarks=remarks)

@@ -4,7 +4,8 @@ import math
 import traceback
 from datetime import UTC, datetime
 
-from chatbots.base import Bot, Context, Failure, Response, clean_response, is_blank
+from chatbots.base import Bot, Context, Failure, Response
+from chatbots.cleaning import clean_response, is_blank
 from chatbots.errors import last_line
 
 SILENT = "answered nothing: its text has no visible character."

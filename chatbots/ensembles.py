@@ -14,17 +14,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from chatbots.base import (
-    MAX_REMARKS,
-    Answering,
-    Bot,
-    BotConfiguration,
-    Candidate,
-    Context,
-    Failure,
-    Kind,
-    Response,
-)
+from chatbots.base import Answering, Bot, BotConfiguration, Candidate, Context, Failure, Kind, Response
+from chatbots.cleaning import MAX_REMARKS
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ChatbotError, HostingError, NobodyAnsweredError, last_line
 from chatbots.health import State

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from chatbots import errors
-from chatbots.base import MAX_RESPONSE_CHARS, Response
+from chatbots.base import Response
 from chatbots.breaker import Breaker
 from chatbots.checks import SILENT, checked, last_lines
+from chatbots.cleaning import MAX_RESPONSE_CHARS
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,

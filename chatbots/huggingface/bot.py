@@ -11,16 +11,8 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from chatbots import messages
-from chatbots.base import (
-    Answering,
-    BotConfiguration,
-    Candidate,
-    Context,
-    Failure,
-    Response,
-    is_blank,
-    seed_of,
-)
+from chatbots.base import Answering, BotConfiguration, Candidate, Context, Failure, Response, seed_of
+from chatbots.cleaning import is_blank
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.hashing import hash_of

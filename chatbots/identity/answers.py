@@ -4,7 +4,7 @@ The parts and their order are those of Gros et al. 2021, section 6: a clear conf
 system, what it is for, and how to report what it says.
 """
 
-from chatbots.base import MAX_RESPONSE_CHARS, is_blank
+from chatbots.cleaning import MAX_RESPONSE_CHARS, is_blank
 from chatbots.identity.replies import GROUPS, Group, Reply, categorise
 
 CONFIRMATION = "I am a chatbot, a computer program."

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 
-from chatbots.base import Context, Speaker, Turn, clean_text
+from chatbots.base import Context, Speaker, Turn
+from chatbots.cleaning import clean_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from accounts.limits import one_at_once_of
 from accounts.models import User
 from bots import client
 from bots.models import Bot
-from chatbots.base import Context, is_blank
+from chatbots.base import Context
+from chatbots.cleaning import is_blank
 
 MOST_TURNS = 200
 MOST_CHARS = 4_000

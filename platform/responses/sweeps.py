@@ -18,7 +18,7 @@ from accounts.access import visible_to
 from accounts.models import User
 from bots.models import Bot
 from bots.queries import draws
-from chatbots.base import MAX_CANDIDATES
+from chatbots.cleaning import MAX_CANDIDATES
 from contexts.models import ContextSetVersion
 from live.remembered import key_of, remembered
 from responses import services

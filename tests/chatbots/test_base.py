@@ -8,18 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from chatbots.base import (
+from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response, Speaker, Turn
+from chatbots.cleaning import (
     MAX_CANDIDATES,
     MAX_REMARK_CHARS,
     MAX_REMARKS,
     MAX_RESPONSE_CHARS,
-    Bot,
-    BotConfiguration,
-    Candidate,
-    Context,
-    Response,
-    Speaker,
-    Turn,
     clean_response,
     clean_text,
     is_blank,

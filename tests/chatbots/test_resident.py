@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from chatbots.base import MAX_RESPONSE_CHARS, Bot, BotConfiguration, Context, Response
+from chatbots.base import Bot, BotConfiguration, Context, Response
+from chatbots.cleaning import MAX_RESPONSE_CHARS
 from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError
 from chatbots.health import State, Tally
 from chatbots.resident import Resident

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 import torch
 
-from chatbots.base import Context, Failure, clean_text
+from chatbots.base import Context, Failure
+from chatbots.cleaning import clean_text
 from chatbots.registry import create_bot
 from chatbots.resident import Resident
 from tests.chatbots.tiny_models import (
