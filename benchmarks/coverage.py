@@ -202,6 +202,14 @@ def equal_judged_study(rng: Generator, pool: int) -> Study:
     return between(one, other)
 
 
+def agreed_study(rng: Generator, raters: int) -> Study:
+    """Two equal bots on the same 100 contexts; the same raters judge each response by its own quality."""
+    context, rater = np.repeat(np.arange(100), raters), np.tile(np.arange(raters), 100)
+    rates = expit(0.8 + 2 * rng.normal(size=(2, 100)))[:, context]
+    answers = (rng.random(rates.shape) < rates).astype(float)
+    return between(*(Sample(answer, context, rater) for answer in answers))
+
+
 def alpha_study(rng: Generator, units: int, pool: int) -> Study:
     """Alpha of 5 of a pool of raters who lean."""
     item, _, rater, answer = judged(rng, units, pool)
@@ -310,6 +318,9 @@ def designs_of_differences() -> Iterator[Design]:
     for pool in (5, 10, 25, 60):
         name = f"two equal bots, 200 contexts, 5 of {pool} raters who lean on each differently"
         yield Design(name, 0.0, partial(equal_judged_study, pool=pool))
+    for raters in (2, 3, 5):
+        name = f"two equal bots, 100 contexts, {raters} of {raters} raters who agree by each response"
+        yield Design(name, 0.0, partial(agreed_study, raters=raters))
 
 
 def designs_to_check_with() -> Iterator[Design]:

@@ -297,7 +297,7 @@ class _Pair:
         """Variance of the difference; what either system's labels hide of their spread is added."""
         variances = tuple(kind.variance for kind in self.kinds)
         freedoms = tuple(kind.freedom for kind in self.kinds)
-        found = combined(self.numbers, variances, freedoms, paired=True)
+        found = combined(self.numbers, variances, freedoms)
         assert found is not None
         variance, noise = found.variance, found.variance**2 / found.freedom
         for hidden, freedom in self.hidden:

@@ -184,14 +184,11 @@ def spread(sums: Sums) -> Spread | None:
     return combined(sums.numbers, tuple(kind.variance for kind in kinds), freedom)
 
 
-def combined(
-    numbers: Numbers, variances: tuple[float, ...], freedoms: tuple[float, ...], *, paired: bool = False
-) -> Spread | None:
+def combined(numbers: Numbers, variances: tuple[float, ...], freedoms: tuple[float, ...]) -> Spread | None:
     """One variance from those over clusters, over raters and over pairs of both, in this order.
 
-    Where both cross, it is at least the larger of the first two, which it can fall short of in small samples.
-    In a difference of systems that share clusters or raters (`paired`) it may well be below one of them,
-    since what they share cancels, and is at least the smaller one.
+    Where both cross, it is at least the larger of the first two: with few raters who each judged nearly all
+    clusters, what clusters vary is missing from the second, and the third would take it away once more.
     """
     over = numbers.over
     if over is None:
@@ -200,8 +197,7 @@ def combined(
         return Spread(variances[0], freedoms[0], over)
     if over in (Over.RATERS, Over.RATERS_SAME_CLUSTER):
         return Spread(variances[1], freedoms[1], over)
-    least_variance = min(variances[:2]) if paired else max(variances[:2])
-    variance = max(variances[0] + variances[1] - variances[2], least_variance)
+    variance = max(variances[0] + variances[1] - variances[2], *variances[:2])
     noise = sum(v**2 / max(f, 1e-9) for v, f in zip(variances, freedoms, strict=True))
     least = min(freedoms[:2])
     return Spread(variance, max(variance**2 / noise, least) if noise > 0 else least, over)

@@ -168,6 +168,18 @@ def test_one_pair_is_not_called_several():
     assert "among the 10 pairs compared this may be chance (Holm-corrected p = " in among.in_words()
 
 
+def test_raters_who_always_agree_count_like_one():
+    # Without the floor the variance over single labels, half of that over contexts, would be taken away.
+    rng = np.random.default_rng(5)
+    a, b = rng.random(40), rng.random(40)
+    context, rater = np.tile(np.arange(40), 2), np.repeat([0, 1], 40)
+
+    found = difference(*(Sample(np.tile(each, 2), context, rater) for each in (a, b)))
+
+    assert found.error == pytest.approx(stats.sem(a - b))
+    assert found.raters == (2, 2, 2)
+
+
 def test_equivalence_is_two_one_sided_tests():
     rng = np.random.default_rng(7)
     a, b = rng.random(200), rng.random(200)
