@@ -30,6 +30,7 @@ HELP = {
     "operating": "wizard-of-oz",
     "privacy": "privacy",
     "quality": "quality",
+    "questionnaires": "questions",
     "questions": "questions",
     "rehearsals": "rehearsal",
     "reports": "statistics",

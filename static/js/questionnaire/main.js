@@ -149,7 +149,7 @@ class Questionnaire {
   }
 }
 
-/** @param {{question: FullQuestion, answer: import("../kit/answers.js").Answer}} given */
+/** @param {{question: Question, answer: import("../kit/answers.js").Answer}} given */
 function line({ question, answer }) {
   const said = answer === null ? gettext("Skipped") : inWords(question, answer);
   return make(
