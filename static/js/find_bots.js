@@ -63,7 +63,7 @@ class Finder {
 
   /** @param {Bot} bot */
   offer(bot) {
-    const button = make("button", { type: "button" }, bot.title, " ", make("span", { class: "small soft mono" }, bot.name));
+    const button = make("button", { type: "button" }, bot.title, " ", make("span", { class: "find-bots__name" }, bot.name));
     button.addEventListener("click", () => this.take(bot));
     return make("li", {}, button);
   }
