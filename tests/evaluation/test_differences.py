@@ -191,6 +191,7 @@ def test_equivalence_is_two_one_sided_tests():
     assert found.equivalence(0.1) == pytest.approx(max(above, below))
     with pytest.raises(ValueError, match="must be positive"):
         found.equivalence(0)
+    assert isinstance(found.equal_within, float)
     assert found.equivalence(found.equal_within) == pytest.approx(0.05)
 
 
