@@ -31,8 +31,9 @@ MOST_LISTED = 50
 ROWS_AT_ONCE = 500
 COLUMNS = (
     "worker", "panel", "panel_id", "submission", "consented_at", "began_at", "ended_at", "outcome",
-    "completion_code", "pilot", "signs",
+    "completion_code", "pilot", "signs", "number",
 )  # fmt: skip
+"""The last only where a study lets people take part again."""
 
 
 @require_GET
@@ -137,10 +138,10 @@ def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
 
 
 def _lines(study: Study) -> Generator[str]:
-    recurs = study.re_entry != ReEntry.ONCE
-    yield csv_text([(*COLUMNS, "number") if recurs else COLUMNS])
+    told = len(COLUMNS) if study.re_entry != ReEntry.ONCE else len(COLUMNS) - 1
+    yield csv_text([COLUMNS[:told]])
     for each in participations_of(study).iterator(ROWS_AT_ONCE):
-        yield csv_text([(*_row(each), str(each.number)) if recurs else _row(each)])
+        yield csv_text([_row(each)[:told]])
 
 
 def _row(each: Participation) -> tuple[str, ...]:
@@ -149,4 +150,5 @@ def _row(each: Participation) -> tuple[str, ...]:
     times = [at.isoformat(timespec="seconds") if at else "" for at in (each.consented_at, began_at, ended_at)]
     outcome = place.outcome if place else ""
     who = each.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
-    return *who, *times, outcome, each.code_given, "yes" if each.pilot else "", each.signs
+    pilot = "yes" if each.pilot else ""
+    return *who, *times, outcome, each.code_given, pilot, each.signs, str(each.number)

@@ -213,7 +213,7 @@ def test_free_text_is_looked_through_and_redacted(study: Study, rex: User, sign_
     assert found.text == "wanda@example.org"
     assert found.places[0].address == f"/studies/{study.pk}/participants/"
 
-    redact(study, {(Kind.EMAIL, "wanda@example.org")}, by=rex)
+    redact(study, [(Kind.EMAIL, "wanda@example.org")], by=rex)
 
     result = computed(study).result
     assert result
