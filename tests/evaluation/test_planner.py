@@ -37,6 +37,7 @@ def test_sample_sizes_are_cohens(effect, power, published):
 def test_the_difference_that_so_many_show_is_cohens(conversations, effect):
     seen = difference_seen(conversations, 0.2)
 
+    assert not isinstance(seen, Undefined)
     assert seen == pytest.approx(effect * 0.2, rel=0.01)  # his n are rounded up
     assert power_of(conversations, seen, 0.2) == pytest.approx(0.8, abs=0.001)
 
