@@ -36,7 +36,7 @@ class Standing:
 
 def wanted_by(study: Study) -> Qualification | None:
     """The qualification that the study wants; None if none."""
-    found = Requirement.objects.select_related("qualification").filter(study=study).first()
+    found: Requirement | None = getattr(study, "requirement", None)
     return found.qualification if found else None
 
 

@@ -190,8 +190,11 @@ _NAMED_LATER = {
     "PanelForm.taken", "TargetForm.chosen", "TargetForm.target",
     "AskForm.question_set", "JudgingForm.question_set", "PairsForm.question_set",
 }  # fmt: skip
-# Its page has controls of its own.
-_NEVER_SHOWN = {"LookForm.configuration", "LookForm.seed"}
+# Pages that have controls of their own, or send what stands in another form.
+_NEVER_SHOWN = {
+    "LookForm.configuration", "LookForm.seed", "OutlookForm.currency", "OutlookForm.minutes",
+    "OutlookForm.pay", "OutlookForm.question_set", "OutlookForm.task", "OutlookForm.wanted",
+}  # fmt: skip
 
 
 def derived_labels(form: type[forms.BaseForm]) -> Iterator[str]:
