@@ -234,7 +234,6 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
         EntryRefusedError: the study is not open, every place is taken, or no bot that has one is running.
     """
     participation = _lock_participation(participation_id)
-    bots = _lock_bots(participation.study_id)
     existing = Assignment.objects.filter(participation=participation).first()
     if existing:
         return _open_or_paid(existing)
@@ -242,6 +241,8 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
         raise refusals.not_taking(participation.study)
     now = now or timezone.now()
     _join_pilot(participation, now)
+    # After the study, which a pilot locks: as whoever saves a study does.
+    bots = _lock_bots(participation.study_id)
     bot = _least_filled(again.not_met(participation, bots), now)
     ledger.promise(participation)
     return Assignment.objects.create(

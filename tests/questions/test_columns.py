@@ -12,10 +12,16 @@ from django.utils import timezone
 from accounts.models import User
 from crowd.models import Worker
 from evaluation.questions import SSA, QuestionSet
+from evaluation.questions.checks import RESERVED
 from evaluation.report.bundle import recompute
 from evaluation.report.columns import answered_in
-from evaluation.report.tables import labels_table
-from exports.turns import csv_lines
+from evaluation.report.tables import (
+    judgments_table,
+    labels_table,
+    pair_judgments_table,
+    questionnaires_table,
+)
+from exports.turns import LabelledTurn, csv_lines
 from labels.models import Label
 from questions.services import create_set
 from studies.asks import About, Asked, Moment, Party
@@ -109,3 +115,11 @@ def test_a_bundle_keeps_readers_answers_to_another_set_apart(
     assert columns[:3] == [("ssa", "true", ""), ("other-v1", "", "hardly"), ("ssa", "false", "")]
     again = recompute(path)
     assert (again.report, again.differences) == (stored, [])
+
+
+def test_no_question_can_be_named_like_a_column_beside_it() -> None:
+    """Else a file would have two columns of one name, and a line of JSON the later one of them."""
+    beside_answers = (labels_table, judgments_table, pair_judgments_table, questionnaires_table)
+    columns = {column.name for table in beside_answers for column in table([]).columns}
+
+    assert columns | set(LabelledTurn._fields) <= RESERVED
