@@ -22,7 +22,7 @@ from exports.archive import Archive
 from exports.audited import audited, in_columns
 from exports.described import described
 from exports.files import FORMATS, Batches, schema_of
-from exports.rows import rows, sets_about_people, sets_answered
+from exports.rows import rows, sets_answered
 from reports import latex, people
 from reports.charts.palettes import LIGHT, standalone
 from reports.method import method
@@ -47,7 +47,7 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
         said = audited(study)
         of_audits = {"audits": audit_figures(said)} if said else {}
         result = json.loads(json.dumps({**people.computation(study)(), **of_audits}))
-        about_people = sets_about_people(study)
+        about_people = people.sets_about_people(study)
         all_tables = (
             *task.tables(sets_answered(study)),
             *([questionnaires_table(about_people)] if about_people else []),
@@ -73,7 +73,7 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
         yield "instructions.html", render_to_string(work_of(study).instructions, shown)
     for consent in study.consent_versions.all():
         yield f"consent/{consent.number}.txt", consent.text
-    every_set = {each.key: each for each in (*sets_answered(study), *sets_about_people(study))}
+    every_set = {each.key: each for each in (*sets_answered(study), *people.sets_about_people(study))}
     yield "questions.json", _pretty([each.to_json() for each in every_set.values()])
     yield "report.json", _pretty(result)
     if isinstance(task_of(study), ReportedTask):

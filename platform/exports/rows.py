@@ -225,12 +225,7 @@ def _plain(answer: Answer | None) -> Value:
 
 def _sets_in(study: Study, table: Table) -> list[QuestionSet]:
     """The question sets whose answers are in a table."""
-    return sets_about_people(study) if table.name == "questionnaires" else sets_answered(study)
-
-
-def sets_about_people(study: Study) -> list[QuestionSet]:
-    """The question sets that people answer about themselves."""
-    return [question_set(ask.question_set) for ask in study.questionnaires]
+    return people.sets_about_people(study) if table.name == "questionnaires" else sets_answered(study)
 
 
 def sets_answered(study: Study) -> list[QuestionSet]:

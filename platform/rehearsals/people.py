@@ -2,15 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from questions.resolving import question_set
+from evaluation.questions import QuestionSet
 from rehearsals.planted import Answers, Kind, Plan
 from rehearsals.visitor import Page, PageError, Visitor
-from studies.models import Study
 
 EVERYBODY = "everybody"
 SETTINGS = "questionnaire-settings"
@@ -33,9 +32,8 @@ class People:
     _one_by_one: Any = field(default_factory=Lock)
 
     @classmethod
-    def of(cls, study: Study) -> "People":
-        keys = [ask.question_set for ask in study.questionnaires]
-        return cls({key: Plan(question_set(key), [EVERYBODY], alone=True) for key in keys})
+    def asked(cls, sets: Iterable[QuestionSet]) -> "People":
+        return cls({each.key: Plan(each, [EVERYBODY], alone=True) for each in sets})
 
     def answered(self, visitor: Visitor, page: Page, number: int) -> Page:
         """From a page with questions about the worker to what follows it; any other page as it is."""

@@ -28,6 +28,7 @@ from rehearsals.truth import foreseen
 from rehearsals.worker import MismatchError
 from reports import services as reports
 from reports.models import Report
+from reports.people import sets_about_people
 from reports.queries import newest_result
 from studies.models import Study
 from studies.services import set_state
@@ -45,7 +46,7 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     """
     task = task_of(rehearsal)
     assert isinstance(task, RehearsedTask)
-    crowd, people = task.crowd(rehearsal, server, workers), People.of(rehearsal)
+    crowd, people = task.crowd(rehearsal, server, workers), People.asked(sets_about_people(rehearsal))
     if not crowd.plan.alone:
         say(_foreseen(crowd))
     try:

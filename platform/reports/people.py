@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import connection
 
+from evaluation.questions import QuestionSet
 from evaluation.report.people import Questionnaire, Reply, people_figures
 from privacy.redacting import answered, redactor_for
 from questions.resolving import question_set
@@ -22,6 +23,11 @@ SELECT p.number, ask.moment, p.pseudonym, l.question_set, l.changed_at, l.change
  WHERE l.study_id = %s
  ORDER BY l.id
 """
+
+
+def sets_about_people(study: Study) -> list[QuestionSet]:
+    """The question sets that people answer about themselves."""
+    return [question_set(ask.question_set) for ask in study.questionnaires]
 
 
 def computation(study: Study) -> Computation:

@@ -111,7 +111,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         or owned_studies_of(request.user).filter(pk=pk).exists(),
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "consent": study.consent_versions.last(),
-        "people": [] if isinstance(task, TaskWithReport) else people.said_of_themselves(study),
+        "said_of_themselves": [] if isinstance(task, TaskWithReport) else people.said_of_themselves(study),
         "steps": journey(study) if isinstance(task, ReportedTask) and not study.rehearsal_of_id else [],
         **task.shown(study),
     }

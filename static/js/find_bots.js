@@ -21,6 +21,7 @@ class Finder {
     this.asked = 0;
     this.input.addEventListener("input", () => this.ask());
     box.addEventListener("keydown", (event) => this.walk(event));
+    this.ask(); // of what was written while this was loaded
   }
 
   /** Search once nothing more is written for a moment; only the newest answer counts. */

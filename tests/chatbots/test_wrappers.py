@@ -246,12 +246,12 @@ def test_wrappers_nest_and_the_fingerprint_holds_every_layer():
     [
         ({"adapter": "scriptd"}, "bot.adapter", "Did you mean 'scripted'?"),
         ({"adaptr": "scripted"}, "bot.adapter", "is required"),
-        (scripted("x", seconds=-1), "bot.configuration.seconds", "greater than or equal to 0"),
+        (scripted("x", seconds=-1), "bot.configuration.seconds", "give 0 or more"),
         (scripted("x", sekonds=1), "bot.configuration.sekonds", "did you mean 'seconds'?"),
         (
             {"adapter": "latency-floor", "configuration": {"bot": scripted("x", fail_on=[0])}},
             "bot.configuration.bot.configuration.fail_on.0",
-            "greater than or equal to 1",
+            "give 1 or more",
         ),
         ({"adapter": "scripted", "configuration": 3}, "bot.configuration", "is not an object of settings"),
     ],

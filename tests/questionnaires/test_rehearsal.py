@@ -9,6 +9,7 @@ from labels.models import Label
 from rehearsals.people import People
 from rehearsals.people_found import findings_about
 from rehearsals.planted import Kind, mix
+from reports.people import sets_about_people
 from studies.models import Ask
 from tests.conftest import MakeQueue, MakeStudy
 from tests.questionnaires.test_path import HOW, SSA, WHO
@@ -51,7 +52,7 @@ def test_who_judges_says_it_too(make_queue: MakeQueue) -> None:
 
 def test_a_report_that_counts_otherwise_is_found_out(make_study: MakeStudy) -> None:
     study = make_study(asks=[SSA, WHO])
-    people = People.of(study)
+    people = People.asked(sets_about_people(study))
     plan = people.plans["demographics"]
     plan.meet("1", "everybody")
     plan.note("1", Kind.CAREFUL, plan.deal("1", Kind.CAREFUL))
