@@ -22,12 +22,13 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
     task = task_of(study)
     if not isinstance(task, WorkerTask):
         return redirect(study)
+    seen = monitored(study)
     shown = {
         "study": study,
-        "monitor": monitored(study),
+        "monitor": seen,
         "running": running(study),
         "pilot": pilot.standing(study, holding(timezone.now())) if study.pilot_size else None,
         "chats": task.has_conversations,
-        "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
+        "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
     }
     return render(request, "monitoring/monitor.html", shown)
