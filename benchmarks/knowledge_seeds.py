@@ -2,8 +2,10 @@
 
 Run as `python benchmarks/knowledge_seeds.py CORPUS RUNS`. Training stops by the corpus's validation part,
 and its test part alone is reported. Each seed trains and answers with both models before the next begins;
-the same command goes on where it was stopped, with more --epochs, too. Prints JSON: of every model
-perplexity, F1 and distinct n-grams by seed and their means, and what knowledge changes within a seed.
+the same command goes on where it was stopped, with more --epochs, too. With --lessons (a folder made by
+`python -m chatbots topical-chat lessons`) both first learn to say its texts again, one with them beside and
+the other without, and begin their conversations with those weights. Prints JSON: of every model perplexity,
+F1 and distinct n-grams by seed and their means, and what knowledge changes within a seed.
 """
 
 import argparse
@@ -31,15 +33,30 @@ def trained(options: argparse.Namespace, kind: str, seed: int) -> Path:
     preset = options.preset + kind
     run: Path = options.runs / f"{preset}-{seed}"
     told = [f"--corpus={options.corpus}", f"--seed={seed}"]
-    training = [f"--preset={preset}", f"--epochs={options.epochs}", f"--optimizer={options.optimizer}"]
-    training += [f"--learning-rate={options.learning_rate}", f"--clip={options.clip}", f"--output={run}"]
     said = run / f"responses-{options.epochs}.jsonl"
     if not said.exists():
-        _run(["train", *told, *training, "--checkpoint-every=200"])
+        training = [f"--preset={preset}", *_training(options)]
+        begun = [f"--initial={_schooled(options, training, preset, seed)}"] if options.lessons else []
+        _run(["train", *told, *training, *begun, f"--epochs={options.epochs}", f"--output={run}"])
         decoding = [f"--checkpoint={run / 'best'}", f"--responses={options.responses}"]
         report = _run(["evaluate", *told, *decoding, f"--output={said}", f"--name={NAMES[kind]}"])
         (run / "report.json").write_text(report)
     return said
+
+
+def _training(options: argparse.Namespace) -> list[str]:
+    dropout = [] if options.dropout is None else [f"--dropout={options.dropout}"]
+    rate = [f"--optimizer={options.optimizer}", f"--learning-rate={options.learning_rate}"]
+    return [*rate, f"--clip={options.clip}", "--checkpoint-every=200", *dropout]
+
+
+def _schooled(options: argparse.Namespace, training: list[str], preset: str, seed: int) -> Path:
+    """The weights after one pass over the lessons."""
+    run: Path = options.runs / f"{preset}-{seed}-lessons"
+    _run(
+        ["train", f"--corpus={options.lessons}", f"--seed={seed}", *training, "--epochs=1", f"--output={run}"]
+    )
+    return run / "best"
 
 
 def _run(arguments: list[str]) -> str:
@@ -72,6 +89,8 @@ def main() -> None:
     add("--optimizer", choices=("sgd", "adam"), default="sgd")
     add("--learning-rate", type=float, default=1.0)
     add("--clip", type=float, default=0.1)
+    add("--dropout", type=float, help="instead of the preset's")
+    add("--lessons", type=Path, help="folder of lessons to begin with")
     add("--responses", type=int, default=1_000, help="of each model, spread evenly over the test part")
     options = parser.parse_args()
     seeds = {seed: by_seed([trained(options, kind, seed) for kind in NAMES]) for seed in options.seeds}

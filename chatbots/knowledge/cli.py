@@ -1,4 +1,4 @@
-"""`python -m chatbots topical-chat …`: describe, split, corpus, train, sweep, evaluate."""
+"""`python -m chatbots topical-chat …`: describe, split, corpus, lessons, train, sweep, evaluate."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser
     _add_describe(commands.add_parser("describe", help="print a preset and its parameter counts as JSON"))
     _add_split(commands.add_parser("split", help="deal conversations into frequent and rare parts"))
     _add_corpus(commands.add_parser("corpus", help="build a corpus, each turn with its nearest sentence"))
+    _add_lessons(commands.add_parser("lessons", help="make lessons in reading from a corpus, to begin with"))
     _add_train(commands.add_parser("train", help="train a model on a corpus, or go on with a run"))
     _add_sweep(commands.add_parser("sweep", help="train with several lengths of history"))
     _add_evaluate(commands.add_parser("evaluate", help="measure a checkpoint, and write its responses"))
@@ -114,6 +115,23 @@ def build_corpus(options: argparse.Namespace) -> None:
     }
     vocabulary = load_vocabulary(options.vocabulary_of) if options.vocabulary_of else None
     print(json.dumps(build(splits, reading_sets, options.output, settings, vocabulary), indent=1))
+
+
+def _add_lessons(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--corpus", type=Path, required=True, help="with reading sets")
+    add("--output", type=Path, required=True, help="folder of the lessons, a corpus to train on first")
+    add("--number", type=int, default=38_400, help="of lessons; a fiftieth is added to validate on")
+    add("--seed", type=int, default=0)
+    parser.set_defaults(run=make_lessons)
+
+
+def make_lessons(options: argparse.Namespace) -> None:
+    """Write lessons and print how many there are."""
+    from chatbots.knowledge.lessons import write_lessons
+
+    made = write_lessons(options.corpus, options.output, number=options.number, seed=options.seed)
+    print(json.dumps(made, indent=1))
 
 
 def _add_training(parser: argparse.ArgumentParser) -> None:

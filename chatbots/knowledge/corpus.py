@@ -189,8 +189,7 @@ def build(
             "turns_without_a_sentence": int((sentences == NONE).sum()),
             "entities": asdict(known) if known else None,
         }
-    words, begins = encoded(library.sentences, vocabulary)
-    _save(output / "knowledge.npz", words=words, begins=begins)
+    write_sentences(output, Sentences(*encoded(library.sentences, vocabulary)))
     write_atomically(output / "vocabulary.json", vocabulary.to_json())
     write_json(output / "report.json", report)
     return report
@@ -206,15 +205,19 @@ def _write_part(
     """Write a part, as numbers and as text; the words of its turns."""
     words, begins = turns
     sizes = [len(each.turns) for each in conversations]
-    _save(
-        output / f"{name}.npz",
-        words=words,
-        turns=begins,
-        conversations=np.cumsum([0, *sizes]),
-        sentences=sentences,
-    )
+    write_numbers(output, name, Part(words, begins, np.cumsum([0, *sizes]), sentences))
     _save_texts(output / f"{name}.jsonl", conversations)
     return words
+
+
+def write_numbers(output: Path, name: str, part: Part) -> None:
+    """Write a part as numbers."""
+    _save(output / f"{name}.npz", **vars(part))
+
+
+def write_sentences(output: Path, sentences: Sentences) -> None:
+    """Write the sentences of a corpus."""
+    _save(output / "knowledge.npz", **vars(sentences))
 
 
 def _save(path: Path, **arrays: Any) -> None:

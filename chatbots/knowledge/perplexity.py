@@ -31,15 +31,19 @@ class Perplexity(NamedTuple):
     words: int
 
 
-def nats(scores: Tensor, targets: Tensor) -> Tensor:
+def nats(model: TopicalChatModel, batch: Batch) -> Tensor:
     """Negative log-likelihood of each turn, (n,), in nats, ends included.
 
+    Only the words that are there are scored: half of a batch is padding, and scores are most of the work.
+
     Args:
-        scores: before softmax, (n, t, v).
-        targets: words, (n, t).
+        model: on the batch's device.
+        batch: n turns.
     """
-    of_words = cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=PADDING, reduction="none")
-    return of_words.view_as(targets).sum(dim=1)
+    vectors = model.write(batch.inputs, *model.read(batch.histories, batch.knowledge))
+    there = batch.targets != PADDING
+    of_words = cross_entropy(model.scores(vectors[there]), batch.targets[there], reduction="none")
+    return torch.zeros(there.shape, device=of_words.device).masked_scatter(there, of_words).sum(dim=1)
 
 
 @torch.no_grad()
@@ -56,7 +60,7 @@ def likelihoods(model: TopicalChatModel, batches: Iterable[Batch]) -> Iterator[t
     for batch in tqdm(batches, desc="perplexity", unit=" batches", disable=None, leave=False):
         there = batch.to(device)
         words = (there.targets != PADDING).sum(dim=1).tolist()
-        yield from zip((-nats(model(there), there.targets)).tolist(), words, strict=True)
+        yield from zip((-nats(model, there)).tolist(), words, strict=True)
     model.train(was_training)
 
 

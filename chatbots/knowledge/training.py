@@ -210,7 +210,7 @@ class Trainer:
 
     def update(self, batch: Batch) -> float:
         """One step of the optimiser; nats per word."""
-        loss = nats(self.model(batch), batch.targets).sum() / batch.words
+        loss = nats(self.model, batch).sum() / batch.words
         check_finite(self.run, "loss", float(loss.detach()), self.step + 1)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)

@@ -1,0 +1,102 @@
+"""Lessons in reading: texts to say again, before a model learns to converse.
+
+A model that sees conversations alone hardly learns to use the sentence beside them: most words of an answer
+can be guessed without it. In a lesson the answer is the sentence, after a turn of chance. Half of what is to
+be said again are sentences that people read, half are turns, which are far more: whoever knows them by heart
+has read nothing. Lessons are a corpus like any other; a run on them is the `--initial` of the run on
+conversations. A model without knowledge learns the same texts as language.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chatbots.knowledge.corpus import (
+    Part,
+    Sentences,
+    load_part,
+    load_sentences,
+    load_vocabulary,
+    write_numbers,
+    write_sentences,
+)
+from chatbots.knowledge.oracle import NONE, IntArray
+from chatbots.training.corpora import CorpusError
+from chatbots.training.settings import check_range
+from chatbots.training.writing import write_atomically
+
+HELD_OUT = 0.02
+"""Share of the sentences, of the turns and of the lessons that are for validation alone."""
+
+
+def write_lessons(corpus: Path, output: Path, *, number: int, seed: int) -> dict[str, int]:
+    """Write a corpus of lessons from the training turns of a corpus and the sentences that they draw on.
+
+    Args:
+        corpus: folder of conversations as numbers, with reading sets.
+        output: folder of the lessons, with the same vocabulary; what is there is replaced.
+        number: of lessons to learn from; a fiftieth, at least two, is added to validate on.
+        seed: fixes what goes with what.
+
+    Returns:
+        How many lessons there are to learn from, of how many sentences and turns.
+
+    Raises:
+        CorpusError: the training turns draw on fewer than two sentences, or the corpus cannot be read.
+        ValueError: a number out of its range.
+    """
+    check_range("number", number, least=2)
+    check_range("seed", seed, least=0)
+    talk, sentences, vocabulary = load_part(corpus, "train"), load_sentences(corpus), load_vocabulary(corpus)
+    rng = np.random.default_rng(seed)
+    read = _dealt(np.unique(talk.sentences[talk.sentences != NONE]), rng)
+    turns = _dealt(np.arange(len(talk.sentences)) + len(sentences.begins) - 1, rng)
+    if not len(read["train"]):
+        raise CorpusError(
+            f"The training turns of {corpus} draw on fewer than two sentences. Build it with its reading "
+            "sets."
+        )
+    texts = Sentences(
+        np.concatenate([sentences.words, talk.words]),
+        np.concatenate([sentences.begins, talk.turns[1:] + len(sentences.words)]),
+    )
+    for name, count in (("train", number), ("validation", max(2, round(number * HELD_OUT)))):
+        said = np.concatenate([np.resize(read[name], count // 2), np.resize(turns[name], count - count // 2)])
+        write_numbers(output, name, lessons(talk, texts, said, rng))
+    write_sentences(output, texts)
+    write_atomically(output / "vocabulary.json", vocabulary.to_json())
+    return {"lessons": number, "sentences": len(read["train"]), "turns": len(turns["train"])}
+
+
+def _dealt(numbers: IntArray, rng: np.random.Generator) -> dict[str, IntArray]:
+    """Numbers of texts in an order of chance, some of them for validation."""
+    held_out, shuffled = max(1, round(len(numbers) * HELD_OUT)), rng.permutation(numbers)
+    return {"train": shuffled[held_out:], "validation": shuffled[:held_out]}
+
+
+def lessons(talk: Part, texts: Sentences, said: IntArray, rng: np.random.Generator) -> Part:
+    """Conversations of two turns: one of chance, and a text that answers it and is given beside.
+
+    Args:
+        talk: where the first turns come from.
+        texts: all that can be said.
+        said: numbers of the texts to say, one for each lesson.
+        rng: what chance is drawn from.
+    """
+    words: list[NDArray[np.uint16]] = []
+    for turn, text in zip(
+        rng.integers(len(talk.sentences), size=len(said)).tolist(), said.tolist(), strict=True
+    ):
+        words.append(talk.words[talk.turns[turn] : talk.turns[turn + 1]])
+        words.append(texts.words[texts.begins[text] : texts.begins[text + 1]])
+    beside = np.full(2 * len(said), NONE)
+    beside[1::2] = said
+    return Part(
+        words=np.concatenate(words),
+        turns=np.cumsum([0, *map(len, words)]),
+        conversations=np.arange(0, 2 * len(said) + 1, 2),
+        sentences=beside,
+    )
