@@ -130,7 +130,8 @@ def conversations_of(number: int, turns: int, name: str = "collection") -> tuple
     from django.utils import timezone
 
     from accounts.models import User
-    from crowd.services import admit, consent
+    from crowd.assigning import admit
+    from crowd.entering import consent
     from crowd.sessions import COOKIE, signed
     from dialogues.services import Taken, seat_two
     from knowledge.models import KnowledgeBase

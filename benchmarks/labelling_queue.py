@@ -76,7 +76,7 @@ def make_queue(items: int, *, batch: int, lease: int = 600) -> Any:
 
 
 def new_batch(study: Any) -> Any:
-    from crowd.services import consent
+    from crowd.entering import consent
     from judging import services as judging
 
     version = study.consent_versions.last()

@@ -94,7 +94,8 @@ def pairs_of(number: int) -> list[Sockets]:
     from django.db import transaction
     from django.utils import timezone
 
-    from crowd.services import admit, consent
+    from crowd.assigning import admit
+    from crowd.entering import consent
     from crowd.sessions import COOKIE, signed
     from dialogues.services import Taken, seat_two
     from studies.models import Study

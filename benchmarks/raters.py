@@ -112,7 +112,7 @@ def _rate(study_id: int, patience: float) -> None:
 def _one_worker(study_id: int) -> None:
     from uuid import UUID
 
-    from crowd.services import consent
+    from crowd.entering import consent
     from judging import services as judging
     from live.refusals import RefusedError
     from studies.models import Study

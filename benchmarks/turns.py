@@ -174,7 +174,8 @@ def dialogues_of(study: Any, number: int) -> list[tuple[str, str]]:
     """New dialogues, each with a new worker: socket path and cookie."""
     from django.db import transaction
 
-    from crowd.services import assign, consent
+    from crowd.assigning import assign
+    from crowd.entering import consent
     from crowd.sessions import COOKIE, signed
     from dialogues.services import begin
 

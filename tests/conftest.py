@@ -26,9 +26,10 @@ from bots.services import register_bot
 from contexts import services as contexts
 from contexts.files import ContextRow
 from contexts.models import Context, ContextSet, ContextSetVersion
+from crowd.assigning import assign
+from crowd.entering import consent
 from crowd.models import Participation, Worker
 from crowd.panels import Arrival
-from crowd.services import assign, consent
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Dialogue
 from dialogues.services import begin

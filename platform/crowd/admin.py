@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.view_only import NeverWritten, ViewOnly
-from crowd import services
+from crowd import ending
 from crowd.models import (
     Assignment,
     Invitation,
@@ -38,10 +38,10 @@ class WorkerAdmin(NeverWritten, admin.ModelAdmin[Worker]):
         return listed, counted, set(), protected
 
     def delete_model(self, request: HttpRequest, obj: Worker) -> None:
-        services.delete_workers([obj.pk])
+        ending.delete_workers([obj.pk])
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Worker]) -> None:
-        services.delete_workers(queryset.values_list("pk", flat=True))
+        ending.delete_workers(queryset.values_list("pk", flat=True))
 
 
 @admin.register(Participation)
@@ -63,7 +63,7 @@ class ParticipationAdmin(admin.ModelAdmin[Participation]):
         super().save_model(request, obj, form, change)
         if "excluded_reason" in form.changed_data:
             assert request.user.is_authenticated
-            services.exclude(obj.pk, reason=reason, by=request.user)
+            ending.exclude(obj.pk, reason=reason, by=request.user)
 
 
 @admin.register(Assignment)

@@ -11,7 +11,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.limits import guessed_too_often, too_many, too_often
-from crowd import again, pilot, refusals, services, visits
+from crowd import again, entering, pilot, places, refusals, visits
 from crowd.models import Participation, Worker
 from crowd.panels import Arrival, arrival_by, arrival_carried, by_plain_link, carried, is_preview
 from crowd.panels.mturk import FRAMED_BY
@@ -37,9 +37,9 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
         if arrival and arrival.submission not in ("", own.submission) and _may_come_again(own):
             return _again(request, own, arrival)
         if arrival:
-            services.come_again(own.pk, arrival)
+            entering.come_again(own.pk, arrival)
         return redirect(page_of(own), code=study.code)
-    if arrival and services.begun_by(arrival, study):
+    if arrival and entering.begun_by(arrival, study):
         return _welcome(request, study, arrival, recognised=True)
     try:
         arrival = arrival or by_plain_link(study)
@@ -72,7 +72,7 @@ def begin_again(request: HttpRequest, study: Study) -> HttpResponse:
     if version is None or not is_read or (version != own.consent and request.POST.get("agree") != "yes"):
         return _again(request, own, arrival, status=422)
     _refuse_again(own, arrival)
-    newest = services.enter_again(own, version, arrival=arrival, address=request.META.get("REMOTE_ADDR", ""))
+    newest = entering.enter_again(own, version, arrival=arrival, address=request.META.get("REMOTE_ADDR", ""))
     return _go_on(request, newest)
 
 
@@ -137,12 +137,12 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
     """
     if study.state != Study.State.OPEN:
         raise refusals.not_taking(study)
-    if pilot.is_full(study, services.holding(timezone.now())):
+    if pilot.is_full(study, places.holding(timezone.now())):
         raise refusals.paused()
-    services.refuse_whom_it_knew(arrival, study)
+    entering.refuse_whom_it_knew(arrival, study)
     worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
     if worker and arrival.worker:
-        services.refuse_whom_it_is_not_for(worker, study)
+        entering.refuse_whom_it_is_not_for(worker, study)
     if is_full(study):
         raise refusals.full(may_become_free=may_become_free(study))
     if is_resting(study):
@@ -210,7 +210,7 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
         error = _("The text has changed since you opened it. Please read it again.")
         return _welcome(request, study, arrival, error=error, status=422)
     try:
-        participation = services.consent(
+        participation = entering.consent(
             study, version, known=known, arrival=arrival, address=request.META.get("REMOTE_ADDR", "")
         )
     except EntryRefusedError as refusal:
@@ -234,12 +234,12 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
         error = _(
             "Nobody in this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
         )
-        recognised = bool(arrival and services.begun_by(arrival, study))
+        recognised = bool(arrival and entering.begun_by(arrival, study))
         return _welcome(
             request, study, arrival, resume_error=error, typed=typed, recognised=recognised, status=422
         )
     if arrival and not _is_another(participation, arrival):
-        services.come_again(participation.pk, arrival)
+        entering.come_again(participation.pk, arrival)
     response = redirect(page_of(participation), code=study.code)
     remember(response, participation, known=session_of(request.COOKIES))
     return response

@@ -13,7 +13,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from crowd import services
+from crowd import ending
 from crowd.models import Assignment, Pause
 from live.refusals import RefusedError
 
@@ -110,7 +110,7 @@ def end_overdue(*, only: Collection[int] | None = None, now: datetime | None = N
 def _end(assignment_id: int, now: datetime) -> bool:
     # Under the lock of their row: an extension of the last moment counts.
     own = overdue(now).select_for_update(of=("self",)).filter(pk=assignment_id).first()
-    return own is not None and services.end(own.participation_id, Assignment.Outcome.TIMED_OUT, now=now)
+    return own is not None and ending.end(own.participation_id, Assignment.Outcome.TIMED_OUT, now=now)
 
 
 def shift(study_id: int, by: timedelta) -> None:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
-from crowd import services
+from crowd import ending
 from crowd.models import Assignment, Participation
 from crowd.panel_forms import OUTCOMES
 from crowd.panels.base import shortened
@@ -85,7 +85,7 @@ def exclude(request: HttpRequest, pk: int) -> HttpResponse:
     if "all" in request.POST:
         chosen = list(found.filter(excluded_at=None).exclude(proposed_reason=""))
     for each in chosen:
-        services.exclude(each.pk, reason="" if undo else each.proposed_reason, by=request.user)
+        ending.exclude(each.pk, reason="" if undo else each.proposed_reason, by=request.user)
     messages.success(request, _said(len(chosen), undo=undo))
     return redirect("crowd:participants", pk=pk)
 
@@ -126,7 +126,7 @@ def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
         messages.error(
             request, _("“%(outcome)s” is not an end that you can choose.") % {"outcome": shortened(outcome)}
         )
-    elif services.end(own.pk, Outcome(outcome)):
+    elif ending.end(own.pk, Outcome(outcome)):
         messages.success(
             request, _("The work of %(who)s is ended; the place is free.") % {"who": own.pseudonym}
         )

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from crowd import limits
 from crowd.models import Assignment, Notice, Pause
-from crowd.services import HOLD
+from crowd.places import HOLD
 from crowd.work import WorkerTask
 from studies.models import Study
 from studies.tasks import task_of

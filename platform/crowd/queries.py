@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from bots.models import Bot
 from crowd.models import CODED, Assignment, Participation, Worker
-from crowd.services import holding, of_this_phase
+from crowd.places import holding, of_this_phase
 from crowd.sessions import Session
 from studies.models import Study, StudyBot
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from crowd import again, gates, practice, refusals, services, visits
+from crowd import again, ending, gates, practice, refusals, visits
 from crowd.languages import language_of_pages, language_of_questions
 from crowd.models import CODED, PAID, Assignment, Participation
 from crowd.panels import Arrival, Outcome, WayBack, arrival_by, arrival_carried, arrival_of, way_back
@@ -239,5 +239,5 @@ def leave(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method != "POST":
         go_on = reverse(page_of(participation), args=[study.code])
         return render(request, "crowd/leave.html", {"study": study, "go_on": go_on})
-    services.end(participation.pk, Outcome.WITHDRAWN)
+    ending.end(participation.pk, Outcome.WITHDRAWN)
     return redirect("crowd:thanks", code=study.code)

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from django.utils import timezone
 
 from crowd import limits
-from crowd.services import keep_places
+from crowd.places import keep_places
 from crowd.standing import PLAIN, Standing, standings
 from live.database import in_database
 

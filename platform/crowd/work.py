@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from crowd import refusals, taking
 from crowd.operated import admitting
-from crowd.services import HOLD
+from crowd.places import HOLD
 from studies.models import Study
 from studies.tasks import StudyTask, task_of
 

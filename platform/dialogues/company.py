@@ -8,8 +8,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
+from crowd.ending import complete
 from crowd.models import Assignment
-from crowd.services import complete
 from dialogues.models import Dialogue
 from dialogues.seated import Seated
 from dialogues.services import end

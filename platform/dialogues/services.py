@@ -20,8 +20,8 @@ from accounts.models import User
 from bots.client import Reply
 from bots.models import Bot
 from chatbots.base import Context
+from crowd.ending import complete
 from crowd.models import Assignment
-from crowd.services import complete
 from dialogues import material, operated, reading
 from dialogues.asks import SeatAsk, due_at_the_end
 from dialogues.models import Dialogue, Fault, Seat, Turn

@@ -18,8 +18,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from crowd import refusals
+from crowd.assigning import admit
+from crowd.ending import complete
 from crowd.models import Assignment, Participation
-from crowd.services import HOLD, admit, complete
+from crowd.places import HOLD
 from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
 from judging import training
 from judging.batteries import battery_of

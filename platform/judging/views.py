@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from crowd import services as crowd
+from crowd import ending
 from evaluation.questions import FIRST, SECOND, Question, Subject
 from judging import gold, subjects
 from judging import queries as item_queries
@@ -259,7 +259,7 @@ def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     rater, reason = (_text(request.POST.get(name, "")) for name in ("rater", "reason"))
     participation = get_object_or_404(study.participations, pseudonym=rater)
     assert request.user.is_authenticated
-    crowd.exclude(participation.pk, reason=reason, by=request.user)
+    ending.exclude(participation.pk, reason=reason, by=request.user)
     return redirect("judging:item", pk=pk, key=found.key)
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from crowd import services as crowd
+from crowd import ending
 from crowd.models import Withdrawal
 from dialogues import material
 from dialogues.models import Dialogue, Seat, Turn
@@ -121,7 +121,7 @@ def exclude(request: HttpRequest, public_id: UUID) -> HttpResponse:
     if participation is None:
         raise Http404("Nobody of this platform talked in this conversation.")
     assert request.user.is_authenticated
-    crowd.exclude(participation.pk, reason=request.POST.get("reason", ""), by=request.user)
+    ending.exclude(participation.pk, reason=request.POST.get("reason", ""), by=request.user)
     query = _narrowed_by(request.GET)
     address = reverse("labels:transcript", args=[public_id])
     return redirect(f"{address}?{query}" if query else address)

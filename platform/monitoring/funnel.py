@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from crowd import practice, visits
 from crowd.models import PAID, Assignment, Participation, PayEntry, Practice
-from crowd.services import HOLD
+from crowd.places import HOLD
 from judging.queued import QueuedTask
 from labels.models import Label
 from quality import qualifying

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from bots import presence
 from bots.queries import WORDS
+from crowd.places import HOLD
 from crowd.queries import progress
-from crowd.services import HOLD
 from dialogues.models import Fault
 from monitoring.funnel import Stage, Stood, stages
 from studies.models import Study

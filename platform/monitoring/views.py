@@ -8,7 +8,7 @@ from bots import drift
 from bots.models import Bot
 from crowd import pilot
 from crowd.pausing import running
-from crowd.services import holding
+from crowd.places import holding
 from crowd.work import WorkerTask
 from monitoring.monitor import monitor as monitored
 from studies.queries import studies_of

@@ -10,8 +10,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from crowd.ending import end
 from crowd.models import Assignment, Participation, Withdrawal, Worker
-from crowd.services import end
 from dialogues.models import Dialogue, Seat, Turn, Typing
 from evaluation.text import WITHDRAWN
 from judging.models import Agreement, Item, Slot, Training

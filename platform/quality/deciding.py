@@ -7,8 +7,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from crowd import panel_acts
-from crowd import services as crowd
+from crowd import ending, panel_acts
 from crowd.models import PanelAct, Participation
 from quality.models import Block, Decision
 from studies.models import Study
@@ -62,7 +61,7 @@ def decide(
 
 def _follow(participation: Participation, action: str, *, reason: str, by: User, category: str) -> None:
     if action == Action.EXCLUDE:
-        crowd.exclude(participation.pk, reason=reason, by=by)
+        ending.exclude(participation.pk, reason=reason, by=by)
     elif action == Action.BLOCK:
         Block.objects.get_or_create(
             worker=participation.worker, owner=participation.study.owner, defaults={"reason": reason}
@@ -92,7 +91,7 @@ def undo(decision: Decision, *, by: User) -> Decision:
         raise ValidationError(_("That is undone already."))
     made = _note(participation, Action.UNDO, by=by, undoes=decision)
     if decision.action == Action.EXCLUDE:
-        crowd.exclude(participation.pk, reason="", by=by)
+        ending.exclude(participation.pk, reason="", by=by)
     elif decision.action in _TOLD:
         panel_acts.take_back(participation, _TOLD[Action(decision.action)])
     elif decision.action == Action.BLOCK and not _blocked_elsewhere(participation):

@@ -9,7 +9,7 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from crowd import services as crowd
+from crowd import ending
 from crowd.models import Assignment, Participation, Worker
 from quality.models import Attempt, Qualification, Requirement
 from quality.writing import Written
@@ -65,7 +65,7 @@ def attempt(participation: Participation, given: Given) -> Attempt | None:
     if before.passed:
         return None
     if before.failed:
-        crowd.end(participation.pk, Assignment.Outcome.SCREENED_OUT)
+        ending.end(participation.pk, Assignment.Outcome.SCREENED_OUT)
         return None
     right = len(qualification.questions) - len(wrong_in(qualification.questions, given))
     made = Attempt.objects.create(
@@ -78,7 +78,7 @@ def attempt(participation: Participation, given: Given) -> Attempt | None:
         given={str(place): list(chosen) for place, chosen in given.items()},
     )
     if not made.passed and before.left == 1:
-        crowd.end(participation.pk, Assignment.Outcome.SCREENED_OUT)
+        ending.end(participation.pk, Assignment.Outcome.SCREENED_OUT)
     return made
 
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from websockets.exceptions import WebSocketException
 
-from crowd import services
+from crowd import ending
 from crowd.models import Participation
 from evaluation.interval import Undefined
 from judging.models import Slot
@@ -146,7 +146,7 @@ def _exclude(rehearsal: Study, done: Sequence[Work]) -> None:
     place = Coalesce("assignment__seat__dialogue__public_id", "assignment__batch__public_id")
     worked = Participation.objects.filter(study=rehearsal).annotate(place=place)
     for pk, found in worked.filter(place__in=suspects).values_list("pk", "place"):
-        services.exclude(pk, reason=f"Rehearsal: {suspects[str(found)]}", by=rehearsal.owner)
+        ending.exclude(pk, reason=f"Rehearsal: {suspects[str(found)]}", by=rehearsal.owner)
 
 
 def _reported(rehearsal: Study) -> Report:

@@ -18,7 +18,7 @@ from bots.models import Bot
 from chatbots.health import State
 from crowd import pilot
 from crowd.models import Assignment, Participation
-from crowd.services import holding
+from crowd.places import holding
 from dialogues.models import Fault
 from monitoring.funnel import AT_IT
 from reports.models import Report

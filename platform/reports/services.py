@@ -7,8 +7,8 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 from django.db.models import F, Q
 from django.utils import timezone
 
+from crowd.ending import note_proposals, note_signs
 from crowd.models import Withdrawal
-from crowd.services import note_proposals, note_signs
 from judging.queries import judgments_given
 from live.locks import REPORTS, is_worked_on, only_here
 from quality import flagging

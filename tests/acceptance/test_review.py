@@ -13,8 +13,9 @@ from django.utils import timezone
 from acceptance import queries, services
 from accounts.models import User
 from crowd import ledger
+from crowd.assigning import assign
+from crowd.ending import complete
 from crowd.models import Assignment, PayEntry
-from crowd.services import assign, complete
 from dialogues import reading
 from dialogues.models import Dialogue, ReadingSet, Turn
 from dialogues.queries import seat_of

@@ -27,9 +27,9 @@ from chatbots import breaker
 from chatbots.base import Context
 from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
 from chatbots.health import State
+from crowd.assigning import assign
 from crowd.models import Assignment
 from crowd.refusals import EntryRefusedError
-from crowd.services import assign
 from tests.bots.conftest import ROOT, StartHost
 from tests.conftest import MakeStudy, enter
 

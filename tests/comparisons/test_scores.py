@@ -12,8 +12,8 @@ from comparisons.scores import (
     scored,
     scored_by,
 )
+from crowd.ending import exclude
 from crowd.models import Participation
-from crowd.services import exclude
 from evaluation import questions
 from judging import subjects
 from studies.models import Study

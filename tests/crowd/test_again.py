@@ -22,9 +22,9 @@ from django.utils import timezone
 from accounts.models import User
 from bots.services import version_of
 from crowd import ledger, pilot
+from crowd.ending import end, exclude
 from crowd.models import Assignment, Participation, StudyPanel, Worker
 from crowd.queries import progress
-from crowd.services import end, exclude
 from crowd.taking import take_panels
 from dialogues.models import Dialogue
 from dialogues.queries import seat_of

@@ -8,19 +8,13 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from crowd.assigning import assign
+from crowd.ending import complete
+from crowd.entering import consent
 from crowd.models import Assignment, Participation, Worker
+from crowd.places import HOLD, MOST_RESERVED_FROM_AN_ADDRESS, RESERVED, keep_place, places_taken
 from crowd.queries import progress
 from crowd.refusals import EntryRefusedError
-from crowd.services import (
-    HOLD,
-    MOST_RESERVED_FROM_AN_ADDRESS,
-    RESERVED,
-    assign,
-    complete,
-    consent,
-    keep_place,
-    places_taken,
-)
 from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeStudy, enter

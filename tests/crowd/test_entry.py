@@ -10,8 +10,10 @@ from django.test import Client
 from django.utils import timezone
 
 from bots.models import Bot
+from crowd.assigning import assign
+from crowd.ending import complete
 from crowd.models import Assignment, Participation, StudyPanel, Worker
-from crowd.services import assign, complete, keep_place
+from crowd.places import keep_place
 from crowd.sessions import COOKIE
 from crowd.taking import take_panels
 from studies.models import Study

@@ -13,9 +13,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from crowd import ledger
+from crowd.assigning import assign
+from crowd.ending import complete, delete_workers, end
 from crowd.models import Participation, PayEntry
 from crowd.panels import Arrival, Outcome
-from crowd.services import assign, complete, delete_workers, end, keep_place
+from crowd.places import keep_place
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy, enter

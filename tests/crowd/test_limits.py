@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from crowd import limits, pausing
+from crowd.assigning import assign
 from crowd.models import Assignment, PayEntry
-from crowd.services import assign, keep_place, places_taken
+from crowd.places import keep_place, places_taken
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Dialogue
 from live.refusals import RefusedError

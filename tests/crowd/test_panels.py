@@ -14,10 +14,11 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
+from crowd.ending import complete
 from crowd.models import Assignment, Invitation, Participation, StudyPanel, Worker
 from crowd.panels import Outcome
 from crowd.panels.address import signature
-from crowd.services import complete, keep_place, places_taken
+from crowd.places import keep_place, places_taken
 from crowd.sessions import COOKIE
 from crowd.taking import take_panels
 from studies.models import Study

@@ -8,9 +8,10 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
+from crowd.assigning import assign
+from crowd.ending import complete
 from crowd.models import Assignment, Participation
 from crowd.panels import Arrival
-from crowd.services import assign, complete
 from studies.models import Study
 from tests.conftest import MakeStudy, enter
 

@@ -13,9 +13,9 @@ from django.utils import timezone
 from accounts import tokens
 from accounts.models import User
 from crowd import pausing, visits
+from crowd.assigning import assign
 from crowd.models import Assignment, Notice, Participation, Pause
 from crowd.refusals import EntryRefusedError
-from crowd.services import assign
 from dialogues.models import Dialogue
 from studies.models import Study
 from studies.services import archive, set_state

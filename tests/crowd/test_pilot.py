@@ -15,10 +15,11 @@ from django.test import Client
 
 from accounts.models import User
 from crowd import pilot
+from crowd.assigning import assign
+from crowd.ending import end
 from crowd.models import Assignment, Participation
 from crowd.queries import finished_and_wanted, progress
 from crowd.refusals import EntryRefusedError
-from crowd.services import assign, end
 from evaluation.report.analysis import PILOT
 from evaluation.report.bundle import recompute
 from reports.method import method

@@ -13,10 +13,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from crowd import ledger, panel_acts
+from crowd.assigning import assign
+from crowd.ending import complete
 from crowd.models import Assignment, PanelAct, Participation, StudyPanel
 from crowd.panels import Arrival
 from crowd.panels.prolific_api import NoTokenError, account_of
-from crowd.services import assign, complete
 from quality import deciding
 from studies.models import Study
 from tests.chatbots.local_service import Received, Sent, running

@@ -11,8 +11,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
+from crowd.assigning import assign
+from crowd.ending import complete
 from crowd.models import Assignment
-from crowd.services import assign, complete
 from crowd.sessions import COOKIE, signed
 from dialogues import reading
 from dialogues.models import ArticleUse, Dialogue, Material, ReadingSet

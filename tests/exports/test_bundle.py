@@ -23,8 +23,8 @@ from django.test import Client
 from accounts.models import User
 from bots.models import BotVersion
 from bots.services import version_of
+from crowd.ending import exclude
 from crowd.panels import Arrival
-from crowd.services import exclude
 from dialogues.models import Fault
 from dialogues.queries import seat_of
 from dialogues.services import finish

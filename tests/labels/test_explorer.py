@@ -7,8 +7,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
+from crowd.ending import exclude
 from crowd.models import Participation, Worker
-from crowd.services import exclude
 from dialogues.models import Dialogue, Fault, Turn
 from evaluation.questions import Answer
 from labels import explorer

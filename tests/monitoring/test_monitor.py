@@ -14,10 +14,11 @@ from django.utils import timezone
 from accounts.models import User
 from bots.models import BotCopy
 from crowd import visits
+from crowd.assigning import assign
+from crowd.ending import complete, end
 from crowd.ledger import pay
 from crowd.models import Assignment, Participation, Practice
 from crowd.practice import practised
-from crowd.services import assign, complete, end
 from dialogues.models import Dialogue, Fault, Turn
 from monitoring.monitor import monitor
 from studies.models import Study

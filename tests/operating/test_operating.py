@@ -18,9 +18,10 @@ from bots import operators, presence
 from bots.models import OperatorPresence
 from chatbots.base import Context
 from chatbots.errors import BotFailedError
+from crowd.assigning import assign
+from crowd.ending import end
 from crowd.models import Assignment, PayEntry
 from crowd.refusals import EntryRefusedError
-from crowd.services import assign, end
 from crowd.sessions import COOKIE, signed
 from dialogues import awaited
 from dialogues.models import Dialogue, Fault, OperatorReply, Seat, Turn

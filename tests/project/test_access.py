@@ -23,8 +23,8 @@ from audits.services import start
 from bots import host
 from bots.models import Bot
 from bots.services import register_bot
+from crowd.assigning import admit, assign
 from crowd.models import PanelAct, Participation, StudyPanel, Waiting
-from crowd.services import admit, assign
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Turn
 from judging import services as judging

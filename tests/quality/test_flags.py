@@ -9,9 +9,9 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from accounts.models import User
+from crowd.entering import refuse_whom_it_is_not_for
 from crowd.models import Participation
 from crowd.refusals import EntryRefusedError
-from crowd.services import refuse_whom_it_is_not_for
 from judging import gold
 from judging import services as judging
 from judging.gold import Gold

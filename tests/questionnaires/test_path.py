@@ -11,8 +11,8 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
+from crowd.ending import complete
 from crowd.models import Assignment, Participation
-from crowd.services import complete
 from evaluation.questions import DEMOGRAPHICS, FEEDBACK
 from labels.models import Label
 from monitoring.funnel import Stood, stages

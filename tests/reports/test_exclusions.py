@@ -13,8 +13,8 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from accounts.models import User
+from crowd.ending import exclude
 from crowd.models import Participation
-from crowd.services import exclude
 from evaluation.report.bundle import recompute
 from studies.models import Study
 from studies.services import save_study

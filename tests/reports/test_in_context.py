@@ -13,8 +13,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from contexts.models import Context
+from crowd.ending import exclude
 from crowd.redaction import redact
-from crowd.services import exclude
 from evaluation.personal_data import Kind
 from evaluation.questions import REPLY_IMPRESSION, SSA, QuestionSet
 from judging import subjects

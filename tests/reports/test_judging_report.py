@@ -17,7 +17,7 @@ from accounts.models import User
 from contexts import services as contexts
 from contexts.files import ContextRow
 from contexts.models import ContextSet
-from crowd.services import exclude
+from crowd.ending import exclude
 from evaluation.csv_file import FileError
 from evaluation.labels import Labels
 from evaluation.report.bundle import recompute

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from accounts.models import User
-from crowd.services import exclude
+from crowd.ending import exclude
 from evaluation.report.bundle import recompute
 from studies.models import PrimaryAnalysis, Study
 from tests.conftest import MakeStudy

@@ -12,9 +12,9 @@ from django.test import Client
 
 from accounts.models import User
 from crowd.addresses import hashed
+from crowd.entering import consent
 from crowd.models import Participation
 from crowd.panels import Arrival
-from crowd.services import consent
 from dialogues.models import Dialogue
 from evaluation.report.bundle import recompute
 from labels.models import Label

@@ -8,8 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
+from crowd.assigning import assign
+from crowd.ending import complete
 from crowd.models import Assignment
-from crowd.services import assign, complete
 from dialogues.services import begin
 from tests.conftest import MakeStudy, enter
 

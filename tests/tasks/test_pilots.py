@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from crowd import pilot
+from crowd.ending import complete
 from crowd.models import Assignment
 from crowd.refusals import EntryRefusedError
-from crowd.services import complete
 from dialogues.models import Dialogue
 from dialogues.queries import seat_of
 from dialogues.services import Taken, finish, seat_two

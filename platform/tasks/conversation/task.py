@@ -7,8 +7,8 @@ from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from bots.models import Bot
+from crowd.places import places_taken
 from crowd.queries import finished_and_wanted, progress
-from crowd.services import places_taken
 from crowd.work import WorkerTask
 from dialogues import reading
 from dialogues.queries import from_elsewhere

@@ -4,9 +4,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
+from crowd.assigning import assign
 from crowd.models import Assignment
 from crowd.practice_views import practice_first
-from crowd.services import assign
 from crowd.views import current_participation, page_of, worker_page
 from dialogues import services
 from dialogues.models import Dialogue

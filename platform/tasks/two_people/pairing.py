@@ -9,11 +9,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crowd import waiting
+from crowd.assigning import give_bot
+from crowd.ending import complete
 from crowd.models import Assignment
 from crowd.pausing import is_held
 from crowd.queries import participation_of
 from crowd.refusals import EntryRefusedError
-from crowd.services import complete, give_bot
 from crowd.sessions import Session
 from crowd.waiting import Asked
 from dialogues.models import Seat

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from crowd.models import Assignment, Waiting
-from crowd.services import holding
+from crowd.places import holding
 from crowd.waiting import THERE
 from dialogues.models import Dialogue, Seat
 from dialogues.queries import of_people

@@ -7,9 +7,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd import refusals
+from crowd.assigning import admit
 from crowd.models import Participation
 from crowd.practice_views import practice_first
-from crowd.services import admit
 from crowd.views import current_participation, page_of, worker_page
 from dialogues.models import Dialogue
 from studies.models import Study

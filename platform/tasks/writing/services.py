@@ -16,8 +16,10 @@ from django.utils.translation import gettext_lazy as _
 
 from contexts.models import Context
 from crowd import refusals
+from crowd.assigning import admit
+from crowd.ending import complete
 from crowd.models import Assignment, Participation
-from crowd.services import HOLD, admit, complete, keep_place, of_this_phase
+from crowd.places import HOLD, keep_place, of_this_phase
 from judging.models import Item
 from live.refusals import RefusedError
 from responses.checks import problem_of

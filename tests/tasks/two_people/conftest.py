@@ -6,8 +6,8 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 
+from crowd.assigning import admit
 from crowd.models import Assignment, Participation
-from crowd.services import admit
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Dialogue
 from project.routing import websocket_urlpatterns

@@ -13,8 +13,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from crowd.ending import end
 from crowd.models import Assignment, PayEntry, Waiting
-from crowd.services import end
 from crowd.waiting import ANSWER, THERE
 from dialogues.models import Dialogue, Seat
 from live.refusals import RefusedError

@@ -10,8 +10,8 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from crowd import limits
+from crowd.ending import end
 from crowd.models import Assignment, PayEntry
-from crowd.services import end
 from dialogues import company
 from dialogues.models import Dialogue, Seat, Turn
 from dialogues.services import Taken, seat_two

@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from crowd.models import Assignment, Participation
+from crowd.places import HOLD
 from crowd.refusals import EntryRefusedError
-from crowd.services import HOLD
 from crowd.sessions import COOKIE, signed
 from judging import subjects
 from live.refusals import RefusedError
