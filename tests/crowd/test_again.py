@@ -309,6 +309,23 @@ def test_excluding_holds_for_every_time_and_lets_nobody_begin_again(twice: Study
     assert again(client, twice, after=2).status_code == 409
 
 
+def test_both_times_of_a_worker_can_be_excluded_at_once(twice: Study, rex: User) -> None:
+    times = [each.pk for each in twice_done(Client(), twice)]
+
+    def exclude_over_and_over(time: int) -> None:
+        try:
+            for number in range(25):
+                exclude(time, reason=f"Time {time}, {number}", by=rex)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as people:
+        list(people.map(exclude_over_and_over, times))  # raises what one of them raises
+
+    [reason] = set(Participation.objects.filter(pk__in=times).values_list("excluded_reason", flat=True))
+    assert reason in {f"Time {time}, 24" for time in times}
+
+
 def test_withdrawing_takes_every_time(twice: Study) -> None:
     client = Client()
     first, second = twice_done(client, twice)
