@@ -19,6 +19,8 @@ _SPECIAL = {
     "[": "{[}", "*": "{*}",
 }  # fmt: skip
 _UNKNOWN = "--"
+_PAIR = ("Score", "System", "Compared with")
+_BESIDE_ALPHA = {"gwet_ac1": "AC1", "icc_2_1": "ICC(2,1)", "fleiss": r"Fleiss' $\kappa$"}
 
 
 def tables(result: Result) -> dict[str, str]:
@@ -128,16 +130,31 @@ def _comparisons(part: Result, result: Result, analysis: str) -> str:
             escaped(pair["second"]),
             _UNKNOWN if pair["difference"] is None else _cell(pair | {"value": pair["difference"]}),
             _UNKNOWN if pair["effect"] is None else number(pair["effect"], 2),
+            _in_digits(pair["odds_ratio"]),
+            _odds(pair["mixed"]),
             _UNKNOWN if pair["p_holm"] is None else _p(pair["p_holm"]),
+            _in_digits(pair["equal_within"], 1),
         ]
         for pair in part["comparisons"]
     ]
     notes = (
         f"{_named(analysis)} Differences in points with {percent(result['level'])} intervals of each pair "
-        f"alone; d in standard deviations between conversations; p corrected after Holm over the pairs of a "
-        f"score."
+        f"alone; d in standard deviations between conversations; odds ratios as counted, and by a logistic "
+        f"mixed model; p corrected after Holm over the pairs of a score; equal within: the smallest margin "
+        f"at which the two systems count as equivalent."
     )
-    return _table("lllrrr", ["Score", "System", "Compared with", "Difference", "$d$", "$p$"], rows, notes)
+    head = [*_PAIR, "Difference", "$d$", "Odds ratio", "Mixed model", "$p$", "Equal within"]
+    return _table("lllrrrrrr", head, rows, notes)
+
+
+def _in_digits(value: float | None, digits: int = 2) -> str:
+    return _UNKNOWN if value is None else number(value, digits)
+
+
+def _odds(found: Cell) -> str:
+    if "odds_ratio" not in found:
+        return _UNKNOWN
+    return f"{number(found['odds_ratio'], 2)} [{number(found['low'], 2)}, {number(found['high'], 2)}]"
 
 
 def _p(p: float) -> str:
@@ -199,6 +216,7 @@ def _strength(bot: Cell) -> str:
 
 
 def _agreement(part: Result, result: Result, analysis: str) -> str:
+    beside = [key for key in _BESIDE_ALPHA if any(row.get(key) is not None for row in part["agreement"])]
     rows = [
         [
             escaped(" ".join(filter(None, (row["question"], row.get("choice"))))),
@@ -206,6 +224,7 @@ def _agreement(part: Result, result: Result, analysis: str) -> str:
             str(row["labels"]),
             f"{row['percent']:.1f}" if row.get("percent") is not None else _UNKNOWN,
             _alpha(row),
+            *(_in_digits(row.get(key)) for key in beside),
         ]
         for row in part["agreement"]
     ]
@@ -213,7 +232,9 @@ def _agreement(part: Result, result: Result, analysis: str) -> str:
         f"{_named(analysis)} Over replies with labels of two workers or more; Krippendorff's alpha with its "
         f"{percent(result['level'])} interval."
     )
-    return _table("lrrrr", ["Question", "Replies", "Labels", r"Agreement, \%", r"$\alpha$"], rows, notes)
+    head = ["Question", "Replies", "Labels", r"Agreement, \%", r"$\alpha$"]
+    head += [_BESIDE_ALPHA[key] for key in beside]
+    return _table("l" + "r" * (len(head) - 1), head, rows, notes)
 
 
 def _alpha(row: Cell) -> str:
