@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from chatbots.meena.cache import Rows
+from chatbots.meena.rows import Rows
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
@@ -57,7 +57,7 @@ def attend_from_one(query: Tensor, past: Tensor, *, mask: Tensor) -> Tensor:
 
     Args:
         query: (n, h, 1, e).
-        past: keys and values as of `cache.new_past`, (spans, 2, n, h, span, e), in so many spans as s needs.
+        past: keys and values as of `memory.new_past`, (spans, 2, n, h, span, e), in so many spans as s needs.
         mask: -inf where attention may not go, else 0, broadcast to (n, h, 1, s).
 
     Returns:
@@ -121,7 +121,7 @@ class SelfAttention(nn.Module):
 
         Args:
             x: normed input of the new position, (n, d).
-            past: keys and values of earlier positions as of `cache.new_past`; the new are written into it.
+            past: keys and values of earlier positions as of `memory.new_past`; the new are written into it.
             rows: which positions are new, and which earlier ones each row has.
 
         Returns:
@@ -159,22 +159,23 @@ class EncoderAttention(nn.Module):
         self.output = nn.Linear(hidden_size, hidden_size, bias=False)
 
     def memory(self, encoded: Tensor) -> Tensor:
-        """Keys and values of the encoder's output, side by side: (c, s, d) → (c, s, 2d)."""
+        """Keys and values of the encoder's output: (c, s, d) → (c, s, 2, h, e)."""
         key_value: Tensor = self.key_value(encoded)
-        return key_value
+        return key_value.view(*encoded.shape[:2], 2, self.heads, -1)
 
     def forward(self, x: Tensor, memory: Tensor, is_real: Tensor) -> Tensor:
         """Attend to the contexts.
 
         Args:
             x: normed input, (c, t, d).
-            memory: what `memory` returned, (c, s, 2d).
+            memory: what `memory` returned, (c, s, 2, h, e).
             is_real: False at the padding of the contexts, (c, s).
 
         Returns:
             (c, t, d).
         """
-        attended: Tensor = self.output(self._mix(self.query(x), memory, is_real[:, None, None, :]))
+        key_value = memory.permute(2, 0, 3, 1, 4)
+        attended: Tensor = self.output(self._mix(self.query(x), key_value, is_real[:, None, None, :]))
         return attended
 
     def step(self, x: Tensor, memory: Tensor, rows: Rows) -> Tensor:
@@ -184,24 +185,19 @@ class EncoderAttention(nn.Module):
 
         Args:
             x: normed input of the new position, (n, d).
-            memory: of all contexts in the batch, (≥ c, capacity, 2d).
+            memory: of all contexts in the batch as of `memory.new_memory`, (2, ≥ c, h, capacity, e).
             rows: which context each row answers.
 
         Returns:
             (n, d).
         """
         query = rows.group_by_context(self.query(x))  # (c, samples, d)
-        mixed = self._mix(query, memory[: rows.contexts, : rows.context_length], rows.context_mask)
+        there = memory[:, : rows.contexts, :, : rows.context_length]
+        mixed = self._mix(query, there, rows.context_mask)
         attended: Tensor = self.output(rows.ungroup(mixed))
         return attended
 
-    def _mix(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """Average the values by attention: (c, t, d), (c, s, 2d), (c, 1, 1, s) → (c, t, d)."""
-        key, value = memory.chunk(2, dim=-1)
-        return attend(
-            split_heads(query, self.heads),
-            split_heads(key, self.heads),
-            split_heads(value, self.heads),
-            mask=mask,
-            dropout=self.dropout if self.training else 0.0,
-        )
+    def _mix(self, query: Tensor, key_value: Tensor, mask: Tensor) -> Tensor:
+        """Average the values by attention: (c, t, d), (2, c, h, s, e), (c, 1, 1, s) → (c, t, d)."""
+        dropout = self.dropout if self.training else 0.0
+        return attend(split_heads(query, self.heads), *key_value, mask=mask, dropout=dropout)

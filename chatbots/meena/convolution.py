@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad, relu
 
-from chatbots.meena.cache import Rows
 from chatbots.meena.feed_forward import Norm
+from chatbots.meena.rows import Rows
 
 
 def pad_positions(x: Tensor, before: int, after: int) -> Tensor:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from chatbots.meena.attention import EncoderAttention, SelfAttention
-from chatbots.meena.cache import Room, Rows, new_past
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.convolution import DecoderBranches
 from chatbots.meena.feed_forward import Norm, SwishFeedForward
+from chatbots.meena.memory import Room, by_context, by_row, new_memory, new_past
+from chatbots.meena.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,12 @@ class EvolvedState:
     """What an `EvolvedDecoderBlock` remembers between tokens.
 
     Attributes:
-        wide: keys and values of the first self-attention as of `cache.new_past`, of twice the heads.
+        wide: keys and values of the first self-attention as of `memory.new_past`, of twice the heads.
         deep: keys and values of the second.
         past: inputs of the two convolutions side by side, behind 10 zeros, (10 + t, rows, d).
         past_both: inputs of the third convolution, behind 6 zeros, (6 + t, rows, 2d).
-        first_memory: keys and values of the contexts for the first encoder attention, (contexts, s, 2d).
+        first_memory: keys and values of the contexts for the first encoder attention as of
+            `memory.new_memory`.
         second_memory: the same for the second.
     """
 
@@ -38,14 +40,15 @@ class EvolvedState:
         """All of it."""
         return self.wide, self.deep, self.past, self.past_both, self.first_memory, self.second_memory
 
-    def row_tensors(self) -> Sequence[Tensor]:
-        """Tensors whose first axis is the row."""
-        attentions = *self.wide.flatten(0, 1), *self.deep.flatten(0, 1)
-        return *attentions, self.past.transpose(0, 1), self.past_both.transpose(0, 1)
+    def row_tensors(self, shortest: int, longest: int) -> Sequence[Tensor]:
+        """Tensors whose first axis is the row; a convolution looks back 10 or 6 positions at most."""
+        past, past_both = self.past[shortest : longest + 10], self.past_both[shortest : longest + 6]
+        attentions = by_row(self.wide, longest), by_row(self.deep, longest)
+        return *attentions, past.transpose(0, 1), past_both.transpose(0, 1)
 
     def context_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the context, in the order of `EvolvedDecoderBlock.memory`."""
-        return self.first_memory, self.second_memory
+        return by_context(self.first_memory), by_context(self.second_memory)
 
 
 class EvolvedDecoderBlock(nn.Module):
@@ -96,20 +99,19 @@ class EvolvedDecoderBlock(nn.Module):
         return x
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values for the two encoder attentions: (c, s, d) → twice (c, s, 2d)."""
+        """Keys and values for the two encoder attentions: (c, s, d) → twice (c, s, 2, h, e)."""
         return self.first_encoder_attention.memory(encoded), self.second_encoder_attention.memory(encoded)
 
     def new_state(self, room: Room) -> EvolvedState:
         """An empty memory for a decoding batch, on the block's device and of its type."""
-        d, like = self.config.hidden_size, self.first_norm.weight
-        rows, t, contexts, s = room
+        d, h, like = self.config.hidden_size, self.config.heads, self.first_norm.weight
+        rows, t = room.rows, room.positions
         wide, deep = (
             new_past(like, rows=rows, heads=heads, positions=t, channels=d // heads)
-            for heads in (self.config.wide_heads, self.config.heads)
+            for heads in (self.config.wide_heads, h)
         )
-        convolutions = (10 + t, rows, d), (6 + t, rows, 2 * d)
-        memories = (contexts, s, 2 * d), (contexts, s, 2 * d)
-        return EvolvedState(wide, deep, *(like.new_zeros(shape) for shape in convolutions + memories))
+        convolutions = like.new_zeros(10 + t, rows, d), like.new_zeros(6 + t, rows, 2 * d)
+        return EvolvedState(wide, deep, *convolutions, *(new_memory(like, room, h, d // h) for _ in range(2)))
 
     def step(self, x: Tensor, state: EvolvedState, rows: Rows) -> Tensor:
         """Transform one new position per row; equal to that position of `forward`.

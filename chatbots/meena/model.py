@@ -14,11 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from chatbots.meena.cache import DecoderBlock, DecoderState, Room, whole_spans
+from chatbots.meena.cache import DecoderBlock, DecoderState
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.decoder_block import EvolvedDecoderBlock
 from chatbots.meena.encoder_block import EvolvedEncoderBlock
 from chatbots.meena.feed_forward import Norm
+from chatbots.meena.memory import Room, whole_spans
 from chatbots.meena.vanilla import VanillaDecoderBlock, VanillaEncoderBlock
 
 PADDING = 0

@@ -113,19 +113,17 @@ def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | N
     scores = scores.float()
     never = never_written(scores.device)
     writable = scores.index_fill(1, never, -torch.inf)
-    probabilities = writable.softmax(dim=-1)
-    # log Z by way of the likeliest token, whose probability does not underflow
-    log_total = (writable.amax(dim=-1) - probabilities.amax(dim=-1).log()).logaddexp(
-        scores[:, never].logsumexp(dim=-1)
-    )
+    most = writable.amax(dim=-1, keepdim=True)
+    weights = writable.sub_(most).exp()
+    log_total = (most.squeeze(1) + weights.sum(dim=-1).log()).logaddexp(scores[:, never].logsumexp(dim=-1))
     if top_k is not None:
         likeliest, tokens = writable.topk(min(top_k, writable.size(-1)), dim=-1)  # (n, k)
         place = invert((likeliest / temperature).softmax(dim=-1), uniforms)
         token = tokens.gather(1, place.unsqueeze(1))
     else:
         if temperature != 1:
-            probabilities = writable.div_(temperature).softmax(dim=-1)
-        token = invert(probabilities, uniforms).unsqueeze(1)
+            weights = writable.div_(temperature).exp_()
+        token = invert(weights, uniforms).unsqueeze(1)
     return token.squeeze(1), scores.gather(1, token).squeeze(1) - log_total
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from chatbots.meena.attention import EncoderAttention, SelfAttention
-from chatbots.meena.cache import Room, Rows, new_past
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.feed_forward import FeedForward, Norm
+from chatbots.meena.memory import Room, by_context, by_row, new_memory, new_past
+from chatbots.meena.rows import Rows
 
 
 class VanillaEncoderBlock(nn.Module):
@@ -42,8 +43,8 @@ class VanillaState:
     """What a `VanillaDecoderBlock` remembers between tokens.
 
     Attributes:
-        past: keys and values of the self-attention as of `cache.new_past`.
-        memory: keys and values of the contexts, (contexts, s, 2d).
+        past: keys and values of the self-attention as of `memory.new_past`.
+        memory: keys and values of the contexts as of `memory.new_memory`.
     """
 
     past: Tensor
@@ -53,13 +54,13 @@ class VanillaState:
         """All of it."""
         return self.past, self.memory
 
-    def row_tensors(self) -> Sequence[Tensor]:
+    def row_tensors(self, shortest: int, longest: int) -> Sequence[Tensor]:
         """Tensors whose first axis is the row."""
-        return tuple(self.past.flatten(0, 1))
+        return (by_row(self.past, longest),)
 
     def context_tensors(self) -> Sequence[Tensor]:
         """Tensors whose first axis is the context, in the order of `VanillaDecoderBlock.memory`."""
-        return (self.memory,)
+        return (by_context(self.memory),)
 
 
 class VanillaDecoderBlock(nn.Module):
@@ -91,14 +92,14 @@ class VanillaDecoderBlock(nn.Module):
         return x
 
     def memory(self, encoded: Tensor) -> tuple[Tensor]:
-        """Keys and values for the encoder attention: (c, s, d) → (c, s, 2d)."""
+        """Keys and values for the encoder attention: (c, s, d) → (c, s, 2, h, e)."""
         return (self.encoder_attention.memory(encoded),)
 
     def new_state(self, room: Room) -> VanillaState:
         """An empty memory for a decoding batch, on the block's device and of its type."""
         d, h, like = self.config.hidden_size, self.config.heads, self.attention_norm.weight
         past = new_past(like, rows=room.rows, heads=h, positions=room.positions, channels=d // h)
-        return VanillaState(past, like.new_zeros(room.contexts, room.context_positions, 2 * d))
+        return VanillaState(past, new_memory(like, room, h, d // h))
 
     def step(self, x: Tensor, state: VanillaState, rows: Rows) -> Tensor:
         """Transform one new position per row, (n, d) → (n, d); equal to that position of `forward`."""
