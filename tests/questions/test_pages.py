@@ -302,5 +302,5 @@ def test_what_keeps_a_draft_from_being_previewed_is_called_as_in_the_editor(clie
 
     page = unescape(client.post("/questions/preview/", empty).content.decode())
 
-    assert "<strong>Wording</strong>: It is empty. Write what people are to read." in page
+    assert "<strong>Question 1, Wording</strong>: It is empty. Write what people are to read." in page
     assert "questions[0]" not in page
