@@ -157,23 +157,35 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
 MARKERS = "osD^v*PX"
 
 
-def _panels(number: int, columns: int | None) -> tuple[int, int]:
-    """How many panels stand beside each other, and how many rows of them there are."""
-    beside = min(number, columns or number)
-    return beside, -(-number // beside)
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """How many panels stand beside each other (0: all), and inches across and down of each."""
+
+    beside: int = 0
+    width: float = 3.4
+    height: float = 3.2
+
+    def of(self, number: int) -> tuple[int, int]:
+        """How many of so many panels stand beside each other, and how many rows of them there are."""
+        beside = min(number, self.beside or number)
+        return beside, -(-number // beside)
 
 
-def chart_size(panels: int, columns: int | None = None) -> tuple[float, float]:
+_LEGEND = 0.3  # inches
+EACH_BESIDE = Panels()
+
+
+def chart_size(number: int, panels: Panels = EACH_BESIDE) -> tuple[float, float]:
     """Inches across and down of a chart with so many panels."""
-    beside, below = _panels(panels, columns)
-    return 3.4 * beside, 3.2 * below
+    beside, below = panels.of(number)
+    return panels.width * beside, panels.height * below + _LEGEND
 
 
 def chart(
     points: Sequence[Point],
     scores: dict[str, dict[str, float]],
     *,
-    columns: int | None = None,
+    panels: Panels = EACH_BESIDE,
     colours: Sequence[str] = ("C0", "C1", "C2"),
 ) -> Figure:
     """A panel for each score that people gave and one for the likelihood, against N, a line for each T.
@@ -181,16 +193,16 @@ def chart(
     Args:
         points: as `sweep` gives them; one without a likelihood has NaN there.
         scores: as `read_scores` gives them; of other systems they are left out.
-        columns: panels side by side; None: all.
+        panels: how they are laid out.
         colours: of the lines in turn; each has a mark of its own besides.
     """
     from matplotlib.figure import Figure
 
     judged = list(dict.fromkeys(key for point in points for key in scores.get(point.system, {})))
     titles = [*judged, "log P per token"]
-    beside, below = _panels(len(titles), columns)
-    figure = Figure(figsize=chart_size(len(titles), columns), layout="constrained")
-    panels = list(figure.subplots(below, beside, squeeze=False).flat)
+    beside, below = panels.of(len(titles))
+    figure = Figure(figsize=chart_size(len(titles), panels), layout="constrained")
+    each = list(figure.subplots(below, beside, squeeze=False).flat)
     for nth, temperature in enumerate(sorted({point.temperature for point in points})):
         line = sorted((p for p in points if p.temperature == temperature), key=lambda p: p.samples)
         style: dict[str, Any] = {
@@ -199,11 +211,11 @@ def chart(
             "linestyle": "-" if nth < len(colours) else "--",
             "label": f"T = {temperature:g}",
         }
-        for axes, key in zip(panels, titles, strict=False):
+        for axes, key in zip(each, titles, strict=False):
             there = [p for p in line if key in scores.get(p.system, {})] if key in judged else line
             values = [scores[p.system][key] if key in judged else p.per_token for p in there]
             axes.plot([p.samples for p in there], values, **style)
-    for axes, title in itertools.zip_longest(panels, titles):
+    for axes, title in itertools.zip_longest(each, titles):
         if title is None:
             axes.remove()
             continue
@@ -212,5 +224,7 @@ def chart(
         axes.set_xticks(asked, [str(n) for n in asked])
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
-    panels[len(titles) - 1].legend(frameon=False)
+    figure.legend(
+        *each[0].get_legend_handles_labels(), loc="outside upper left", ncols=beside * 2, frameon=False
+    )
     return figure

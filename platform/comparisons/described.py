@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from chatbots.meena.sweep import chart_size
-from reports.charts.room import short
+from chatbots.meena.sweep import Panels, chart_size
+from reports.charts.room import LINE, WIDE, Room, legend_lines, short, square_height
 
-SWEEP_COLUMNS = 2
+# More names of our own than this would fill the chart; the table has them.
+MOST_NAMES = 16
 
 Data: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Mapping[str, Any]
@@ -17,7 +18,7 @@ Cell: TypeAlias = Mapping[str, Any]
 class Described:
     """What a page knows of a kind of chart before it is drawn: inches across and down, and its words."""
 
-    size: Callable[[Data], tuple[float, float]]
+    size: Callable[[Data, Room], tuple[float, float]]
     words: Callable[[Data], str]
 
 
@@ -35,14 +36,33 @@ def shares_of(table: Data) -> list[tuple[int, str]]:
     return [(i, column["title"]) for i, column in enumerate(table["columns"]) if column["percent"]]
 
 
-def lines_of(rows: Sequence[Data]) -> Iterator[tuple[str, Data | None]]:
+def lines_of(rows: Sequence[Data], room: Room) -> Iterator[tuple[str, Data | None]]:
     """The labels of the lines from top to bottom: a study without a row, then its bots with theirs."""
     study = None
     for row in rows:
         if row["study"] != study:
             study = row["study"]
-            yield short(study), None
-        yield short(row["bot"]), row
+            yield short(study, room.letters * 9 // 10), None  # in bold
+        yield short(row["bot"], room.letters), row
+
+
+def times_of(rows: Sequence[Data], room: Room) -> Iterator[tuple[str, Data | None]]:
+    """The labels of a bot's course from top to bottom, with their rows."""
+    for row in rows:
+        yield short(f"{row['number']}  {row['version']}  {row['study']}", room.letters), row
+
+
+def names_of(data: Data) -> list[tuple[str, str, bool]]:
+    """The key of a relation: sign, name, and whether it is one of our own."""
+    own = [(str(each["number"]), each["name"], True) for each in data["points"]]
+    published = [
+        *(each["name"] for each in data["marks"]),
+        *(f"{each['name']}, paper: {each['y']:g}" for each in data["lines"]),
+    ]
+    line = data["relation"]["line"]
+    fit = [("R²", f"of the line: {line['r_squared']['value']:.2f}", False)] if "at" in line else []
+    listed = own if len(own) <= MOST_NAMES else []
+    return [*listed, *((chr(ord("a") + n), name, False) for n, name in enumerate(published)), *fit]
 
 
 def _side_by_side_in_words(table: Data) -> str:
@@ -81,19 +101,37 @@ def _sweep_in_words(data: Data) -> str:
     return f"Chart of scores and likelihood against the number of samples. {'; '.join(told)}."
 
 
-def _sweep_size(data: Data) -> tuple[float, float]:
+def _sweep_size(data: Data, room: Room) -> tuple[float, float]:
     shown = {each["system"] for each in data["points"]}
     judged = {key for system, scores in data["scores"].items() if system in shown for key in scores}
-    return chart_size(len(judged) + 1, SWEEP_COLUMNS)
+    return chart_size(len(judged) + 1, sweep_panels(room))
+
+
+def sweep_panels(room: Room) -> Panels:
+    return Panels(2, room.width / 2, 3.2) if room is WIDE else Panels(1, room.width, 2.5)
+
+
+def _side_by_side_size(table: Data, room: Room) -> tuple[float, float]:
+    titles = [title for _, title in shares_of(table)]
+    return room.width, _lines_height(sum(1 for _ in lines_of(table["rows"], room)), titles, room)
+
+
+def _over_time_size(course: Data, room: Room) -> tuple[float, float]:
+    rows, titles = len(course["rows"]), list(course["scores"].values())
+    return (
+        (max(6.0, 2.4 + 0.8 * rows), 4.2) if room is WIDE else (room.width, _lines_height(rows, titles, room))
+    )
+
+
+def _lines_height(lines: int, titles: Sequence[str], room: Room) -> float:
+    return 1.0 + LINE * legend_lines(titles, room) + 0.5 * lines
 
 
 DESCRIBED: Mapping[str, Described] = {
-    "side-by-side": Described(
-        lambda table: (6.4, 1.2 + 0.5 * sum(1 for _ in lines_of(table["rows"]))), _side_by_side_in_words
+    "side-by-side": Described(_side_by_side_size, _side_by_side_in_words),
+    "over-time": Described(_over_time_size, _over_time_in_words),
+    "relation": Described(
+        lambda data, room: (room.width, square_height(len(names_of(data)), room)), _relation_in_words
     ),
-    "over-time": Described(
-        lambda course: (max(6.0, 2.4 + 0.8 * len(course["rows"])), 4.2), _over_time_in_words
-    ),
-    "relation": Described(lambda _data: (7.6, 4.8), _relation_in_words),
     "sweep": Described(_sweep_size, _sweep_in_words),
 }

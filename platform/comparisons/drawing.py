@@ -14,8 +14,10 @@ from typing import Any
 from live.apart import run
 from live.remembered import key_of, remembered
 from reports.charts.palettes import PALETTES, standalone
+from reports.charts.room import NARROW, WIDE
 
 _MODULE = "comparisons.drawing"
+ROOMS = {"wide": WIDE, "narrow": NARROW}
 # A browser asks for all charts of a page at once: the first request draws them, the others wait for it.
 _at_work = Lock()
 
@@ -40,17 +42,17 @@ def version_of(sheet: Sheet) -> str:
     return key_of(asdict(sheet))[-16:]
 
 
-def svg(sheets: Sequence[Sheet], name: str, scheme: str) -> bytes:
-    """One of the charts of a page as a file, in the colours of a scheme; all of them are drawn.
+def svg(sheets: Sequence[Sheet], name: str, scheme: str, room: str = "wide") -> bytes:
+    """One of the charts of a page as a file, in the colours of a scheme, for a room; all of them are drawn.
 
     Raises:
         subprocess.SubprocessError: they cannot be drawn, or not in time.
     """
     described = [asdict(sheet) for sheet in sheets]
-    key = key_of("svg", described)
+    key = key_of("svg", room, described)
 
     def draw() -> dict[str, str]:
-        drawn: dict[str, str] = json.loads(run(_MODULE, ["svg"], described))
+        drawn: dict[str, str] = json.loads(run(_MODULE, ["svg", room], described))
         return drawn
 
     def draw_alone() -> Any:
@@ -75,7 +77,8 @@ def main() -> None:
 
     data = json.load(sys.stdin)
     if sys.argv[1] == "svg":
-        print(json.dumps({each["name"]: plots.svg(**each) for each in data}))
+        room = ROOMS[sys.argv[2]]
+        print(json.dumps({each["name"]: plots.svg(**each, room=room) for each in data}))
     else:
         sys.stdout.buffer.write(plots.pdf(data["kind"], data["data"], PALETTES[sys.argv[2]]))
 

@@ -21,20 +21,33 @@ NOT_DRAWN = "The chart could not be drawn this time. The tables have all its num
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart as it is drawn for a desktop or for a phone.
+
+    Attributes:
+        addresses: by scheme; others as soon as the chart is another.
+        width: in pixels of the page.
+        height: likewise.
+    """
+
+    addresses: Mapping[str, str]
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """A chart in a page.
 
     Attributes:
-        pictures: address by scheme; another one as soon as the chart is another.
-        width: of the picture, in pixels of the page.
-        height: likewise.
+        wide: for a desktop.
+        narrow: for a phone.
         words: what it shows, for those who do not see it.
         files: addresses to take it away from, by what they are called.
     """
 
-    pictures: Mapping[str, str]
-    width: int
-    height: int
+    wide: Picture
+    narrow: Picture
     words: str
     files: Mapping[str, str]
 
@@ -49,8 +62,6 @@ def charts(sheets: Sequence[Sheet], address: Address, query: str) -> dict[str, S
 
 
 def _shown(sheet: Sheet, address: Address, rest: str) -> Shown:
-    described = DESCRIBED[sheet.kind]
-    width, height = map(pixels, described.size(sheet.data))
     picture = f"{address(sheet.name, 'svg')}?{rest}v={drawing.version_of(sheet)}"
     files = {
         f"{'dark ' if scheme == 'dark' else ''}{ending.upper()}": (
@@ -59,19 +70,24 @@ def _shown(sheet: Sheet, address: Address, rest: str) -> Shown:
         for ending in ("svg", "pdf")
         for scheme in PALETTES
     }
-    pictures = {scheme: f"{picture}&scheme={scheme}" for scheme in PALETTES}
-    return Shown(pictures, width, height, described.words(sheet.data), files)
+    wide, narrow = (_picture(sheet, room, picture) for room in drawing.ROOMS)
+    return Shown(wide, narrow, DESCRIBED[sheet.kind].words(sheet.data), files)
+
+
+def _picture(sheet: Sheet, room: str, address: str) -> Picture:
+    width, height = map(pixels, DESCRIBED[sheet.kind].size(sheet.data, drawing.ROOMS[room]))
+    return Picture({scheme: f"{address}&room={room}&scheme={scheme}" for scheme in PALETTES}, width, height)
 
 
 def file(request: HttpRequest, sheets: Sequence[Sheet], name: str, ending: str) -> HttpResponse:
-    """One of these charts as a file, in the colours of ?scheme=light or dark."""
-    scheme = request.GET.get("scheme", "light")
+    """One of these charts as a file, in the colours of ?scheme=light or dark, for ?room=wide or narrow."""
+    scheme, room = request.GET.get("scheme", "light"), request.GET.get("room", "wide")
     found = [sheet for sheet in sheets if sheet.name == name]
-    if scheme not in PALETTES or not found:
-        raise Http404(f"There is no chart {name} in the scheme {scheme} for this choice.")
+    if scheme not in PALETTES or room not in drawing.ROOMS or not found:
+        raise Http404(f"There is no chart {name} in the scheme {scheme}, {room}, for this choice.")
     content_type = {"svg": "image/svg+xml", "pdf": "application/pdf"}[ending]
     try:
-        drawn = drawing.svg(sheets, name, scheme) if ending == "svg" else drawing.pdf(found[0], scheme)
+        drawn = drawing.svg(sheets, name, scheme, room) if ending == "svg" else drawing.pdf(found[0], scheme)
     except subprocess.SubprocessError:
         log.exception("The chart %s could not be drawn.", name)
         return HttpResponse(NOT_DRAWN, status=503, content_type="text/plain; charset=utf-8")

@@ -60,6 +60,12 @@ def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:
     return dialogue.turn_set.order_by("position").prefetch_related(Prefetch("labels", queryset=labels))
 
 
+def operators_of(dialogue: Dialogue) -> dict[int, str]:
+    """Who of the team wrote in the bot's place, by position; without accounts that are gone."""
+    written = dialogue.operator_replies.filter(by__isnull=False).select_related("by")
+    return {each.position: str(each.by) for each in written}
+
+
 def labels_of_whole(dialogue: Dialogue) -> QuerySet[Label]:
     return _shown(dialogue).filter(dialogue=dialogue)
 

@@ -21,6 +21,7 @@ from labels.models import Label
 from labels.queries import (
     dialogues_of,
     labels_of_whole,
+    operators_of,
     readable_dialogues_of,
     turns_with_labels,
     withdrawn_with,
@@ -89,6 +90,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)
     wholes, wholes_by_readers = _told(labels_of_whole(dialogue))
+    operators = operators_of(dialogue) if works_on_it else {}
     context = {
         "study": study,
         "dialogue": dialogue,
@@ -99,6 +101,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
         "narrowed_by": _narrowed_by(request.GET),
         "turns": [
             _shown(dialogue, turn, seats[turn.position % 2], faults.pop(turn.position, []))
+            | {"operator": operators.get(turn.position, "")}
             for turn in turns_with_labels(dialogue)
         ],
         "wholes": wholes,

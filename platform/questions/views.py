@@ -258,5 +258,6 @@ def preview(request: HttpRequest) -> HttpResponse:
     except UnreadableDraftError:
         return HttpResponseBadRequest("These are not the fields of the editor.")
     except DeclarationError as error:
-        return render(request, "questions/not_yet.html", {"error": error})
+        faults = Editor(draft, is_new=False, error=error).faults
+        return render(request, "questions/not_yet.html", {"faults": faults})
     return previews.page(request, found, request.POST.get("show_in", ""), request.POST.get("show_as", ""))

@@ -191,9 +191,9 @@ def lost_reports(now: datetime) -> list[int]:
 
 
 def staleness(study: Study, shown: Report | None, newest: Report | None) -> str:
-    """Why the figures shown are not the newest, in a sentence; empty if they are."""
+    """Why the figures shown are not the newest, in a sentence; empty if they are, or if there are none."""
     if newest is None:
-        return "No report has been computed yet. It starts by itself once there is finished work."
+        return ""  # the page says how it fills
     if newest.state == Report.State.FAILED:
         kept = " The figures below are from the last one that worked." if shown else ""
         return f"The last computation failed: {newest.reason}{kept}"

@@ -8,6 +8,7 @@ from bots.models import Bot, BotVersion
 from bots.services import record_perplexity
 from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
+from tests.browser.test_charts import inside, meet
 from tests.browser.test_staff_pages import sign_in
 from tests.comparisons.conftest import BOTH, NO, SENSIBLE, talk
 from tests.conftest import MakeStudy
@@ -104,3 +105,55 @@ async def test_studies_are_chosen_by_keyboard(visit: Visit, studies: list[Study]
     assert address
     response = await page.request.get(visitor.site + address)
     assert (await response.text()).startswith("study,study_code,bot,score")
+
+
+# What the charts of a page show on it: each laid out in the place of its picture, as boxes of its texts.
+PICTURES = """async () => {
+  const found = [];
+  for (const picture of document.querySelectorAll(".chart img")) {
+    picture.scrollIntoView();
+    await picture.decode();
+    const frame = picture.closest(".scroll");
+    const drawn = await (await fetch(picture.currentSrc)).text();
+    const { width } = picture.getBoundingClientRect();
+    const parsed = new DOMParser().parseFromString(drawn, "image/svg+xml");
+    const svg = document.importNode(parsed.documentElement, true);
+    svg.setAttribute("width", width);
+    svg.removeAttribute("height");
+    picture.after(svg);
+    const box = (element) => {
+      const { left, top, right, bottom } = element.getBoundingClientRect();
+      return { what: element.textContent.trim(), left, top, right, bottom };
+    };
+    found.push({
+      address: picture.currentSrc,
+      slides: frame.scrollWidth > frame.clientWidth,
+      frame: box(svg),
+      texts: [...svg.querySelectorAll("text")].map(box),
+    });
+    svg.remove();
+  }
+  return found;
+}"""
+
+
+async def test_phones_get_charts_drawn_for_them(visit: Visit, studies: list[Study]) -> None:
+    for width in (390, 320):
+        visitor = await visit(viewport={"width": width, "height": 800})
+        await sign_in(visitor)
+        for path in PAGES:
+            await visitor.go(path.format(*(study.pk for study in studies)))
+
+            charts = await visitor.page.evaluate(PICTURES)
+
+            assert charts, path
+            for chart in charts:
+                texts = chart["texts"]
+                where = (width, path, chart["address"])
+                assert "room=narrow" in chart["address"]
+                assert not chart["slides"], where
+                assert min(text["bottom"] - text["top"] for text in texts) >= 11, where
+                assert [text["what"] for text in texts if not inside(text, chart["frame"])] == [], where
+                for n, text in enumerate(texts):
+                    met = [other["what"] for other in texts[:n] if meet(text, other)]
+                    assert met == [], (*where, text["what"])

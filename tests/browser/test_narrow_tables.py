@@ -5,6 +5,7 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
 from accounts.models import User
+from bots.models import Bot
 from studies.models import Study
 from tests.browser.conftest import Visit
 from tests.browser.test_staff_pages import PASSWORD, sign_in
@@ -14,6 +15,15 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 BEYOND = """() => [...document.querySelectorAll("main table :is(a, button, summary)")]
   .filter(each => each.getBoundingClientRect().right > innerWidth).map(each => each.textContent)"""
+
+SLIDING = """() => [...document.querySelectorAll(".scroll")]
+  .filter(each => each.scrollWidth > each.clientWidth).length"""
+# States and numbers that stand on more than one line.
+BROKEN = """() => [...document.querySelectorAll(".state, .funnel__n")].filter((each) => {
+  const range = document.createRange();
+  range.selectNodeContents(each);
+  return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1;
+}).map(each => each.textContent)"""
 
 
 @pytest.fixture
@@ -44,6 +54,21 @@ async def test_nothing_to_do_is_beyond_the_edge(
     await visitor.go("/studies/")
     await expect(page.get_by_role("link", name="Report of")).to_be_visible()
     assert await page.evaluate(BEYOND) == []
+
+
+async def test_rows_about_bots_and_people_stand_whole(visit: Visit, admin: User, study: Study) -> None:
+    await Bot.objects.aupdate(title="Rindfleischetikettierungsüberwachungsbot, the second of its name")
+    await sync_to_async(_somebody)(study)
+    visitor = await visit(viewport={"width": 320, "height": 800})
+    await sign_in(visitor, "/")
+
+    at = f"/studies/{study.pk}/"
+    for path in ("/bots/", at, f"{at}monitor/", f"{at}participants/", f"{at}dialogues/", f"{at}opening/"):
+        await visitor.go(path)
+
+        assert await visitor.page.evaluate(SLIDING) == 0, path
+        assert await visitor.page.evaluate(BROKEN) == [], path
+        assert await visitor.flaws() == [], path
 
 
 def _somebody(study: Study) -> str:

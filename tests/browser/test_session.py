@@ -129,6 +129,19 @@ async def test_the_conversation_ends_at_the_most_turns(wanda: Visitor, short_stu
     await wanda.finish()
 
 
+@pytest.fixture
+def shortest_study(make_study: MakeStudy) -> Study:
+    return make_study(min_turns=2, max_turns=2)
+
+
+async def test_the_only_reply_is_judged_and_not_all_of_one(wanda: Visitor, shortest_study: Study) -> None:
+    await wanda.start(shortest_study)
+    await wanda.exchange("One")
+
+    await expect(wanda.page.locator("#done-text")).to_have_text("Judged")
+    await wanda.finish()
+
+
 async def test_a_message_that_is_too_long_stays_in_the_box_with_the_reason(
     wanda: Visitor, study: Study
 ) -> None:

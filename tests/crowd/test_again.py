@@ -257,7 +257,9 @@ def test_consent_is_asked_again_only_if_its_text_has_changed(twice: Study, rex: 
     assert "Another text." in says(client.get(f"/s/{twice.code}/again/"))
     assert again(client, twice).status_code == 422
     assert again(client, twice, agree="yes", consent="1").status_code == 422
-    assert again(client, twice, consent="2").status_code == 422
+    unticked = again(client, twice, consent="2")
+    assert unticked.status_code == 422
+    assert "To take part, please tick that you agree." in says(unticked)
     assert Participation.objects.count() == 1
     assert again(client, twice, agree="yes", consent="2").status_code == 302
     assert newest(twice).consent.number == 2

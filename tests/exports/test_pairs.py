@@ -191,4 +191,6 @@ def test_the_report_page_runs_nothing_that_a_system_is_called(
     assert "<b>Gamma" not in page
     assert "Which of the two is better as a whole?" in page
     assert "kappa over 6 pairs of raters" in page
+    assert page.count("Which is more ") > 1  # questions
+    assert (page.count("Lead: wins less losses"), page.count("(Davidson 1970)")) == (1, 1)  # said once
     assert "VHCR-EI against VHCR, Reddit" in page  # what the paper found stands beside

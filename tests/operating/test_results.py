@@ -12,7 +12,7 @@ from django.core.management import call_command
 from accounts.models import User
 from dialogues.models import Dialogue
 from evaluation.report.bundle import recompute
-from studies.models import Study
+from studies.models import Share, Study
 from tests.conftest import OpenTab, pseudonym_of, start_dialogue
 from tests.operating.conftest import MakeWizard, OpenPage, OperatorTab
 from tests.planted import SignIn, computed
@@ -38,6 +38,13 @@ async def talk(study: Study, page: OperatorTab, open_tab: OpenTab) -> Dialogue:
     return dialogue
 
 
+def read_only(study: Study, dialogue: Dialogue, sign_in: SignIn) -> str:
+    """The transcript as somebody sees it who may only read the study."""
+    reader = User.objects.create_user("rita")
+    Share.objects.create(study=study, person=reader, may_change=False)
+    return sign_in(reader).get(f"/dialogues/{dialogue.public_id}/").text
+
+
 async def test_what_the_operator_said_is_in_report_transcript_and_bundle(
     make_wizard: MakeWizard, rex: User, open_page: OpenPage, open_tab: OpenTab, sign_in: SignIn,
     tmp_path: Path,
@@ -55,6 +62,8 @@ async def test_what_the_operator_said_is_in_report_transcript_and_bundle(
     client = await sync_to_async(sign_in)(rex)
     transcript = await sync_to_async(client.get)(f"/dialogues/{dialogue.public_id}/")
     assert all(text in transcript.text for text in SAID)
+    assert transcript.text.count("written by rex") == 2
+    assert "written by" not in await sync_to_async(read_only)(study, dialogue, sign_in)
 
     bundle = tmp_path / "bundle.zip"
     await sync_to_async(call_command)("bundle", str(study.pk), output=bundle)

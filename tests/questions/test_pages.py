@@ -295,3 +295,12 @@ def test_translations_stay_with_their_texts(client: Client, rex: User) -> None:
     }
     worker = client.get("/questions/keys/tone-v2/worker/?language=zh").content.decode()
     assert json.dumps("它礼貌吗?") in worker
+
+
+def test_what_keeps_a_draft_from_being_previewed_is_called_as_in_the_editor(client: Client) -> None:
+    empty = fields_of(client.get("/questions/new/").content.decode())
+
+    page = unescape(client.post("/questions/preview/", empty).content.decode())
+
+    assert "<strong>Question 1, Wording</strong>: It is empty. Write what people are to read." in page
+    assert "questions[0]" not in page

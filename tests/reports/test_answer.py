@@ -38,7 +38,8 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
             OPEN | {"more": None},
             "Not certain: Ann and Bob are 12.0 points apart (\N{MINUS SIGN}3.3 to 20.0), too close",
         ),
-        (OPEN | {"low": None, "more": None}, "nothing can be told from so little yet"),
+        (OPEN | {"low": None, "more": None}, "Ann is 12.0 points ahead of Bob by SSA, and nothing"),
+        (OPEN | {"low": None, "more": None, "difference": 0.0}, "Ann and Bob are level by SSA, and nothing"),
         (
             {"score": "SSA", "leader": "Ann", "value": 75.0, "low": 61.1, "high": 85.2},
             "Ann scores 75.0 (61.1 to 85.2) by SSA.",

@@ -10,20 +10,18 @@ from evaluation.protocols import Published
 from evaluation.protocols.facts import HUMAN
 from reports.charts.palettes import Palette
 from reports.charts.panels import (
-    LINE,
     MARKERS,
     Cell,
     Panel,
     Result,
     headline,
-    legend_lines,
     main_panel,
     panels_of,
     published_cells,
     ranked,
     sentences,
 )
-from reports.charts.room import WIDE, Room, columns_of, short
+from reports.charts.room import LINE, WIDE, Room, columns_of, legend_lines, short
 
 # Inches: the text above a row, each of its marks, and the room below them.
 _LABEL, _MARK, _GAP = 0.24, 0.135, 0.09
@@ -83,7 +81,10 @@ def _published_rows(result: Result, panel: Panel, published: Sequence[Published]
 
 def _panel_height(panel: Panel, rows: Sequence[Row], room: Room) -> float:
     return (
-        legend_lines(panel, room) * LINE + sum(_row_height(row, room) for row in rows) + _heading(rows) + 0.58
+        legend_lines(panel.titles, room) * LINE
+        + sum(_row_height(row, room) for row in rows)
+        + _heading(rows)
+        + 0.58
     )
 
 
@@ -115,7 +116,7 @@ def _forest(
     """One panel in its place: inches from the bottom of the figure, and its height in inches."""
     bottom, height = place
     whole = figure.get_figheight()
-    legend = legend_lines(panel, room) * LINE + 0.12
+    legend = legend_lines(panel.titles, room) * LINE + 0.12
     body = height - legend - 0.5
     left, right = 0.12, 0.2
     axes = figure.add_axes(
@@ -136,8 +137,9 @@ def _forest(
         axes.plot(
             [], [], MARKERS[nth], color=palette.series[nth], markersize=6, label=short(title, room.longest)
         )
+    beside = 1 if legend_lines(panel.titles, room) > 1 else 3
     figure.legend(
-        *axes.get_legend_handles_labels(), loc="upper left", ncols=1 if legend_lines(panel, room) > 1 else 3,
+        *axes.get_legend_handles_labels(), loc="upper left", ncols=beside,
         bbox_to_anchor=(0.0, (bottom + height) / whole), frameon=False, fontsize=9, handletextpad=0.1,
         borderaxespad=0.2, labelspacing=0.25, columnspacing=1.2,
     )  # fmt: skip

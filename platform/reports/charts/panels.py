@@ -7,15 +7,12 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from evaluation.protocols import Published, compared_with, published_beside
-from reports.charts.room import Room, columns_of, short
 
 Result: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Mapping[str, Any]
 # Scores in one panel, as many as there are colours; further panels than these are left to the tables.
 _SCORES_PER_PANEL, MOST_PANELS = 3, 6
 MARKERS = ("o", "s", "^")
-LINE = 0.19  # inches
-POINTS = 72  # in an inch
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +23,10 @@ class Panel:
     low: float
     high: float
     unit: str
+
+    @property
+    def titles(self) -> list[str]:
+        return [title for _, title in self.scores]
 
     @property
     def axis(self) -> str:
@@ -82,12 +83,6 @@ def published_cells(
     known = [system for system in published if any(key in system.scores for key in keys)]
     for system in sorted(known, key=lambda system: -system.scores.get(result["headline"], -math.inf)):
         yield system.system, [{"value": system.scores.get(key)} for key in keys]
-
-
-def legend_lines(panel: Panel, room: Room) -> int:
-    """One if all titles stand beside each other, else one each."""
-    letters = sum(columns_of(short(title)) + 4 for _, title in panel.scores)
-    return 1 if letters <= room.letters else len(panel.scores)
 
 
 def sentences(bots: Sequence[Mapping[str, Any]], panel: Panel) -> Iterator[str]:

@@ -10,16 +10,14 @@ from matplotlib.figure import Figure
 from evaluation.protocols import Published
 from reports.charts.palettes import Palette
 from reports.charts.panels import (
-    LINE,
     MARKERS,
     Cell,
     Panel,
     Result,
-    legend_lines,
     main_panel,
     said,
 )
-from reports.charts.room import Room, short
+from reports.charts.room import LINE, Room, legend_lines, short
 
 
 def by_reply(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:
@@ -27,7 +25,7 @@ def by_reply(result: Result, published: Sequence[Published], room: Room, palette
     bots, main = result["by_reply"], main_panel(result)
     across = min(room.panels, len(bots))
     down = -(-len(bots) // across)
-    width, legend = room.width, legend_lines(main, room) * LINE
+    width, legend = room.width, legend_lines(main.titles, room) * LINE
     height = 0.75 + 2.1 * down + legend
     figure = Figure(figsize=(width, height))
     # Panels of equal axes have equal margins (in inches); finding them for each takes half of the time.
@@ -43,8 +41,9 @@ def by_reply(result: Result, published: Sequence[Published], room: Room, palette
     figure.supylabel(main.axis, fontsize=9, x=0.06 / width)
     handles, _ = panels[0].get_legend_handles_labels()
     titles = [short(title, room.longest) for _, title in main.scores]
+    beside = 1 if legend_lines(main.titles, room) > 1 else 3
     figure.legend(
-        handles, titles, loc="upper left", ncols=1 if legend_lines(main, room) > 1 else 3, frameon=False,
+        handles, titles, loc="upper left", ncols=beside, frameon=False,
         bbox_to_anchor=(0.0, 1.0), fontsize=9, borderaxespad=0.2, labelspacing=0.25, columnspacing=1.2,
     )  # fmt: skip
     return figure

@@ -1,12 +1,14 @@
 """How much room a chart has, and names as they stand in it. Knows no Matplotlib."""
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 LONGEST_NAME = 34
 # Pixels of the page for a point of the figure: its small print is then as large as the page's.
 SCALE = 1.35
-_POINTS = 72  # of an inch
+POINTS = 72  # in an inch
+LINE = 0.19  # inches
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ NARROW = Room(2.74, 31, 28, 1)
 
 def pixels(inches: float) -> int:
     """How many pixels of the page a length of a figure takes."""
-    return round(SCALE * _POINTS * inches)
+    return round(SCALE * POINTS * inches)
 
 
 def columns_of(text: str) -> int:
@@ -49,3 +51,24 @@ def short(name: str, longest: int = LONGEST_NAME) -> str:
     while columns_of(name[:kept]) >= longest:
         kept -= 1
     return f"{name[:kept].rstrip()}…"
+
+
+def legend_lines(titles: Sequence[str], room: Room) -> int:
+    """One if all titles stand beside each other, else one each."""
+    letters = sum(columns_of(short(title)) + 4 for title in titles)
+    return 1 if letters <= room.letters else len(titles)
+
+
+# Inches left of a square plane, below it and above it.
+LEFT, BELOW, ABOVE = 0.62, 0.55, 0.15
+
+
+def side(room: Room) -> float:
+    """Inches of each side of a square plane."""
+    return min(room.width - LEFT - 0.15, 4.2)
+
+
+def square_height(names: int, room: Room) -> float:
+    """Inches down of a square plane with a key of so many names: beside it, or below it on a phone."""
+    needed, key = ABOVE + side(room) + BELOW, LINE * names + 0.1
+    return max(needed, key) if room is WIDE else needed + key

@@ -20,7 +20,7 @@ export function showProgress({ done, of, text }) {
  */
 export function judgedInWords({ done, of, isAll }) {
   if (!isAll) return gettext("Item %(n)s of %(all)s", { n: done + 1, all: of });
-  return done > of ? ngettext("%(n)s judged", "%(n)s judged", done) : ngettext("All %(n)s judged", "All %(n)s judged", of);
+  return done > of ? ngettext("%(n)s judged", "%(n)s judged", done) : ngettext("Judged", "All %(n)s judged", of);
 }
 
 /**

@@ -233,7 +233,7 @@ const ALL_WRITTEN = gettext("You can still go back and change one, or finish now
 /** @param {import("./store.js").Progress} progress */
 function inWords({ done, size, may_finish: isAll }) {
   if (!isAll) return gettext("Response %(n)s of %(all)s", { n: done + 1, all: size });
-  return done > size ? ngettext("%(n)s written", "%(n)s written", done) : ngettext("All %(n)s written", "All %(n)s written", size);
+  return done > size ? ngettext("%(n)s written", "%(n)s written", done) : ngettext("Written", "All %(n)s written", size);
 }
 
 /**
