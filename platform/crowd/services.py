@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -245,8 +245,16 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
     bots = _lock_bots(participation.study_id)
     bot = _least_filled(again.not_met(participation, bots), now)
     ledger.promise(participation)
+    return _begun(participation, now, bot)
+
+
+def _begun(participation: Participation, now: datetime, bot: StudyBot | None = None) -> Assignment:
     return Assignment.objects.create(
-        participation=participation, study_bot=bot, assigned_at=now, active_at=now
+        participation=participation,
+        study_id=participation.study_id,
+        study_bot=bot,
+        assigned_at=now,
+        active_at=now,
     )
 
 
@@ -268,11 +276,11 @@ def _join_pilot(participation: Participation, now: datetime) -> None:
     participation.save(update_fields=["pilot"])
 
 
-def of_this_phase(prefix: str = "") -> Q:
+def of_this_phase(studies: QuerySet[Study]) -> QuerySet[Assignment]:
     """Assignments that count towards a study's targets: once its pilot is over, those of it do not."""
-    return Q(**{f"{prefix}participation__pilot": False}) | Q(
-        **{f"{prefix}participation__study__pilot_over_at": None}
-    )
+    over = studies.filter(pilot_over_at__isnull=False)
+    of_pilots = Participation.objects.filter(pilot=True, study__in=over)
+    return Assignment.objects.filter(study__in=studies).exclude(participation__in=of_pilots)
 
 
 @transaction.atomic
@@ -291,7 +299,7 @@ def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
     now = now or timezone.now()
     _join_pilot(participation, now)
     ledger.promise(participation)
-    return Assignment.objects.create(participation=participation, assigned_at=now, active_at=now)
+    return _begun(participation, now)
 
 
 @transaction.atomic
@@ -332,10 +340,10 @@ def _lock_bots(study_id: int) -> list[StudyBot]:
 
 
 def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
-    taken = places_taken([bot.pk for bot in bots], now)
+    taken = places_taken(bots, now)
     wanting = [bot for bot in bots if taken[bot.pk] < bot.target]
     if not wanting:
-        later = places_taken([bot.pk for bot in bots], now + HOLD)
+        later = places_taken(bots, now + HOLD)
         raise refusals.full(may_become_free=any(later[bot.pk] < bot.target for bot in bots))
     _lock_operated(wanting)
     available = operated.admitting([bot.bot for bot in wanting], now=now)
@@ -344,9 +352,9 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
         raise refusals.no_bot()
     # Evenly, so whoever only pressed Start counts here, from wherever they came.
     live = Counter(
-        Assignment.objects.filter(
-            Q(outcome=Assignment.Outcome.COMPLETE) | holding(now), of_this_phase(), study_bot__in=free
-        ).values_list("study_bot", flat=True)
+        _counted(free)
+        .filter(Q(outcome=Assignment.Outcome.COMPLETE) | holding(now))
+        .values_list("study_bot", flat=True)
     )
     return min(free, key=lambda bot: (live[bot.pk] / bot.target, bot.pk))
 
@@ -358,9 +366,15 @@ def _lock_operated(wanting: Collection[StudyBot]) -> None:
         list(Bot.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk"))
 
 
-def places_taken(study_bot_ids: Collection[int], now: datetime) -> Counter[int]:
-    """Finished and live conversations of each bot of a study."""
-    of_bots = Assignment.objects.filter(of_this_phase(), study_bot__in=study_bot_ids)
+def _counted(bots: Collection[StudyBot]) -> QuerySet[Assignment]:
+    """Assignments of these bots that count towards their targets."""
+    studies = Study.objects.filter(pk__in={bot.study_id for bot in bots})
+    return of_this_phase(studies).filter(study_bot__in=bots)
+
+
+def places_taken(bots: Collection[StudyBot], now: datetime) -> Counter[int]:
+    """Finished and live conversations of each of these bots of a study, by its key."""
+    of_bots = _counted(bots)
     settled = of_bots.filter(Q(outcome=Assignment.Outcome.COMPLETE) | _at_work(now))
     taken = Counter(dict(settled.values_list("study_bot").annotate(n=Count("pk"))))
     reserved = of_bots.filter(UNTOUCHED, active_at__gt=now - RESERVED).order_by("pk")
@@ -426,7 +440,13 @@ def end(participation_id: int, outcome: Assignment.Outcome, *, now: datetime | N
     participation = _lock_participation(participation_id)
     assignment, is_new = Assignment.objects.get_or_create(
         participation=participation,
-        defaults={"assigned_at": now, "active_at": now, "outcome": outcome, "ended_at": now},
+        defaults={
+            "study_id": participation.study_id,
+            "assigned_at": now,
+            "active_at": now,
+            "outcome": outcome,
+            "ended_at": now,
+        },
     )
     if assignment.outcome and not is_new:
         return False
