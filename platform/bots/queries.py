@@ -110,7 +110,7 @@ KINDS = {
     Kind.PERSON: gettext_lazy("People in a chatbot's place"),
 }
 ELSEWHERE = gettext_lazy("Systems elsewhere")
-_TITLES = [*KINDS.values(), ELSEWHERE]
+_TITLES: list[str | Promise] = [*KINDS.values(), ELSEWHERE]
 PER_PAGE = 100
 
 

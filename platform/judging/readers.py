@@ -120,7 +120,12 @@ def turns_of_both(study: Study, only: list[int] | None = None) -> list[TurnOfBot
 
     Those that they see most differently come first.
     """
-    values = {"study": study.pk, "questions": study.question_set, "only": only, "most": MOST_LABELS}
+    values: dict[str, Any] = {
+        "study": study.pk,
+        "questions": study.question_set,
+        "only": only,
+        "most": MOST_LABELS,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_LABELS, values)
         rows = cursor.fetchall()

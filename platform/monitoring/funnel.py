@@ -1,7 +1,7 @@
 """The way of workers through a study, from its link to their pay: how far each came, and why no further."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -37,6 +37,10 @@ HERE, SILENT, GONE = "here", "silent", "gone"
 
 # By name: an index finds what is equal, not what differs.
 _UNFINISHED = ["", *(each for each in Outcome if each != Outcome.COMPLETE)]
+
+
+Gates = Callable[[str], list[Q]]
+"""What is passed before the work, by the path to a participation."""
 
 
 class Step(IntEnum):
@@ -76,10 +80,11 @@ class Stood:
     """Everybody who agreed, by how far they came and what became of them there."""
 
     def __init__(self, study: Study, now: datetime) -> None:
-        self.gates = _gates(study, "")
+        gates = _gates(study)
+        self.has_gates = bool(gates(""))
         self._n: Counter[tuple[int, str]] = Counter()
         self.finished_and_paid = 0
-        for step, became, n, paid in _counted(study, now):
+        for step, became, n, paid in _counted(study, gates, now):
             self._n[step, became] += n
             self.finished_and_paid += paid
 
@@ -96,7 +101,7 @@ class Stood:
         return sum(n for (_at, became), n in self._n.items() if became in PAID)
 
 
-def _counted(study: Study, now: datetime) -> QuerySet[Any, tuple[int, str, int, int]]:
+def _counted(study: Study, gates: Gates, now: datetime) -> QuerySet[Any, tuple[int, str, int, int]]:
     """How far people came, what became of them there, how many they are, and how many finished and are paid.
 
     Most have finished: they are counted by indexes, and only of the others it is looked up how far they came.
@@ -112,8 +117,8 @@ def _counted(study: Study, now: datetime) -> QuerySet[Any, tuple[int, str, int, 
         .annotate(n=Count("*"), paid=is_paid)
         .order_by()
         .union(
-            _standing(_unfinished(study, now, placed.filter(outcome__in=_UNFINISHED))),
-            _standing(_without_place(study, now, placed)),
+            _standing(_unfinished(study, gates, now)),
+            _standing(_without_place(study, gates, now)),
             all=True,
         )
     )
@@ -121,17 +126,20 @@ def _counted(study: Study, now: datetime) -> QuerySet[Any, tuple[int, str, int, 
 
 def _standing(people: QuerySet[Any]) -> QuerySet[Any, tuple[int, str, int, int]]:
     """How many of those who have not finished stand where."""
-    return people.values_list("step", "became").annotate(n=Count("*"), paid=Value(0)).order_by()
+    rows: QuerySet[Any, tuple[int, str, int, int]]
+    rows = people.values_list("step", "became").annotate(n=Count("*"), paid=Value(0)).order_by()
+    return rows
 
 
-def _without_place(study: Study, now: datetime, placed: QuerySet[Assignment]) -> QuerySet[Participation]:
+def _without_place(study: Study, gates: Gates, now: datetime) -> QuerySet[Participation]:
     """Those who agreed and have no assignment, with how far they came and what became of them."""
-    agreed = Participation.objects.filter(study=study).exclude(pk__in=placed.values("participation"))
+    placed = Assignment.objects.filter(study=study).values("participation")
+    agreed = Participation.objects.filter(study=study).exclude(pk__in=placed)
     reads = When(consented_at__gt=now - READING, then=Value(HERE))
-    return agreed.annotate(step=_before_place(study, ""), became=Case(reads, default=Value(GONE)))
+    return agreed.annotate(step=_before_place(gates("")), became=Case(reads, default=Value(GONE)))
 
 
-def _unfinished(study: Study, now: datetime, placed: QuerySet[Assignment]) -> QuerySet[Assignment]:
+def _unfinished(study: Study, gates: Gates, now: datetime) -> QuerySet[Assignment]:
     """Assignments that are not complete, with how far their people came and what became of them."""
     is_open = Q(outcome="")
     # Whoever left, or was screened out, before they had a place got one that ended as it began.
@@ -140,7 +148,7 @@ def _unfinished(study: Study, now: datetime, placed: QuerySet[Assignment]) -> Qu
     step = Case(
         When(place & ((is_open & seen) | (~is_open & _did_something(study))), then=Value(Step.BEGAN)),
         When(place, then=Value(Step.PLACE)),
-        default=_before_place(study, "participation__"),
+        default=_before_place(gates("participation__")),
     )
     became = Case(
         When(is_open & ~seen & Q(assigned_at__gt=now - READING), then=Value(HERE)),
@@ -150,13 +158,13 @@ def _unfinished(study: Study, now: datetime, placed: QuerySet[Assignment]) -> Qu
         When(is_open, then=Value(GONE)),
         default=F("outcome"),
     )
-    return placed.annotate(step=step, became=became)
+    unfinished = Assignment.objects.filter(study=study, outcome__in=_UNFINISHED)
+    return unfinished.annotate(step=step, became=became)
 
 
-def _before_place(study: Study, prefix: str) -> Case:
-    """How far somebody without a place came; `prefix` is the path to their participation."""
-    gates = _gates(study, prefix)
-    ready = When(reduce(and_, gates) if gates else Q(pk=None), then=Value(Step.READY))
+def _before_place(passed: list[Q]) -> Case:
+    """How far somebody without a place came, by the gates that they passed."""
+    ready = When(reduce(and_, passed) if passed else Q(pk=None), then=Value(Step.READY))
     return Case(ready, default=Value(Step.AGREED))
 
 
@@ -168,16 +176,21 @@ def _did_something(study: Study) -> Q:
     return Q(batch__done__gt=0) if isinstance(task, QueuedTask) else Q()
 
 
-def _gates(study: Study, prefix: str) -> list[Q]:
+def _gates(study: Study) -> Gates:
     """What people pass before they begin: who said who they are, has practised, and is qualified."""
-    own = OuterRef(f"{prefix}worker")
-    said = Label.objects.filter(participation__worker=own, participation__study=study)
     asked = [ask.question_set for ask in asked_at(study, Moment.BEFORE_WORK)]
     keys = sorted({each.questions.key for each in practice.practised(study)})
-    passed = [Q(Exists(Practice.objects.filter(worker=own, question_set=key))) for key in keys]
-    if qualification := qualifying.wanted_by(study):
-        passed.append(Q(Exists(Attempt.objects.filter(worker=own, qualification=qualification, passed=True))))
-    return [*(Q(Exists(said.filter(question_set=key))) for key in asked), *passed]
+    qualification = qualifying.wanted_by(study)
+
+    def passed(path: str) -> list[Q]:
+        own = OuterRef(f"{path}worker")
+        said = Label.objects.filter(participation__worker=own, participation__study=study)
+        found = [said.filter(question_set=key) for key in asked]
+        practised = [Practice.objects.filter(worker=own, question_set=key) for key in keys]
+        tried = Attempt.objects.filter(worker=own, qualification=qualification, passed=True)
+        return [Q(Exists(each)) for each in (*found, *practised, *([tried] if qualification else ()))]
+
+    return passed
 
 
 _WHY = {
@@ -220,7 +233,7 @@ def stages(study: Study, stood: Stood) -> list[Stage]:
             (Step.PLACE, _("Got a place"), _("%(n)s sent nothing")),
             (Step.BEGAN, _("Sent their first message"), _("%(n)s silent for over an hour")),
         ]
-    if not stood.gates:
+    if not stood.has_gates:
         steps[:2] = [(Step.AGREED, _("Agreed to take part"), never)]
     found = [_opened(visits.counted(study), stood.reached(Step.AGREED))]
     found += [_stage(step, title, gone, stood) for step, title, gone in steps]
