@@ -36,9 +36,9 @@ INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_
 SELECT n, n, {study}, {consent}, now(),
        'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '', '', '', false, 1
   FROM generate_series(1, {conversations}) AS n;
-INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, extensions, outcome,
-                              ended_at)
-SELECT n, n, ({study_bots}::bigint[])[1 + n % {bots}], now(), now(), 0, 'complete', now()
+INSERT INTO crowd_assignment (id, participation_id, study_id, study_bot_id, assigned_at, active_at,
+                              extensions, outcome, ended_at)
+SELECT n, n, {study}, ({study_bots}::bigint[])[1 + n % {bots}], now(), now(), 0, 'complete', now()
   FROM generate_series(1, {conversations}) AS n;
 INSERT INTO dialogues_dialogue
        (id, public_id, study_id, started_at, ended_at, ending,

@@ -14,7 +14,7 @@ import argparse
 import http.client
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -50,9 +50,9 @@ SELECT p.id, p.id, p.study, c.id, now() - p.id * interval '7 seconds', 'P' || lp
        CASE WHEN p.id % 50 = 0 THEN now() END, '', '{{}}', '',
        CASE WHEN p.id % 40 = 0 THEN 'All answers alike.' ELSE '' END, '', '', false, 1
   FROM place AS p JOIN studies_consentversion AS c ON c.study_id = p.study;
-INSERT INTO crowd_assignment (id, participation_id, study_bot_id, assigned_at, active_at, extensions, outcome,
-                              ended_at)
-SELECT p.id, p.id, b.id, now() - p.id * interval '7 seconds', now() - p.id * interval '6 seconds', 0,
+INSERT INTO crowd_assignment (id, participation_id, study_id, study_bot_id, assigned_at, active_at,
+                              extensions, outcome, ended_at)
+SELECT p.id, p.id, p.study, b.id, now() - p.id * interval '7 seconds', now() - p.id * interval '6 seconds', 0,
        CASE WHEN p.id % 20 = 0 THEN '' ELSE 'complete' END, CASE WHEN p.id % 20 <> 0 THEN now() END
   FROM place AS p
   JOIN (SELECT id, bot_id, study_id, row_number() OVER (PARTITION BY study_id ORDER BY id) - 1 AS nth
@@ -98,8 +98,9 @@ SELECT n, n, {judging}, c.id, now(), 'P' || lpad(n::text, 9, '0'), 'r' || n, 'c'
        '', '', false, 1
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n
   JOIN studies_consentversion AS c ON c.study_id = {judging};
-INSERT INTO crowd_assignment (id, participation_id, assigned_at, active_at, extensions, outcome, ended_at)
-SELECT n, n, now(), now(), 0, 'complete', now()
+INSERT INTO crowd_assignment (id, participation_id, study_id, assigned_at, active_at, extensions, outcome,
+                              ended_at)
+SELECT n, n, {judging}, now(), now(), 0, 'complete', now()
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n;
 INSERT INTO judging_batch (id, assignment_id, study_id, worker_id, public_id, language, size, done, cursor,
                            gold_at)
@@ -344,10 +345,11 @@ def spent(pid: int) -> float:
     return total
 
 
-def timed(port: int, address: str, cookie: str, times: int, watched: Sequence[int]) -> Result:
+def timed(port: int, address: str, cookie: str, times: int, watched: Mapping[str, int]) -> Result:
     """Milliseconds to the first byte of the answer, so many times one after the other."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-    took, size, status, cpu = [], 0, 0, 0.0
+    took, size, status = [], 0, 0
+    before: dict[str, float] = {}
     for attempt in range(times + 1):
         began = time.perf_counter()
         connection.request("GET", address, headers={"Cookie": cookie, "Accept-Encoding": "gzip"})
@@ -361,14 +363,17 @@ def timed(port: int, address: str, cookie: str, times: int, watched: Sequence[in
         if attempt:  # the first one compiles templates, and fills what is remembered
             took.append(1000 * seconds)
         else:
-            cpu = sum(map(spent, watched))
-    cpu = 1000 * (sum(map(spent, watched)) - cpu) / times
+            before = {name: spent(pid) for name, pid in watched.items()}
+    cpu = {
+        f"{name}_cpu_ms": round(1000 * (spent(pid) - before[name]) / times, 1)
+        for name, pid in watched.items()
+    }
     p50, p95, most = (round(float(each), 1) for each in np.percentile(took, (50, 95, 100)))
     found = {"status": status, "p50_ms": p50, "p95_ms": p95, "most_ms": most}
-    return found | {"cpu_ms": round(cpu, 1), "bytes": size}
+    return found | cpu | {"bytes": size}
 
 
-def measured(options: argparse.Namespace, port: int, watched: Sequence[int]) -> Result:
+def measured(options: argparse.Namespace, port: int, watched: Mapping[str, int]) -> Result:
     from django.core.cache import cache
 
     researcher, admin = cookies()
@@ -403,7 +408,7 @@ def main() -> None:
         server.start()
         stack.callback(server.stop)
         assert database.process
-        watched = [server.process.pid, database.process.pid]
+        watched = {"server": server.process.pid, "postgresql": database.process.pid}
         print(json.dumps(measured(options, server.port, watched), indent=2))
 
 

@@ -58,9 +58,10 @@ def reviewed(dialogues: QuerySet[Dialogue], limits: Mapping[str, float | None]) 
     """These conversations with their measures; a page of them, not all."""
     annotations = Label.objects.filter(question_set=TOPICAL_CHAT_OWN.key).exclude(party="reader")
     wholes = Label.objects.filter(question_set=TOPICAL_CHAT_CONVERSATION.key).exclude(party="reader")
-    turns = Turn.objects.order_by("position").prefetch_related(Prefetch("labels", queryset=annotations))
+    annotated = Prefetch("labels", queryset=annotations, to_attr="annotations")
+    turns = Turn.objects.order_by("position").prefetch_related(annotated)
     found = dialogues.select_related("decision__by").prefetch_related(
-        Prefetch("turn_set", queryset=turns),
+        Prefetch("turn_set", queryset=turns, to_attr="said"),
         Prefetch("labels", queryset=wholes.order_by("pk")),
         Prefetch("seats", queryset=Seat.objects.select_related("worker", "bot")),
         Prefetch("seats__materials", queryset=Material.objects.order_by("number")),
@@ -69,7 +70,8 @@ def reviewed(dialogues: QuerySet[Dialogue], limits: Mapping[str, float | None]) 
 
 
 def _reviewed(dialogue: Dialogue, limits: Mapping[str, float | None]) -> Reviewed:
-    counted_turns = [turn for turn in dialogue.turn_set.all() if turn.position >= dialogue.opening_turns]
+    said: list[Turn] = dialogue.said  # type: ignore[attr-defined]  # prefetched
+    counted_turns = [turn for turn in said if turn.position >= dialogue.opening_turns]
     found: Mapping[str, float | None] = dict.fromkeys(LIMITS)
     if counted_turns:
         first, last = counted_turns[0], counted_turns[-1]
@@ -89,7 +91,7 @@ def _reviewed(dialogue: Dialogue, limits: Mapping[str, float | None]) -> Reviewe
 
 
 def _said(turn: Turn) -> Said:
-    annotations = turn.labels.all()
+    annotations: list[Label] = turn.annotations  # type: ignore[attr-defined]  # prefetched
     if not annotations:
         return Said(turn.position % 2, turn.text)
     answers = annotations[0].answers

@@ -43,9 +43,10 @@ def _study(request: HttpRequest, pk: int) -> Study:
 def _page(request: HttpRequest, study: Study, form: LimitsForm, status: int = 200) -> HttpResponse:
     counts = queries.counted(study)
     state = _state(request)
-    found = queries.to_review(study, "" if state == "all" else state)
-    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    keys = [each.pk for each in page.object_list]
+    there = counts | {"all": sum(counts.values())}
+    page = Paginator(range(there[state]), PER_PAGE).get_page(request.GET.get("page"))
+    found = queries.to_review(study, "" if state == "all" else state).values_list("pk", flat=True)
+    keys = list(found[page.start_index() - 1 : page.end_index()] if page else ())
     rows = queries.reviewed(Dialogue.objects.filter(pk__in=keys).order_by("pk"), services.limits_of(study))
     context = {
         "study": study,
@@ -57,7 +58,7 @@ def _page(request: HttpRequest, study: Study, form: LimitsForm, status: int = 20
         "states": [
             (queries.PENDING, _("Pending"), counts["pending"]),
             *((each.value, each.label, counts[each.value]) for each in Decision.State),
-            ("all", _("All"), sum(counts.values())),
+            ("all", _("All"), there["all"]),
         ],
         "form": form,
         "pays": bool(study.pay_amount),

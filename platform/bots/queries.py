@@ -110,7 +110,7 @@ KINDS = {
     Kind.PERSON: gettext_lazy("People in a chatbot's place"),
 }
 ELSEWHERE = gettext_lazy("Systems elsewhere")
-_TITLES = [*KINDS.values(), ELSEWHERE]
+_TITLES: list[str | Promise] = [*KINDS.values(), ELSEWHERE]
 PER_PAGE = 100
 
 
@@ -129,14 +129,15 @@ def listed(user: User | AnonymousUser, sought: str, number: str | None) -> tuple
     if sought:
         found = narrowed(found, sought) | found.filter(owner__username=sought)
     rows = list(found.order_by("name").values_list("pk", "name", "adapter"))
-    title_of = {adapter: _title(adapter) for _, _, adapter in rows}
-    totals = Counter(title_of[adapter] for _, _, adapter in rows)
-    in_order = [pk for title in _TITLES for pk, _, adapter in rows if title_of[adapter] == title]
-    page = Paginator(in_order, PER_PAGE).get_page(number)
+    # Titles are translated whenever they are compared, so they are not: their places are.
+    kind_of = {adapter: _TITLES.index(_title(adapter)) for adapter in {adapter for _, _, adapter in rows}}
+    totals = Counter(kind_of[adapter] for _, _, adapter in rows)
+    in_order = sorted(rows, key=lambda row: kind_of[row[2]])
+    page = Paginator([pk for pk, *_ in in_order], PER_PAGE).get_page(number)
     bots = Bot.objects.select_related("owner").in_bulk(list(page))
     states = presence.states(bot.name for bot in bots.values() if bot.active)
     groups = by_kind([_standing(bots[pk], states) for pk in page if pk in bots])
-    return page, [Group(title, totals[title], standings) for title, standings in groups]
+    return page, [Group(title, totals[_TITLES.index(title)], standings) for title, standings in groups]
 
 
 def by_kind(found: Sequence[Standing]) -> list[tuple[str | Promise, list[Standing]]]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from bots.models import OPERATED, Bot
 from crowd import again, ledger, operated, pilot, refusals
 from crowd.models import PAID, Assignment, Participation
-from crowd.places import HOLD, holding, of_this_phase, places_taken
+from crowd.places import HOLD, counted, holding, places_taken
 from studies.models import Study, StudyBot
 
 
@@ -39,8 +39,16 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
     bots = _lock_bots(participation.study_id)
     bot = _least_filled(again.not_met(participation, bots), now)
     ledger.promise(participation)
+    return _begun(participation, now, bot)
+
+
+def _begun(participation: Participation, now: datetime, bot: StudyBot | None = None) -> Assignment:
     return Assignment.objects.create(
-        participation=participation, study_bot=bot, assigned_at=now, active_at=now
+        participation=participation,
+        study_id=participation.study_id,
+        study_bot=bot,
+        assigned_at=now,
+        active_at=now,
     )
 
 
@@ -78,7 +86,7 @@ def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
     now = now or timezone.now()
     _join_pilot(participation, now)
     ledger.promise(participation)
-    return Assignment.objects.create(participation=participation, assigned_at=now, active_at=now)
+    return _begun(participation, now)
 
 
 @transaction.atomic
@@ -124,10 +132,10 @@ def _lock_bots(study_id: int) -> list[StudyBot]:
 
 
 def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
-    taken = places_taken([bot.pk for bot in bots], now)
+    taken = places_taken(bots, now)
     wanting = [bot for bot in bots if taken[bot.pk] < bot.target]
     if not wanting:
-        later = places_taken([bot.pk for bot in bots], now + HOLD)
+        later = places_taken(bots, now + HOLD)
         raise refusals.full(may_become_free=any(later[bot.pk] < bot.target for bot in bots))
     _lock_operated(wanting)
     available = operated.admitting([bot.bot for bot in wanting], now=now)
@@ -136,9 +144,9 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
         raise refusals.no_bot()
     # Evenly, so whoever only pressed Start counts here, from wherever they came.
     live = Counter(
-        Assignment.objects.filter(
-            Q(outcome=Assignment.Outcome.COMPLETE) | holding(now), of_this_phase(), study_bot__in=free
-        ).values_list("study_bot", flat=True)
+        counted(free)
+        .filter(Q(outcome=Assignment.Outcome.COMPLETE) | holding(now))
+        .values_list("study_bot", flat=True)
     )
     return min(free, key=lambda bot: (live[bot.pk] / bot.target, bot.pk))
 

@@ -41,7 +41,13 @@ def end(participation_id: int, outcome: Assignment.Outcome, *, now: datetime | N
     participation = lock_participation(participation_id)
     assignment, is_new = Assignment.objects.get_or_create(
         participation=participation,
-        defaults={"assigned_at": now, "active_at": now, "outcome": outcome, "ended_at": now},
+        defaults={
+            "study_id": participation.study_id,
+            "assigned_at": now,
+            "active_at": now,
+            "outcome": outcome,
+            "ended_at": now,
+        },
     )
     if assignment.outcome and not is_new:
         return False

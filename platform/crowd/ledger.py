@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -124,9 +124,10 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
         study: of which study.
         only: keys of participations; None: of all.
     """
-    entries = PayEntry.objects.filter(study=study)
+    entries, there = PayEntry.objects.filter(study=study), Participation.objects.filter(study=study)
     if only is not None:
-        entries = entries.filter(participation__in=list(only))
+        keys = list(only)
+        entries, there = entries.filter(participation__in=keys), there.filter(pk__in=keys)
     by_reason = entries.values("participation", "worker").annotate(
         promised=_sum(Reason.PROMISED),
         earned=_sum(Reason.EARNED, Reason.PARTLY),
@@ -134,7 +135,7 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
         reversed=_sum(Reason.REVERSED),
         paid=_sum(Reason.PAID),
     )
-    rows = by_reason.filter(_IS_THERE | ~Q(earned=None, bonus=None, reversed=None, paid=None))
+    rows = by_reason.filter(_is_one_of(there) | ~Q(earned=None, bonus=None, reversed=None, paid=None))
     told = rows.values_list("participation", "worker", "promised", "earned", "bonus", "reversed", "paid")
     return [
         Account(key, worker, *(each or NOTHING for each in sums))
@@ -144,12 +145,14 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
 
 def participations(study: Study) -> QuerySet[PayEntry, int]:
     """The keys of all who have an account, newest first: sums are for those that a page shows."""
-    entries = PayEntry.objects.filter(_IS_THERE | ~Q(reason=Reason.PROMISED), study=study)
+    there = Participation.objects.filter(study=study)
+    entries = PayEntry.objects.filter(_is_one_of(there) | ~Q(reason=Reason.PROMISED), study=study)
     return entries.values_list("participation", flat=True).distinct().order_by("-participation")
 
 
-# Who was promised something, sent nothing and began anew in another browser has the later account only.
-_IS_THERE = Q(Exists(Participation.objects.filter(pk=OuterRef("participation"))))
+def _is_one_of(there: QuerySet[Participation]) -> Q:
+    """Whoever was promised something and began anew in another browser has the later account only."""
+    return Q(participation__in=there.values("pk"))
 
 
 def _sum(*reasons: Reason) -> Sum:
@@ -348,10 +351,9 @@ def median_minutes(study: Study) -> float | None:
     """Of finished work, from its beginning to its end; None before any is."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch"
-            "       FROM a.ended_at - a.assigned_at) / 60)"
-            "  FROM crowd_assignment AS a JOIN crowd_participation AS p ON p.id = a.participation_id"
-            " WHERE p.study_id = %s AND a.outcome = 'complete'",
+            "SELECT extract(epoch FROM percentile_cont(0.5) WITHIN GROUP"
+            "       (ORDER BY a.ended_at - a.assigned_at)) / 60"
+            "  FROM crowd_assignment AS a WHERE a.study_id = %s AND a.outcome = 'complete'",
             [study.pk],
         )
         found = cursor.fetchone()

@@ -115,6 +115,6 @@ def _end(assignment_id: int, now: datetime) -> bool:
 
 def shift(study_id: int, by: timedelta) -> None:
     """Put off the end of all clocks that run in a study, which stood still for so long."""
-    running = Assignment.objects.filter(participation__study=study_id, outcome="")
+    running = Assignment.objects.filter(study=study_id, outcome="")
     running.filter(due_at__isnull=False).update(due_at=F("due_at") + by)
     running.filter(step_due_at__isnull=False).update(step_due_at=F("step_due_at") + by)

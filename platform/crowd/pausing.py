@@ -78,7 +78,7 @@ def _end_pause(study: Study, *, by: str, now: datetime) -> None:
     if own.holds:
         limits.shift(study.pk, now - own.began_at)
         # Being held is no silence: whoever had a place when it began keeps it.
-        at_work = Assignment.objects.filter(participation__study=study, outcome="")
+        at_work = Assignment.objects.filter(study=study, outcome="")
         at_work.filter(active_at__gt=own.began_at - HOLD).exclude(active_at=F("assigned_at")).update(
             active_at=now
         )
@@ -96,7 +96,7 @@ class Running:
 
     @property
     def under_way(self) -> int:
-        return Assignment.objects.filter(participation__study=self.study, outcome="").count()
+        return Assignment.objects.filter(study=self.study, outcome="").count()
 
 
 def running(study: Study) -> Running:

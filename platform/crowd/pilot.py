@@ -58,7 +58,7 @@ def standing(study: Study, holding: Q) -> Pilot:
         study: which study.
         holding: which assignments hold a place.
     """
-    places = Assignment.objects.filter(participation__study=study, participation__pilot=True)
+    places = Assignment.objects.filter(study=study, participation__pilot=True)
     finished = places.filter(outcome=Assignment.Outcome.COMPLETE).count()
     return Pilot(study.pilot_size, is_on(study), finished, places.filter(holding).count())
 

@@ -5,10 +5,11 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
-from crowd.models import Assignment
+from crowd.models import Assignment, Participation
+from studies.models import Study, StudyBot
 
 # A worker who is silent for this long gives their place back to the pool (they may still finish).
 HOLD = timedelta(hours=1)
@@ -18,22 +19,26 @@ RESERVED = timedelta(minutes=3)
 # for all places again and again. Behind one address sits a class, too, so nobody is turned away for it: at
 # worst a few of them carry a bot above its target.
 MOST_RESERVED_FROM_AN_ADDRESS = 3
-
-
 UNTOUCHED = Q(outcome="", active_at=F("assigned_at"))
 """Assignments in which nothing was sent yet."""
 
 
-def of_this_phase(prefix: str = "") -> Q:
+def of_this_phase(studies: QuerySet[Study]) -> QuerySet[Assignment]:
     """Assignments that count towards a study's targets: once its pilot is over, those of it do not."""
-    return Q(**{f"{prefix}participation__pilot": False}) | Q(
-        **{f"{prefix}participation__study__pilot_over_at": None}
-    )
+    over = studies.filter(pilot_over_at__isnull=False)
+    of_pilots = Participation.objects.filter(pilot=True, study__in=over)
+    return Assignment.objects.filter(study__in=studies).exclude(participation__in=of_pilots)
 
 
-def places_taken(study_bot_ids: Collection[int], now: datetime) -> Counter[int]:
-    """Finished and live conversations of each bot of a study."""
-    of_bots = Assignment.objects.filter(of_this_phase(), study_bot__in=study_bot_ids)
+def counted(bots: Collection[StudyBot]) -> QuerySet[Assignment]:
+    """Assignments of these bots that count towards their targets."""
+    studies = Study.objects.filter(pk__in={bot.study_id for bot in bots})
+    return of_this_phase(studies).filter(study_bot__in=bots)
+
+
+def places_taken(bots: Collection[StudyBot], now: datetime) -> Counter[int]:
+    """Finished and live conversations of each of these bots of a study, by its key."""
+    of_bots = counted(bots)
     settled = of_bots.filter(Q(outcome=Assignment.Outcome.COMPLETE) | _at_work(now))
     taken = Counter(dict(settled.values_list("study_bot").annotate(n=Count("pk"))))
     reserved = of_bots.filter(UNTOUCHED, active_at__gt=now - RESERVED).order_by("pk")

@@ -2,7 +2,8 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from bots.models import Bot
@@ -33,27 +34,27 @@ def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
     wanted = dict(
         StudyBot.objects.filter(study__in=studies).values_list("study").annotate(n=Sum("target")).order_by()
     )
-    finished = dict(
-        Assignment.objects.filter(
-            of_this_phase(), study_bot__study__in=studies, outcome=Assignment.Outcome.COMPLETE
-        )
-        .values_list("study_bot__study")
-        .annotate(n=Count("pk"))
-    )
+    complete = of_this_phase(studies).filter(outcome=Assignment.Outcome.COMPLETE, study_bot__isnull=False)
+    finished = dict(complete.values_list("study").annotate(n=Count("*")).order_by())
     return {pk: (finished.get(pk, 0), target) for pk, target in wanted.items()}
 
 
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
-    counts = of_this_phase("assignments__")
-    live = holding(now or timezone.now(), "assignments__") & counts
+    counted = of_this_phase(Study.objects.filter(pk=study.pk))
     rows = study.study_bots.select_related("bot").annotate(
-        finished=Count("assignments", filter=Q(assignments__outcome=Assignment.Outcome.COMPLETE) & counts),
-        open=Count("assignments", filter=live),
+        finished=_of_bot(counted.filter(outcome=Assignment.Outcome.COMPLETE)),
+        open=_of_bot(counted.filter(holding(now or timezone.now()))),
     )
     talked_to = [row for row in rows if not row.bot.is_outside]
     return [
         BotProgress(row.pk, row.bot, row.bot.title, row.finished, row.open, row.target) for row in talked_to
     ]
+
+
+def _of_bot(assignments: QuerySet[Assignment]) -> Coalesce:
+    """How many of them a bot of a study has, as an expression of it."""
+    own = assignments.filter(study_bot=OuterRef("pk")).order_by().values("study_bot")
+    return Coalesce(Subquery(own.annotate(n=Count("*")).values("n")), 0)
 
 
 def participations_of(study: Study, sought: str = "") -> QuerySet[Participation]:

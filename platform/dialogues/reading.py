@@ -104,7 +104,7 @@ def why_too_few(study: Study, wanted: int) -> str:
 def release_left(study_id: int) -> None:
     """Have conversations of which nothing came, as somebody left or the bot failed, no longer count."""
     counted = Dialogue.objects.filter(study=study_id, reading_set__counts=True).exclude(ending="complete")
-    ended = Assignment.objects.filter(participation__study=study_id).exclude(outcome="")
+    ended = Assignment.objects.filter(study=study_id).exclude(outcome="")
     came_to_nothing = counted.filter(seats__assignment__in=ended).exclude(
         seats__assignment__outcome__in=("", Assignment.Outcome.COMPLETE)
     )

@@ -13,6 +13,7 @@ from judging.models import JudgingPlan
 from judging.training import why_untrainable
 from questions.resolving import question_set
 from responses.models import ResponseRun
+from studies.choosing import StudySelect, list_all
 from studies.models import Study
 from studies.queries import real_studies_of
 from studies.tasks import keys_with_conversations
@@ -62,7 +63,9 @@ class ResponsesForm(forms.Form):
 class ConversationsForm(forms.Form):
     """Conversations of another study that are to be judged, turn by turn or as wholes."""
 
-    source = forms.ModelChoiceField(queryset=Study.objects.none(), label=_("Conversations of"))
+    source = forms.ModelChoiceField(
+        queryset=Study.objects.none(), label=_("Conversations of"), widget=StudySelect
+    )
     subject = forms.ChoiceField(label=_("What is judged"))
     language = forms.ChoiceField(
         label=_("Language"), help_text=_("Of these conversations. Workers who read it get them.")
@@ -77,8 +80,9 @@ class ConversationsForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        sources = real_studies_of(user).filter(task__in=keys_with_conversations())
-        self.fields["source"].queryset = sources  # type: ignore[attr-defined]  # the field is a choice of models
+        sources = self.fields["source"]
+        assert isinstance(sources, forms.ModelChoiceField)
+        list_all(sources, real_studies_of(user).filter(task__in=keys_with_conversations()))
         self.fields["subject"].choices = subjects_of(study)  # type: ignore[attr-defined]  # a choice
         self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
 

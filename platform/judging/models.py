@@ -281,6 +281,7 @@ class Slot(models.Model):
             models.Index(fields=("study", "language", "key"), condition=Q(label=None), name="slot_open"),
             # Without it the few slots that a batch holds would be looked for among all open ones.
             models.Index(fields=("batch",), condition=Q(label=None, batch__isnull=False), name="slot_held"),
+            models.Index(fields=("label",), condition=Q(is_gold=True), name="slot_of_gold"),
         )
         constraints = (
             models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),

@@ -20,43 +20,46 @@ MOST_LABELS = 100_000
 RESAMPLES = 2_000
 SEED = 20_010_997
 
-# What readers judged comes first, from its own index: it is little beside what those who talked did.
+# What readers judged comes first, from its own index: it is little beside what those who talked did. Each
+# turn of both parties is looked up once, not for each of its labels.
+_TURNS = """
+WITH both_judged AS MATERIALIZED (
+    SELECT t.id, t.position, t.text, t.dialogue_id, d.public_id
+      FROM (SELECT DISTINCT turn_id FROM labels_label
+             WHERE party = 'reader' AND turn_id IS NOT NULL AND question_set = %(questions)s
+               AND study_id NOT IN (SELECT id FROM studies_study WHERE rehearsal_of_id IS NOT NULL)
+               AND id NOT IN (SELECT label_id FROM judging_slot WHERE is_gold AND label_id IS NOT NULL)
+           ) AS judged
+      JOIN dialogues_turn AS t ON t.id = judged.turn_id
+      JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id AND d.study_id = %(study)s
+     WHERE EXISTS (SELECT FROM labels_label AS o
+                    WHERE o.turn_id = t.id AND o.question_set = %(questions)s AND o.party <> 'reader')
+)
+"""
 _OF_BOTH = """
-  FROM (SELECT DISTINCT o.turn_id, o.question_set
-          FROM labels_label AS o
-          JOIN dialogues_turn AS said ON said.id = o.turn_id
-          JOIN dialogues_dialogue AS held ON held.id = said.dialogue_id AND held.study_id = %s
-          JOIN studies_study AS q ON q.id = o.study_id AND q.rehearsal_of_id IS NULL
-          LEFT JOIN judging_slot AS r ON r.label_id = o.id
-         WHERE o.party = 'reader' AND o.turn_id IS NOT NULL AND r.is_gold IS NOT TRUE) AS judged
-  JOIN dialogues_turn AS t ON t.id = judged.turn_id
-  JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
-  JOIN studies_ask AS ask ON ask.study_id = d.study_id AND ask.number = 0
-  JOIN labels_label AS l ON l.turn_id = t.id AND l.question_set = ask.question_set
-   AND l.question_set = judged.question_set
-  JOIN studies_study AS given ON given.id = l.study_id
-  LEFT JOIN dialogues_seat AS p ON p.dialogue_id = d.id AND p.number = t.position %% 2
-  LEFT JOIN bots_bot AS b ON b.id = p.bot_id
-  LEFT JOIN judging_slot AS slot ON slot.label_id = l.id
- WHERE slot.is_gold IS NOT TRUE
-   AND (given.id = d.study_id OR given.rehearsal_of_id IS NULL)
-   AND EXISTS (SELECT FROM labels_label AS o
-                WHERE o.turn_id = t.id AND o.question_set = l.question_set AND o.party <> 'reader')
+  FROM both_judged AS t
+  JOIN labels_label AS l ON l.turn_id = t.id AND l.question_set = %(questions)s
+ WHERE l.id NOT IN (SELECT label_id FROM judging_slot WHERE is_gold AND label_id IS NOT NULL)
+   AND (l.study_id = %(study)s
+        OR l.study_id NOT IN (SELECT id FROM studies_study WHERE rehearsal_of_id IS NOT NULL))
 """
 # Whatever is added, changed or taken away changes one of these.
-_COVERED = "SELECT count(*), coalesce(extract(epoch FROM max(l.changed_at)), 0)::text" + _OF_BOTH
+_COVERED = _TURNS + "SELECT count(*), coalesce(extract(epoch FROM max(l.changed_at)), 0)::text" + _OF_BOTH
 _LABELS = (
-    """
-SELECT coalesce(b.title, 'unknown'), d.id, d.public_id, t.id, t.position, t.text,
+    _TURNS
+    + """
+SELECT coalesce((SELECT b.title FROM dialogues_seat AS p JOIN bots_bot AS b ON b.id = p.bot_id
+                  WHERE p.dialogue_id = t.dialogue_id AND p.number = t.position %% 2), 'unknown'),
+       t.dialogue_id, t.public_id, t.id, t.position, t.text,
        coalesce((SELECT p.text FROM dialogues_turn AS p
-                  WHERE p.dialogue_id = d.id AND p.position = t.position - 1), ''),
+                  WHERE p.dialogue_id = t.dialogue_id AND p.position = t.position - 1), ''),
        l.party <> 'reader', l.answers
 """
     + _OF_BOTH
     + """
-   AND (%s::bigint[] IS NULL OR t.id = ANY(%s))
- ORDER BY d.id, t.position, l.id
- LIMIT %s
+   AND (%(only)s::bigint[] IS NULL OR t.id = ANY(%(only)s))
+ ORDER BY t.dialogue_id, t.position, l.id
+ LIMIT %(most)s
 """
 )
 
@@ -107,7 +110,7 @@ class TurnOfBoth:
 def labels_of_both(study: Study) -> str:
     """A word for the labels that a comparison would read now; empty if there are none of both parties."""
     with connection.cursor() as cursor:
-        cursor.execute(_COVERED, [study.pk])
+        cursor.execute(_COVERED, {"study": study.pk, "questions": study.question_set})
         count, newest = cursor.fetchone()
     return f"{count} {newest}" if count else ""
 
@@ -117,8 +120,14 @@ def turns_of_both(study: Study, only: list[int] | None = None) -> list[TurnOfBot
 
     Those that they see most differently come first.
     """
+    values: dict[str, Any] = {
+        "study": study.pk,
+        "questions": study.question_set,
+        "only": only,
+        "most": MOST_LABELS,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_LABELS, [study.pk, only, only, MOST_LABELS])
+        cursor.execute(_LABELS, values)
         rows = cursor.fetchall()
     turns: dict[int, TurnOfBoth] = {}
     for bot, dialogue_id, dialogue, pk, position, text, before, is_first, answers in rows:

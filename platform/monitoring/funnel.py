@@ -1,7 +1,7 @@
 """The way of workers through a study, from its link to their pay: how far each came, and why no further."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -9,7 +9,7 @@ from functools import reduce
 from operator import and_
 from typing import Any
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -33,6 +33,14 @@ AT_IT = timedelta(minutes=5)
 """Whoever was seen within this time is at work; then they are silent, and after `HOLD` they are lost."""
 
 HERE, SILENT, GONE = "here", "silent", "gone"
+
+
+# By name: an index finds what is equal, not what differs.
+_UNFINISHED = ["", *(each for each in Outcome if each != Outcome.COMPLETE)]
+
+
+Gates = Callable[[str], list[Q]]
+"""What is passed before the work, by the path to a participation."""
 
 
 class Step(IntEnum):
@@ -72,20 +80,13 @@ class Stood:
     """Everybody who agreed, by how far they came and what became of them there."""
 
     def __init__(self, study: Study, now: datetime) -> None:
-        self.gates = _gates(study)
-        step, became = _standing(study, self.gates, now)
-        entries = PayEntry.objects.filter(
-            study=study, reason=PayEntry.Reason.PAID, participation=OuterRef("pk")
-        )
-        everybody = Participation.objects.filter(study=study).annotate(
-            step=step, became=became, is_paid=Exists(entries)
-        )
-        rows = everybody.values_list("step", "became", "is_paid").annotate(n=Count("pk")).order_by()
+        gates = _gates(study)
+        self.has_gates = bool(gates(""))
         self._n: Counter[tuple[int, str]] = Counter()
         self.finished_and_paid = 0
-        for step, became, is_paid, n in rows:
+        for step, became, n, paid in _counted(study, gates, now):
             self._n[step, became] += n
-            self.finished_and_paid += n * (is_paid and step == Step.FINISHED)
+            self.finished_and_paid += paid
 
     def reached(self, step: Step) -> int:
         return sum(n for (at, _became), n in self._n.items() if at >= step)
@@ -100,50 +101,96 @@ class Stood:
         return sum(n for (_at, became), n in self._n.items() if became in PAID)
 
 
-def _standing(study: Study, gates: Sequence[Q], now: datetime) -> tuple[Case, Case]:
-    """How far each came, and what became of them there, as expressions of a participation."""
-    is_open = Q(assignment__outcome="")
+def _counted(study: Study, gates: Gates, now: datetime) -> QuerySet[Any, tuple[int, str, int, int]]:
+    """How far people came, what became of them there, how many they are, and how many finished and are paid.
+
+    Most have finished: they are counted by indexes, and only of the others it is looked up how far they came.
+    """
+    placed = Assignment.objects.filter(study=study)
+    paid = PayEntry.objects.filter(study=study, reason=PayEntry.Reason.PAID).values("participation")
+    finished = placed.filter(outcome=Outcome.COMPLETE).annotate(
+        step=Value(Step.FINISHED), became=F("outcome")
+    )
+    is_paid = Count("participation", filter=Q(participation__in=paid))
+    return (
+        finished.values_list("step", "became")
+        .annotate(n=Count("*"), paid=is_paid)
+        .order_by()
+        .union(
+            _standing(_unfinished(study, gates, now)),
+            _standing(_without_place(study, gates, now)),
+            all=True,
+        )
+    )
+
+
+def _standing(people: QuerySet[Any]) -> QuerySet[Any, tuple[int, str, int, int]]:
+    """How many of those who have not finished stand where."""
+    rows: QuerySet[Any, tuple[int, str, int, int]]
+    rows = people.values_list("step", "became").annotate(n=Count("*"), paid=Value(0)).order_by()
+    return rows
+
+
+def _without_place(study: Study, gates: Gates, now: datetime) -> QuerySet[Participation]:
+    """Those who agreed and have no assignment, with how far they came and what became of them."""
+    placed = Assignment.objects.filter(study=study).values("participation")
+    agreed = Participation.objects.filter(study=study).exclude(pk__in=placed)
+    reads = When(consented_at__gt=now - READING, then=Value(HERE))
+    return agreed.annotate(step=_before_place(gates("")), became=Case(reads, default=Value(GONE)))
+
+
+def _unfinished(study: Study, gates: Gates, now: datetime) -> QuerySet[Assignment]:
+    """Assignments that are not complete, with how far their people came and what became of them."""
+    is_open = Q(outcome="")
     # Whoever left, or was screened out, before they had a place got one that ended as it began.
-    place = Q(assignment__isnull=False) & (is_open | ~Q(assignment__ended_at=F("assignment__assigned_at")))
-    seen = Q(assignment__active_at__gt=F("assignment__assigned_at"))
+    place = is_open | ~Q(ended_at=F("assigned_at"))
+    seen = Q(active_at__gt=F("assigned_at"))
     step = Case(
-        When(assignment__outcome=Outcome.COMPLETE, then=Value(Step.FINISHED)),
         When(place & ((is_open & seen) | (~is_open & _did_something(study))), then=Value(Step.BEGAN)),
         When(place, then=Value(Step.PLACE)),
-        When(reduce(and_, gates) if gates else Q(pk=None), then=Value(Step.READY)),
-        default=Value(Step.AGREED),
+        default=_before_place(gates("participation__")),
     )
     became = Case(
-        When(Q(assignment=None, consented_at__gt=now - READING), then=Value(HERE)),
-        When(assignment=None, then=Value(GONE)),
-        When(is_open & ~seen & Q(assignment__assigned_at__gt=now - READING), then=Value(HERE)),
+        When(is_open & ~seen & Q(assigned_at__gt=now - READING), then=Value(HERE)),
         When(is_open & ~seen, then=Value(GONE)),
-        When(is_open & Q(assignment__active_at__gt=now - AT_IT), then=Value(HERE)),
-        When(is_open & Q(assignment__active_at__gt=now - HOLD), then=Value(SILENT)),
+        When(is_open & Q(active_at__gt=now - AT_IT), then=Value(HERE)),
+        When(is_open & Q(active_at__gt=now - HOLD), then=Value(SILENT)),
         When(is_open, then=Value(GONE)),
-        default=F("assignment__outcome"),
+        default=F("outcome"),
     )
-    return step, became
+    unfinished = Assignment.objects.filter(study=study, outcome__in=_UNFINISHED)
+    return unfinished.annotate(step=step, became=became)
+
+
+def _before_place(passed: list[Q]) -> Case:
+    """How far somebody without a place came, by the gates that they passed."""
+    ready = When(reduce(and_, passed) if passed else Q(pk=None), then=Value(Step.READY))
+    return Case(ready, default=Value(Step.AGREED))
 
 
 def _did_something(study: Study) -> Q:
     """Of whose work has ended: whether they had begun it."""
     task = task_of(study)
     if task.has_conversations:
-        return Q(assignment__seat__dialogue__turns__gt=F("assignment__seat__dialogue__opening_turns"))
-    return Q(assignment__batch__done__gt=0) if isinstance(task, QueuedTask) else Q()
+        return Q(seat__dialogue__turns__gt=F("seat__dialogue__opening_turns"))
+    return Q(batch__done__gt=0) if isinstance(task, QueuedTask) else Q()
 
 
-def _gates(study: Study) -> list[Q]:
+def _gates(study: Study) -> Gates:
     """What people pass before they begin: who said who they are, has practised, and is qualified."""
-    own = OuterRef("worker")
-    said = Label.objects.filter(participation__worker=own, participation__study=study)
     asked = [ask.question_set for ask in asked_at(study, Moment.BEFORE_WORK)]
     keys = sorted({each.questions.key for each in practice.practised(study)})
-    passed = [Q(Exists(Practice.objects.filter(worker=own, question_set=key))) for key in keys]
-    if qualification := qualifying.wanted_by(study):
-        passed.append(Q(Exists(Attempt.objects.filter(worker=own, qualification=qualification, passed=True))))
-    return [*(Q(Exists(said.filter(question_set=key))) for key in asked), *passed]
+    qualification = qualifying.wanted_by(study)
+
+    def passed(path: str) -> list[Q]:
+        own = OuterRef(f"{path}worker")
+        said = Label.objects.filter(participation__worker=own, participation__study=study)
+        found = [said.filter(question_set=key) for key in asked]
+        practised = [Practice.objects.filter(worker=own, question_set=key) for key in keys]
+        tried = Attempt.objects.filter(worker=own, qualification=qualification, passed=True)
+        return [Q(Exists(each)) for each in (*found, *practised, *([tried] if qualification else ()))]
+
+    return passed
 
 
 _WHY = {
@@ -186,7 +233,7 @@ def stages(study: Study, stood: Stood) -> list[Stage]:
             (Step.PLACE, _("Got a place"), _("%(n)s sent nothing")),
             (Step.BEGAN, _("Sent their first message"), _("%(n)s silent for over an hour")),
         ]
-    if not stood.gates:
+    if not stood.has_gates:
         steps[:2] = [(Step.AGREED, _("Agreed to take part"), never)]
     found = [_opened(visits.counted(study), stood.reached(Step.AGREED))]
     found += [_stage(step, title, gone, stood) for step, title, gone in steps]

@@ -102,10 +102,9 @@ def monitor(study: Study, *, now: datetime | None = None) -> Monitor:
 _STOPPED_TALKING = """
 SELECT (d.turns - d.opening_turns + (d.opening_turns %% 2 = s.number)::integer) / 2, count(*)
   FROM crowd_assignment AS a
-  JOIN crowd_participation AS p ON p.id = a.participation_id AND p.study_id = %s
   JOIN dialogues_seat AS s ON s.assignment_id = a.id
   JOIN dialogues_dialogue AS d ON d.id = s.dialogue_id
- WHERE a.outcome = '' AND a.active_at > a.assigned_at AND a.active_at <= %s
+ WHERE a.study_id = %s AND a.outcome = '' AND a.active_at > a.assigned_at AND a.active_at <= %s
  GROUP BY 1 ORDER BY 1
 """
 _STOPPED_JUDGING = """

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import DurationField, ExpressionWrapper, F, Q, QuerySet, Value
+from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,6 +18,7 @@ from dialogues.models import Seat
 from judging.models import Batch, Training
 from labels.models import Label
 from quality.models import Attempt
+from studies.models import Study
 
 
 def every_one_of(own: Participation) -> QuerySet[Participation]:
@@ -64,14 +65,22 @@ def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) ->
     Attempt.objects.filter(participation__in=here).update(participation=None)
 
 
-def due_for_erasure(now: datetime) -> QuerySet[Participation]:
-    """Of whom ids are to be erased: their study's time is over, or they withdrew. Some may still be owed."""
+def due_for_erasure(now: datetime, study: Study | None = None) -> QuerySet[Participation]:
+    """Of whom, in a study or in all, ids are to be erased: its time is over, or they withdrew.
+
+    Some may still be owed.
+    """
     kept = ExpressionWrapper(
         F("study__retention_days") * Value(timedelta(days=1)), output_field=DurationField()
     )
     ended = Coalesce("assignment__ended_at", "assignment__active_at", "consented_at")
-    rows = Participation.objects.filter(erased_at=None).alias(kept=kept, ended=ended)
-    return rows.filter(Q(ended__lte=now - F("kept")) | Q(withdrawal__isnull=False))
+    rows = Participation.objects.filter(erased_at=None, **({"study": study} if study else {}))
+    # Nobody ends before they agreed, which an index knows.
+    over = rows.alias(kept=kept, ended=ended).filter(
+        consented_at__lte=now - F("kept"), ended__lte=now - F("kept")
+    )
+    withdrew = rows.filter(withdrawal__isnull=False)
+    return Participation.objects.filter(pk__in=over.values("pk").union(withdrew.values("pk")))
 
 
 @transaction.atomic

@@ -26,7 +26,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "people": people.count(),
         "erased": people.filter(erased_at__isnull=False).count(),
-        "overdue": erasing.due_for_erasure(timezone.now()).filter(study=study).count(),
+        "overdue": erasing.due_for_erasure(timezone.now(), study).count(),
         "withdrawals": Withdrawal.objects.filter(participation__study=study).select_related(
             "participation__assignment", "by"
         ),

@@ -73,8 +73,8 @@ def running(user: User | AnonymousUser, *, now: datetime | None = None) -> list[
     """The open and paused studies, the newest first."""
     found = list(real_studies_of(user).filter(state__in=(Study.State.OPEN, Study.State.PAUSED))[:MOST_SHOWN])
     at = now or timezone.now()
-    here = Assignment.objects.filter(outcome="", active_at__gt=at - AT_IT, participation__study__in=found)
-    people = dict(here.values_list("participation__study").annotate(n=Count("pk")).order_by())
+    here = Assignment.objects.filter(outcome="", active_at__gt=at - AT_IT, study__in=found)
+    people = dict(here.values_list("study").annotate(n=Count("pk")).order_by())
     counts = counts_of(found)
     return [Running(each, *counts.get(each.pk, (0, 0)), people.get(each.pk, 0)) for each in found]
 

@@ -1,9 +1,14 @@
-"""Studies to tick, where there may be a thousand: the newest of them, and those that are ticked."""
+"""Studies to choose, where there may be a thousand: to tick the newest of them, or one in a list of all."""
 
 from collections.abc import Collection
+from typing import Any
 
 from django import forms
 from django.db.models import Q, QuerySet
+from django.forms.utils import flatatt
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from typing_extensions import override
 
 from studies.models import LONGEST_TAG, Study
 
@@ -33,3 +38,21 @@ def offer(
     shown += field.queryset.filter(pk__in=missing).prefetch_related("asks") if missing else []
     field.widget.choices = [(study.pk, field.label_from_instance(study)) for study in shown]
     return max(0, found.count() - MOST_OFFERED) if len(newest) > MOST_OFFERED else 0
+
+
+class StudySelect(forms.Select):
+    """One of many studies, written without a template for each of them."""
+
+    @override
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        chosen = "" if value is None else str(value)
+        rows = ((key, " selected" if str(key) == chosen else "", title) for key, title in self.choices)
+        options = format_html_join("\n", '<option value="{}"{}>{}</option>', rows)
+        return format_html("<select{}>{}</select>", flatatt(self.build_attrs({"name": name}, attrs)), options)
+
+
+def list_all(field: "forms.ModelChoiceField[Study]", studies: QuerySet[Study]) -> None:
+    """Take one of these studies, by their titles."""
+    field.queryset = studies
+    titles = list(studies.values_list("pk", "title"))
+    field.widget.choices = [("", field.empty_label), *titles]

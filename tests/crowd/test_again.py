@@ -353,6 +353,7 @@ def test_erasing_waits_for_the_last_time_and_takes_all(make_study: MakeStudy) ->
     first, second = twice_done(client, study)
     begin(client, other)
     long_ago = timezone.now() - timedelta(days=1000)
+    Participation.objects.filter(study=study).update(consented_at=long_ago)
     Assignment.objects.filter(participation=first).update(ended_at=long_ago)
 
     assert erase_due() == 0

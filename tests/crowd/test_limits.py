@@ -77,13 +77,13 @@ def test_whoever_runs_out_of_time_is_paid_their_share_and_frees_their_place(limi
     keep_place(place.pk, now=NOON + 2 * MINUTE)
 
     assert limits.end_overdue(now=NOON + 2 * MINUTE) == 0  # a press at the last moment is under way
-    assert places_taken([place.study_bot_id], NOON + 2 * MINUTE).total() == 1
+    assert places_taken([place.study_bot], NOON + 2 * MINUTE).total() == 1
     assert limits.end_overdue(now=NOON + 2 * MINUTE + limits.GRACE) == 1
     assert limits.end_overdue(now=NOON + 3 * MINUTE) == 0
 
     place.refresh_from_db()
     assert place.outcome == Assignment.Outcome.TIMED_OUT
-    assert places_taken([place.study_bot_id], NOON + 3 * MINUTE).total() == 0
+    assert places_taken([place.study_bot], NOON + 3 * MINUTE).total() == 0
     assert PayEntry.objects.get(reason="partly").amount == Decimal("0.40")  # 2 of 15 minutes of 3.00
 
 

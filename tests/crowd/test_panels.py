@@ -387,17 +387,17 @@ def test_a_full_or_closed_study_leads_back_with_its_own_code(study: Study) -> No
 def test_who_leaves_is_asked_first_and_frees_the_place_at_once(study: Study) -> None:
     client = Client()
     own = begin(client, study, PROLIFIC)
-    bot = own.assignment.study_bot_id
+    bot = own.assignment.study_bot
 
     asked = client.get(f"/s/{study.code}/leave/")
     assert "Leave the study?" in text_of(asked)
-    assert places_taken([bot], timezone.now())[bot] == 1
+    assert places_taken([bot], timezone.now())[bot.pk] == 1
 
     page = client.post(f"/s/{study.code}/leave/", follow=True)
 
     assert "You have left the study" in text_of(page)
     assert "cc=CODE-withdrawn" in text_of(page)
-    assert places_taken([bot], timezone.now())[bot] == 0
+    assert places_taken([bot], timezone.now())[bot.pk] == 0
     assert client.get(f"/s/{study.code}/chat/").headers["Location"] == f"/s/{study.code}/thanks/"
     assert agree(Client(), study, link_of("url", study)).status_code == 302
 

@@ -3,8 +3,11 @@
 import csv
 import io
 import json
+import random
 import zipfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,12 +15,14 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
 from crowd import pilot
 from crowd.assigning import assign
 from crowd.ending import end
 from crowd.models import Assignment, Participation
+from crowd.places import HOLD, places_taken
 from crowd.queries import finished_and_wanted, progress
 from crowd.refusals import EntryRefusedError
 from evaluation.report.analysis import PILOT
@@ -155,3 +160,50 @@ def test_whoever_joins_while_somebody_goes_on_is_of_the_pilot_as_a_whole(piloted
         assert people.result() == 2
 
     assert list(Participation.objects.values_list("pilot", "excluded_reason")) == [(True, PILOT)] * 2
+
+
+def test_the_counts_are_those_of_a_loop_over_everybody(piloted: Study, make_study: MakeStudy) -> None:
+    over = make_study({"ann": 9, "bob": 9}, title="Over", pilot_size=3, primary_analysis="without_excluded")
+    now, dice = timezone.now(), random.Random(5)
+    for study in (piloted, over):
+        for n in range(24):
+            _placed(study, n, now, dice)
+    Study.objects.filter(pk=over.pk).update(pilot_over_at=now)
+
+    places = [
+        place
+        for place in Assignment.objects.select_related("participation__study", "study_bot")
+        if not place.participation.pilot or place.participation.study.pilot_over_at is None
+    ]
+    done = Counter(place.study_bot_id for place in places if place.outcome == "complete")
+    held = Counter(place.study_bot_id for place in places if _is_held(place, now))
+
+    assert 0 < done.total() < 48
+    assert held.total() > 0
+    assert len(places) < Assignment.objects.count()
+    for study in (piloted, over):
+        own = [each.pk for each in study.study_bots.all()]
+        shown = {each.study_bot_id: (each.finished, each.open) for each in progress(study, now=now)}
+        assert shown == {bot: (done[bot], held[bot]) for bot in own}
+        assert finished_and_wanted(Study.objects.filter(pk=study.pk)) == {
+            study.pk: (sum(done[bot] for bot in own), 18)
+        }
+        taken = places_taken(study.study_bots.all(), now)
+        assert {bot: taken[bot] for bot in own} == {bot: done[bot] + held[bot] for bot in own}
+
+
+def _placed(study: Study, n: int, now: datetime, dice: random.Random) -> None:
+    """Somebody with one of the bots, some of them of the pilot, at some point of their work."""
+    own = enter(study)
+    Participation.objects.filter(pk=own.pk).update(pilot=n % 3 == 0)
+    ended = dice.choice(["", "", "complete", "timed_out"])
+    began = now - timedelta(hours=3)
+    Assignment.objects.create(
+        participation=own, study=study, study_bot=dice.choice(list(study.study_bots.all())),
+        assigned_at=began, active_at=now - timedelta(minutes=dice.choice([1, 100])), outcome=ended,
+        ended_at=now if ended else None,
+    )  # fmt: skip
+
+
+def _is_held(place: Assignment, now: datetime) -> bool:
+    return not place.outcome and now - place.active_at < HOLD

@@ -52,7 +52,9 @@ def seated(study: Study) -> tuple[Seated, Seated]:
     for _ in range(2):
         participation = enter(study)
         now = timezone.now()
-        assignment = Assignment.objects.create(participation=participation, assigned_at=now, active_at=now)
+        assignment = Assignment.objects.create(
+            participation=participation, study=study, assigned_at=now, active_at=now
+        )
         taken.append(Taken(assignment=assignment))
     dialogue = seat_two(study, taken[0], taken[1], now=timezone.now())
     dialogue.seats.update(asks=[ask.as_json() for ask in ASKS])

@@ -33,7 +33,7 @@ from judging import subjects
 from judging.models import Item
 from labels.models import Label
 from labels.services import record
-from privacy.erasing import erase_due
+from privacy.erasing import due_for_erasure, erase_due
 from privacy.withdrawing import withdraw
 from studies.models import Study
 from studies.services import save_study
@@ -189,6 +189,42 @@ def test_pay_stays_and_the_id_goes_once_it_is_paid(paid: Study, make_study: Make
     with pytest.raises(EntryRefusedError, match="you have"):
         enter(paid, arrival)
     assert Participation.objects.filter(study=paid).count() == 1
+
+
+def test_whose_ids_are_due_is_what_a_loop_over_everybody_finds(
+    paid: Study, make_study: MakeStudy, rex: User
+) -> None:
+    now, studies = timezone.now(), [paid, make_study({"scripty": 100}, title="Another")]
+    Study.objects.filter(pk=paid.pk).update(retention_days=10)
+    Study.objects.filter(pk=studies[1].pk).update(retention_days=30)
+    for n in range(24):
+        own = enter(studies[n % 2])
+        began = now - timedelta(days=3 * n)
+        if n % 3:
+            ended = began + timedelta(days=n % 5)
+            Assignment.objects.create(
+                participation=own, study=own.study, assigned_at=began, active_at=ended,
+                outcome="complete" if n % 4 else "", ended_at=ended if n % 4 else None,
+            )  # fmt: skip
+        if n % 7 == 0:
+            withdraw(own.pk, by=rex)
+        Participation.objects.filter(pk=own.pk).update(
+            consented_at=began, erased_at=now if n % 11 == 0 else None
+        )
+
+    wanted = set()
+    for own in Participation.objects.select_related("study", "assignment", "withdrawal"):
+        place = getattr(own, "assignment", None)
+        last = (place.ended_at or place.active_at) if place else own.consented_at
+        is_over = last <= now - timedelta(days=own.study.retention_days)
+        if own.erased_at is None and (is_over or hasattr(own, "withdrawal")):
+            wanted.add((own.study_id, own.pk))
+
+    assert 0 < len(wanted) < 24
+    assert set(due_for_erasure(now).values_list("study", "pk")) == wanted
+    for study in studies:
+        found = set(due_for_erasure(now, study).values_list("study", "pk"))
+        assert found == {each for each in wanted if each[0] == study.pk}
 
 
 def test_ids_are_erased_when_the_time_of_the_study_is_over(paid: Study) -> None:

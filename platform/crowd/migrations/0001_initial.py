@@ -287,6 +287,7 @@ class Migration(migrations.Migration):
                 (
                     "study",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="participations",
                         to="studies.study",
@@ -314,6 +315,14 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "indexes": [
+                    models.Index(fields=["study", "consented_at", "id"], name="participation_of_study"),
+                    models.Index(
+                        condition=models.Q(("pilot", True)),
+                        fields=["study"],
+                        name="participation_in_pilot",
+                    ),
+                ],
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("worker", "study", "number"), name="worker_once_per_number"
@@ -417,6 +426,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "study",
+                    models.ForeignKey(
+                        db_index=False,
+                        help_text="That of the participation, so that a large study is counted by an index.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="assignments",
+                        to="studies.study",
+                    ),
+                ),
+                (
                     "participation",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
@@ -449,7 +468,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["study_bot", "outcome", "active_at"], name="assignment_pool"),
+                    models.Index(
+                        fields=["study", "outcome", "study_bot"],
+                        include=("participation",),
+                        name="assignment_pool",
+                    ),
                     models.Index(
                         condition=models.Q(
                             ("outcome", ""),
@@ -604,7 +627,11 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
                     models.CheckConstraint(condition=models.Q(("amount__gt", 0)), name="pay_above_zero"),
                 ],
-                "indexes": [models.Index(fields=["study", "participation"], name="pay_of_study")],
+                "indexes": [
+                    models.Index(
+                        fields=["study", "participation"], include=("reason", "amount"), name="pay_of_study"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(

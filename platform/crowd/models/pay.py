@@ -39,8 +39,12 @@ class PayEntry(models.Model):
             models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
             models.CheckConstraint(condition=Q(amount__gt=0), name="pay_above_zero"),
         )
-        # The page counts and lists accounts by it, without reading them.
-        indexes = (models.Index(fields=("study", "participation"), name="pay_of_study"),)
+        # The page counts, lists and sums accounts by it, without reading them.
+        indexes = (
+            models.Index(
+                fields=("study", "participation"), include=("reason", "amount"), name="pay_of_study"
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.get_reason_display()} {self.amount} {self.currency}, {self.worker}"

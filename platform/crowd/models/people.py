@@ -115,7 +115,7 @@ class Participation(models.Model):
     """A worker in a study, from consent to completion code."""
 
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="participations")
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations", db_index=False)
     consent = models.ForeignKey(ConsentVersion, on_delete=models.PROTECT)
     consented_at = models.DateTimeField(auto_now_add=True)
     number = models.PositiveSmallIntegerField(
@@ -207,6 +207,10 @@ class Participation(models.Model):
     )
 
     class Meta:
+        indexes = (
+            models.Index(fields=("study", "consented_at", "id"), name="participation_of_study"),
+            models.Index(fields=("study",), condition=Q(pilot=True), name="participation_in_pilot"),
+        )
         constraints = (
             models.UniqueConstraint(fields=("worker", "study", "number"), name="worker_once_per_number"),
             models.UniqueConstraint(fields=("pseudonym", "number"), name="pseudonym_once_per_number"),
@@ -285,6 +289,13 @@ class Assignment(models.Model):
         NO_PARTNER = "no_partner", _("Nobody came to talk with")
 
     participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="assignment")
+    study = models.ForeignKey(
+        Study,
+        on_delete=models.PROTECT,
+        related_name="assignments",
+        db_index=False,
+        help_text=_("That of the participation, so that a large study is counted by an index."),
+    )
     study_bot = models.ForeignKey(
         StudyBot, on_delete=models.PROTECT, null=True, blank=True, related_name="assignments"
     )
@@ -306,7 +317,10 @@ class Assignment(models.Model):
 
     class Meta:
         indexes = (
-            models.Index(fields=("study_bot", "outcome", "active_at"), name="assignment_pool"),
+            # Without `active_at`, which changes every minute of somebody at work.
+            models.Index(
+                fields=("study", "outcome", "study_bot"), include=("participation",), name="assignment_pool"
+            ),
             # Only of the few that have a limit: the timer asks every few seconds.
             models.Index(
                 fields=("due_at", "step_due_at"),

@@ -403,6 +403,11 @@ class Migration(migrations.Migration):
                         fields=["batch"],
                         name="slot_held",
                     ),
+                    models.Index(
+                        condition=models.Q(("is_gold", True)),
+                        fields=["label"],
+                        name="slot_of_gold",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),

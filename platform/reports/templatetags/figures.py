@@ -1,8 +1,10 @@
 """Numbers as reports print them: a minus sign, not a hyphen; never a p of 0."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
+from django.utils.translation import gettext as _
 
 from evaluation.report import intervals
 
@@ -14,6 +16,13 @@ MINUS = "\u2212"
 def figure(value: float, digits: int = 1) -> str:
     """A number with so many digits; zero has no sign."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
+
+
+@register.filter
+def from_to(cell: Mapping[str, Any], digits: int = 1) -> str:
+    """The interval of a figure."""
+    ends = {"low": figure(cell["low"], digits), "high": figure(cell["high"], digits)}
+    return _("%(low)s to %(high)s") % ends
 
 
 @register.filter

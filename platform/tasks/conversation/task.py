@@ -81,7 +81,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
         if reading.is_used_up(study):
             return True
         bots = study.study_bots.filter(bot__active=True)
-        taken = places_taken([bot.pk for bot in bots], now)
+        taken = places_taken(bots, now)
         return all(taken[bot.pk] >= bot.target for bot in bots)
 
     @override

@@ -47,7 +47,7 @@ def progress(study: Study, *, now: datetime) -> Progress:
     only = Study.objects.filter(pk=study.pk)
     finished, wanted = finished_and_wanted(only).get(study.pk, (0, 0))
     held = _held_here(only)
-    ended = Assignment.objects.filter(participation__study=study, outcome=Assignment.Outcome.NO_PARTNER)
+    ended = Assignment.objects.filter(study=study, outcome=Assignment.Outcome.NO_PARTNER)
     return Progress(
         finished=finished,
         open=_under_way(held, now),

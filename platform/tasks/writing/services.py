@@ -134,9 +134,7 @@ def _behind(place: WritingPlace) -> int:
 def is_written(study: Study, now: datetime) -> bool:
     """Whether what has been written, and what those who are at it may still write, is all that is wanted."""
     share = min(study.writing.batch_size, study.writing.context_version.size)
-    at_work = Assignment.objects.filter(
-        of_this_phase(), participation__study=study, outcome="", active_at__gt=now - HOLD
-    )
+    at_work = of_this_phase(Study.objects.filter(pk=study.pk)).filter(outcome="", active_at__gt=now - HOLD)
     had = at_work.annotate(n=Count("participation__responses")).values_list("n", flat=True)
     promised = sum(max(0, share - n) for n in had)
     written = that_count(Response.objects.filter(run__study=study)).count()
