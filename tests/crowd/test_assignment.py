@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from crowd.assigning import assign
@@ -146,3 +146,11 @@ def test_a_class_behind_one_address_is_spread_evenly_all_the_same(make_study: Ma
     outcome = Counter(assign_at_once(list(Participation.objects.all())))
 
     assert outcome == {"one": 10, "two": 10}
+
+
+def test_a_place_is_of_the_study_that_its_worker_takes_part_in(make_study: MakeStudy) -> None:
+    here, elsewhere = make_study(), make_study(title="Another")
+    place = assign(enter(here).pk)
+    assert place.study_id == here.pk
+    with pytest.raises(IntegrityError, match="assignment_of_its_study"):
+        Assignment.objects.filter(pk=place.pk).update(study=elsewhere)

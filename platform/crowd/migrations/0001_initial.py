@@ -327,6 +327,7 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(
                         fields=("worker", "study", "number"), name="worker_once_per_number"
                     ),
+                    models.UniqueConstraint(fields=("id", "study"), name="participation_of_its_study"),
                     models.UniqueConstraint(fields=("pseudonym", "number"), name="pseudonym_once_per_number"),
                     models.UniqueConstraint(
                         condition=models.Q(("submission", ""), _negated=True),
@@ -1010,5 +1011,11 @@ class Migration(migrations.Migration):
                 "ordering": ("study", "saw"),
                 "constraints": [models.UniqueConstraint(fields=("study", "saw"), name="visits_counted_once")],
             },
+        ),
+        migrations.RunSQL(
+            "ALTER TABLE crowd_assignment ADD CONSTRAINT assignment_of_its_study"
+            " FOREIGN KEY (participation_id, study_id) REFERENCES crowd_participation (id, study_id)"
+            " DEFERRABLE INITIALLY DEFERRED",
+            "ALTER TABLE crowd_assignment DROP CONSTRAINT assignment_of_its_study",
         ),
     ]

@@ -213,6 +213,8 @@ class Participation(models.Model):
         )
         constraints = (
             models.UniqueConstraint(fields=("worker", "study", "number"), name="worker_once_per_number"),
+            # What an assignment refers to, so that its study is that of its participation.
+            models.UniqueConstraint(fields=("id", "study"), name="participation_of_its_study"),
             models.UniqueConstraint(fields=("pseudonym", "number"), name="pseudonym_once_per_number"),
             models.UniqueConstraint(
                 fields=("entered_by", "submission"), condition=~Q(submission=""), name="submission_once"
