@@ -2,6 +2,7 @@ from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -80,7 +81,9 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
         shown = {"study": withdrawn.participation.study, "withdrawal": withdrawn}
         return render(request, "labels/withdrawn.html", shown, status=410)
     visible = readable_dialogues_of(request.user).select_related("study", "imported_in", "relayed_by")
-    dialogue = get_object_or_404(visible.prefetch_related(explorer.WHO_TALKED), public_id=public_id)
+    operated = Exists(Dialogue.objects.filter(pk=OuterRef("pk"), operator_replies__isnull=False))
+    rows = visible.prefetch_related(explorer.WHO_TALKED).annotate(was_operated=operated)
+    dialogue = get_object_or_404(rows, public_id=public_id)
     study = dialogue.study
     works_on_it = may_change(request.user, study)
     form = WantedForm(study, Asked(study).score, request.GET, panel_ids=works_on_it)
@@ -90,7 +93,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)
     wholes, wholes_by_readers = _told(labels_of_whole(dialogue))
-    operators = operators_of(dialogue) if works_on_it else {}
+    operators = operators_of(dialogue) if works_on_it and dialogue.was_operated else {}
     context = {
         "study": study,
         "dialogue": dialogue,
