@@ -93,7 +93,8 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)
     wholes, wholes_by_readers = _told(labels_of_whole(dialogue))
-    operators = operators_of(dialogue) if works_on_it and dialogue.was_operated else {}
+    was_operated: bool = dialogue.was_operated  # type: ignore[attr-defined]  # annotated above
+    operators = operators_of(dialogue) if works_on_it and was_operated else {}
     context = {
         "study": study,
         "dialogue": dialogue,
