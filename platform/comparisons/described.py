@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from chatbots.meena.sweep import Panels, chart_size
-from reports.charts.room import LINE, WIDE, Room, legend_lines, short, square_height
+from reports.charts.room import LINE, WIDE, Room, legend_lines, letter, short, square_height
 
 # More names of our own than this would fill the chart; the table has them.
 MOST_NAMES = 16
@@ -62,7 +62,7 @@ def names_of(data: Data) -> list[tuple[str, str, bool]]:
     line = data["relation"]["line"]
     fit = [("R²", f"of the line: {line['r_squared']['value']:.2f}", False)] if "at" in line else []
     listed = own if len(own) <= MOST_NAMES else []
-    return [*listed, *((chr(ord("a") + n), name, False) for n, name in enumerate(published)), *fit]
+    return [*listed, *((letter(n), name, False) for n, name in enumerate(published)), *fit]
 
 
 def _side_by_side_in_words(table: Data) -> str:

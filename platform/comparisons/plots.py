@@ -20,10 +20,10 @@ from comparisons.described import (
 )
 from comparisons.scatter import relation
 from reports.charts.palettes import PAGE, Palette
-from reports.charts.room import NARROW, WIDE, Room, legend_lines
+from reports.charts.panels import MARKERS
+from reports.charts.room import NARROW, WIDE, Room, beside
 from reports.charts.theme import as_pdf, for_page
 
-_MARKERS = ("o", "s", "^")
 Score: TypeAlias = tuple[Any, str]
 """Where the cells of a row have a score, and its title."""
 
@@ -70,7 +70,7 @@ def _lines(
     for nth, (index, title) in enumerate(scores):
         places = [place + 0.13 * (nth - (len(scores) - 1) / 2) for place, (_, row) in placed if row]
         cells = [row["cells"][index] for _, (_, row) in placed if row]
-        _marks(axes, cells, places, palette.series[nth % 3], _MARKERS[nth % 3], title)
+        _marks(axes, cells, places, palette.series[nth % 3], MARKERS[nth % 3], title)
     for place, (label, row) in placed:
         # Above its marks, at the left end.
         weight = "normal" if row else "bold"
@@ -84,8 +84,7 @@ def _lines(
 
 
 def _legend(figure: Figure, titles: Sequence[str], room: Room) -> None:
-    beside = 1 if legend_lines(titles, room) > 1 else 3
-    figure.legend(loc="outside upper left", ncols=beside, frameon=False, fontsize=9)
+    figure.legend(loc="outside upper left", ncols=beside(titles, room), frameon=False, fontsize=9)
 
 
 def _marks(
@@ -115,7 +114,7 @@ def _over_time(course: Data, room: Room, palette: Palette) -> Figure:
     axes = figure.add_subplot()
     for nth, (key, title) in enumerate(scores):
         cells = [row["cells"][key] for row in rows]
-        _course(axes, cells, 0.14 * (nth - 1), palette.series[nth % 3], _MARKERS[nth % 3], title)
+        _course(axes, cells, 0.14 * (nth - 1), palette.series[nth % 3], MARKERS[nth % 3], title)
     axes.set(ylim=(0, 100), xlim=(-0.5, len(rows) - 0.5), ylabel="percent of labels")
     axes.set_xticks(range(len(rows)), [f"{row['number']}\n{row['version']}" for row in rows])
     axes.set_xlabel("row of the table, version of the bot")

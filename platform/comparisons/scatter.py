@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from comparisons.described import Data, names_of
 from reports.charts.palettes import Palette
-from reports.charts.room import Room, side
-from reports.charts.square import Point, dot, key, letter, sign, square
+from reports.charts.room import Room, letter, side
+from reports.charts.square import Point, dot, key, sign, square
 
 _LETTER = 0.165  # inches
 

@@ -46,9 +46,7 @@ def not_met(own: Participation, bots: Collection[StudyBot]) -> list[StudyBot]:
     """
     if own.study.re_entry != ReEntry.PER_BOT:
         return list(bots)
-    earlier = Assignment.objects.filter(
-        participation__worker=own.worker_id, participation__study=own.study_id
-    )
+    earlier = Assignment.objects.filter(study=own.study_id, participation__worker=own.worker_id)
     met = set(earlier.values_list("study_bot", flat=True))
     left = [each for each in bots if each.pk not in met]
     if bots and not left:

@@ -1,7 +1,7 @@
 """Giving a place: with the bot that is furthest from its target, or in a study without conversations."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from django.db import transaction
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from bots.models import OPERATED, Bot
 from crowd import again, ledger, operated, pilot, refusals
-from crowd.models import PAID, Assignment, Participation
+from crowd.models import PAID, Assignment, Outcome, Participation
 from crowd.places import HOLD, counted, holding, places_taken
 from studies.models import Study, StudyBot
 
@@ -27,6 +27,22 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
     Raises:
         EntryRefusedError: the study is not open, every place is taken, or no bot that has one is running.
     """
+    return _begin(participation_id, _furthest_from_target, now)
+
+
+@transaction.atomic
+def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
+    """Give the worker of a study without conversations their place. Safe to repeat.
+
+    Raises:
+        EntryRefusedError: the study is not open, or its pilot has all that it wants.
+    """
+    return _begin(participation_id, lambda _participation, _now: None, now)
+
+
+def _begin(
+    participation_id: int, bot_for: Callable[[Participation, datetime], StudyBot | None], now: datetime | None
+) -> Assignment:
     participation = lock_participation(participation_id)
     existing = Assignment.objects.filter(participation=participation).first()
     if existing:
@@ -35,14 +51,8 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
         raise refusals.not_taking(participation.study)
     now = now or timezone.now()
     _join_pilot(participation, now)
-    # After the study, which a pilot locks: as whoever saves a study does.
-    bots = _lock_bots(participation.study_id)
-    bot = _least_filled(again.not_met(participation, bots), now)
+    bot = bot_for(participation, now)
     ledger.promise(participation)
-    return _begun(participation, now, bot)
-
-
-def _begun(participation: Participation, now: datetime, bot: StudyBot | None = None) -> Assignment:
     return Assignment.objects.create(
         participation=participation,
         study_id=participation.study_id,
@@ -50,6 +60,12 @@ def _begun(participation: Participation, now: datetime, bot: StudyBot | None = N
         assigned_at=now,
         active_at=now,
     )
+
+
+def _furthest_from_target(participation: Participation, now: datetime) -> StudyBot:
+    # After the study, which a pilot locks: as whoever saves a study does.
+    bots = _lock_bots(participation.study_id)
+    return _least_filled(again.not_met(participation, bots), now)
 
 
 def _join_pilot(participation: Participation, now: datetime) -> None:
@@ -71,33 +87,14 @@ def _join_pilot(participation: Participation, now: datetime) -> None:
 
 
 @transaction.atomic
-def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
-    """Give the worker of a study without conversations their place. Safe to repeat.
-
-    Raises:
-        EntryRefusedError: the study is not open, or its pilot has all that it wants.
-    """
-    participation = lock_participation(participation_id)
-    existing = Assignment.objects.filter(participation=participation).first()
-    if existing:
-        return _open_or_paid(existing)
-    if participation.study.state != Study.State.OPEN:
-        raise refusals.not_taking(participation.study)
-    now = now or timezone.now()
-    _join_pilot(participation, now)
-    ledger.promise(participation)
-    return _begun(participation, now)
-
-
-@transaction.atomic
 def give_bot(assignment_id: int, *, now: datetime) -> Assignment:
     """Have somebody who waited for another person in vain talk with a bot of the study.
 
     Raises:
         EntryRefusedError: every place is taken, or no bot that has one is running.
     """
-    assignment = Assignment.objects.select_related("participation__study").get(pk=assignment_id)
-    assignment.study_bot = _least_filled(_lock_bots(assignment.participation.study_id), now)
+    assignment = Assignment.objects.get(pk=assignment_id)
+    assignment.study_bot = _least_filled(_lock_bots(assignment.study_id), now)
     assignment.active_at = now
     assignment.save(update_fields=["study_bot", "active_at"])
     return assignment
@@ -144,9 +141,7 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
         raise refusals.no_bot()
     # Evenly, so whoever only pressed Start counts here, from wherever they came.
     live = Counter(
-        counted(free)
-        .filter(Q(outcome=Assignment.Outcome.COMPLETE) | holding(now))
-        .values_list("study_bot", flat=True)
+        counted(free).filter(Q(outcome=Outcome.COMPLETE) | holding(now)).values_list("study_bot", flat=True)
     )
     return min(free, key=lambda bot: (live[bot.pk] / bot.target, bot.pk))
 

@@ -9,22 +9,22 @@ from django.utils import timezone
 from accounts.models import User
 from crowd import ledger
 from crowd.assigning import lock_participation
-from crowd.models import Assignment, Participation, Worker
+from crowd.models import Assignment, Outcome, Participation, Worker
 from studies.services import results_changed
 
 
-def complete(assignment_id: int, outcome: Assignment.Outcome, *, now: datetime) -> None:
+def complete(assignment_id: int, outcome: Outcome, *, now: datetime) -> None:
     """End an assignment, in the caller's transaction; the worker's completion code becomes valid."""
     assignment = Assignment.objects.select_related("participation").get(pk=assignment_id)
     if Assignment.objects.filter(pk=assignment_id, outcome="").update(
         outcome=outcome, ended_at=now, active_at=now
     ):
         ledger.settle(assignment, outcome, now)
-    results_changed(assignment.participation.study_id)
+    results_changed(assignment.study_id)
 
 
 @transaction.atomic
-def end(participation_id: int, outcome: Assignment.Outcome, *, now: datetime | None = None) -> bool:
+def end(participation_id: int, outcome: Outcome, *, now: datetime | None = None) -> bool:
     """End a participation before its work is done: they left, returned the task, or ran out of time.
 
     Their place is free at once. Safe to repeat.

@@ -15,13 +15,12 @@ from django.db.models import Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from crowd.models import PAID, Assignment, Participation, PayEntry, Waiting
+from crowd.models import PAID, Assignment, Outcome, Participation, PayEntry, Waiting
 from live.remembered import key_of, remembered
 from studies.models import Study
 from studies.tasks import task_of
 
 Reason = PayEntry.Reason
-Outcome = Assignment.Outcome
 
 CENT = Decimal("0.01")
 NOTHING = Decimal("0.00")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from crowd import ending
-from crowd.models import Assignment, Pause
+from crowd.models import Assignment, Outcome, Pause
 from live.refusals import RefusedError
 
 Of = Literal["message", "session"]
@@ -48,7 +48,7 @@ def move(assignment_id: int, *, waits: bool, anew: bool, now: datetime | None = 
         now: since when.
     """
     now = now or timezone.now()
-    own = _open(assignment_id).select_related("participation__study").first()
+    own = _open(assignment_id).select_related("study").first()
     if own is None:
         return
     changed: dict[str, datetime | None] = {}
@@ -70,7 +70,7 @@ def extend(assignment_id: int, of: Of, *, now: datetime | None = None) -> None:
         RefusedError: their work has ended, nothing limits it, or they have used all their extensions.
     """
     now = now or timezone.now()
-    own = _open(assignment_id).select_related("participation__study").first()
+    own = _open(assignment_id).select_related("study").first()
     if own is None:
         raise RefusedError("ended")
     field = "step_due_at" if of == "message" else "due_at"
@@ -78,7 +78,7 @@ def extend(assignment_id: int, of: Of, *, now: datetime | None = None) -> None:
     if until is None or not more:
         raise RefusedError("no_limit", NO_LIMIT)
     # A condition of the statement, so that two tabs at the same moment use two extensions.
-    left = _open(assignment_id).filter(extensions__lt=own.participation.study.extensions)
+    left = _open(assignment_id).filter(extensions__lt=own.study.extensions)
     begins = now if of == "message" else max(until, now)
     if not left.update(extensions=F("extensions") + 1, **{field: begins + more}):
         raise RefusedError("no_more_time", NO_MORE_TIME)
@@ -88,7 +88,7 @@ def overdue(now: datetime) -> QuerySet[Assignment]:
     """Those whose time is over and who are not held."""
     held = Pause.objects.filter(ended_at=None, holds=True).values("study")
     is_late = Q(due_at__lte=now - GRACE) | Q(step_due_at__lte=now - GRACE)
-    return Assignment.objects.filter(is_late, outcome="").exclude(participation__study__in=held)
+    return Assignment.objects.filter(is_late, outcome="").exclude(study__in=held)
 
 
 def end_overdue(*, only: Collection[int] | None = None, now: datetime | None = None) -> int:
@@ -110,7 +110,7 @@ def end_overdue(*, only: Collection[int] | None = None, now: datetime | None = N
 def _end(assignment_id: int, now: datetime) -> bool:
     # Under the lock of their row: an extension of the last moment counts.
     own = overdue(now).select_for_update(of=("self",)).filter(pk=assignment_id).first()
-    return own is not None and ending.end(own.participation_id, Assignment.Outcome.TIMED_OUT, now=now)
+    return own is not None and ending.end(own.participation_id, Outcome.TIMED_OUT, now=now)
 
 
 def shift(study_id: int, by: timedelta) -> None:

@@ -7,15 +7,13 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from crowd.models import Assignment, StudyPanel, completion_code
+from crowd.models import Outcome, StudyPanel, completion_code
 from crowd.panels import Panel, panels
 from crowd.panels.base import LONGEST_SHOWN
 from crowd.taking import invited_in
 from studies.choosing import offer
 from studies.models import Study
 from studies.queries import real_studies_of
-
-Outcome = Assignment.Outcome
 
 # How the page names each end.
 OUTCOMES = {

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import ending
-from crowd.models import Assignment, Participation
+from crowd.models import Outcome, Participation
 from crowd.panel_forms import OUTCOMES
 from crowd.panels.base import shortened
 from crowd.queries import participations_of
@@ -21,8 +21,6 @@ from evaluation.spreadsheets import csv_text
 from live.streaming import attachment
 from studies.models import ReEntry, Study
 from studies.queries import studies_of
-
-Outcome = Assignment.Outcome
 
 PER_PAGE = 50
 SIGNED, EXCLUDED = ~Q(signs=""), Q(excluded_at__isnull=False)

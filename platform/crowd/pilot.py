@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from evaluation.report.analysis import PILOT
 from studies.models import Study
 from studies.services import results_changed
@@ -59,7 +59,7 @@ def standing(study: Study, holding: Q) -> Pilot:
         holding: which assignments hold a place.
     """
     places = Assignment.objects.filter(study=study, participation__pilot=True)
-    finished = places.filter(outcome=Assignment.Outcome.COMPLETE).count()
+    finished = places.filter(outcome=Outcome.COMPLETE).count()
     return Pilot(study.pilot_size, is_on(study), finished, places.filter(holding).count())
 
 

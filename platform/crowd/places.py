@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from studies.models import Study, StudyBot
 
 # A worker who is silent for this long gives their place back to the pool (they may still finish).
@@ -39,7 +39,7 @@ def counted(bots: Collection[StudyBot]) -> QuerySet[Assignment]:
 def places_taken(bots: Collection[StudyBot], now: datetime) -> Counter[int]:
     """Finished and live conversations of each of these bots of a study, by its key."""
     of_bots = counted(bots)
-    settled = of_bots.filter(Q(outcome=Assignment.Outcome.COMPLETE) | _at_work(now))
+    settled = of_bots.filter(Q(outcome=Outcome.COMPLETE) | _at_work(now))
     taken = Counter(dict(settled.values_list("study_bot").annotate(n=Count("pk"))))
     reserved = of_bots.filter(UNTOUCHED, active_at__gt=now - RESERVED).order_by("pk")
     from_address = Counter[str]()

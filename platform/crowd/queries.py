@@ -7,7 +7,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from bots.models import Bot
-from crowd.models import CODED, Assignment, Participation, Worker
+from crowd.models import CODED, Assignment, Outcome, Participation, Worker
 from crowd.places import holding, of_this_phase
 from crowd.sessions import Session
 from studies.models import Study, StudyBot
@@ -34,7 +34,7 @@ def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
     wanted = dict(
         StudyBot.objects.filter(study__in=studies).values_list("study").annotate(n=Sum("target")).order_by()
     )
-    complete = of_this_phase(studies).filter(outcome=Assignment.Outcome.COMPLETE, study_bot__isnull=False)
+    complete = of_this_phase(studies).filter(outcome=Outcome.COMPLETE, study_bot__isnull=False)
     finished = dict(complete.values_list("study").annotate(n=Count("*")).order_by())
     return {pk: (finished.get(pk, 0), target) for pk, target in wanted.items()}
 
@@ -42,7 +42,7 @@ def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
     counted = of_this_phase(Study.objects.filter(pk=study.pk))
     rows = study.study_bots.select_related("bot").annotate(
-        finished=_of_bot(counted.filter(outcome=Assignment.Outcome.COMPLETE)),
+        finished=_of_bot(counted.filter(outcome=Outcome.COMPLETE)),
         open=_of_bot(counted.filter(holding(now or timezone.now()))),
     )
     talked_to = [row for row in rows if not row.bot.is_outside]

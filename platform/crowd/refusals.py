@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
-from crowd.models import Assignment
+from crowd.models import Outcome
 from studies.models import Study
-
-Outcome = Assignment.Outcome
 
 
 class EntryRefusedError(Exception):

@@ -8,11 +8,11 @@ from typing import Any
 from django.db import connection
 
 from crowd.limits import GRACE, WARN_MESSAGE, WARN_SESSION
-from crowd.models import PAID, Assignment
+from crowd.models import PAID, Outcome
 from live.frames import Frame
 
 # Of these the page itself knows, since its work led there.
-_KNOWN_ENDS = frozenset({"", *PAID, Assignment.Outcome.NO_PARTNER})
+_KNOWN_ENDS = frozenset({"", *PAID, Outcome.NO_PARTNER})
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from crowd import again, ending, gates, practice, refusals, visits
 from crowd.languages import language_of_pages, language_of_questions
-from crowd.models import CODED, PAID, Assignment, Participation
-from crowd.panels import Arrival, Outcome, WayBack, arrival_by, arrival_carried, arrival_of, way_back
+from crowd.models import CODED, PAID, Assignment, Outcome, Participation
+from crowd.panels import Arrival, WayBack, arrival_by, arrival_carried, arrival_of, way_back
 from crowd.queries import participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.sessions import session_of

@@ -47,11 +47,11 @@ def enter(assignment: Assignment, *, tab: UUID, now: datetime) -> Waiting | None
     Returns:
         None, with nothing changed, if they have somebody to talk with already.
     """
-    _lock(assignment.participation.study_id)
+    _lock(assignment.study_id)
     if not Assignment.objects.filter(pk=assignment.pk, outcome="", seat=None).exists():
         return None
     own, _ = Waiting.objects.select_for_update().get_or_create(
-        assignment=assignment, defaults={"study_id": assignment.participation.study_id, "seen_at": now}
+        assignment=assignment, defaults={"study_id": assignment.study_id, "seen_at": now}
     )
     own.tab, own.seen_at, own.over_at = tab, now, None
     _forget_meeting(own)

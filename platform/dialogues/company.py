@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from crowd.ending import complete
-from crowd.models import Assignment
+from crowd.models import Assignment, Outcome
 from dialogues.models import Dialogue
 from dialogues.seated import Seated
 from dialogues.services import end
@@ -75,7 +75,7 @@ def _company(seat: Seated, row: Sequence[Any]) -> Company:
     """How it stands with the other, from what the function of the database returns (sql/come.sql)."""
     turns, due_0, due_1, ended, closing, outcome, away, silent = row
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1, ended=ended, closing=closing)
-    has_left = bool(outcome) and outcome != Assignment.Outcome.COMPLETE
+    has_left = bool(outcome) and outcome != Outcome.COMPLETE
     is_silent = progress.awaits_partner and silent >= SILENT.total_seconds()
     is_needed = not (ended or closing)
     is_away = away >= AWAY.total_seconds()
@@ -109,5 +109,5 @@ def end_alone(seat: Seated, *, now: datetime | None = None) -> None:
     if not company.may_end:
         raise RefusedError("partner_is_there")
     vanished = Assignment.objects.get(seat__dialogue=dialogue, seat__number=1 - seat.number)
-    complete(vanished.pk, Assignment.Outcome.TIMED_OUT, now=now)
-    end(dialogue, Dialogue.Ending.PARTNER_LEFT, Assignment.Outcome.PARTNER_LEFT, now)
+    complete(vanished.pk, Outcome.TIMED_OUT, now=now)
+    end(dialogue, Dialogue.Ending.PARTNER_LEFT, Outcome.PARTNER_LEFT, now)

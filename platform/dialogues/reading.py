@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from crowd.models import Assignment
+from crowd.models import Assignment, Outcome
 from dialogues.models import MOST_USES, ArticleUse, Dialogue, ReadingSet
 from knowledge.models import Article
 from knowledge.reading_sets import Configuration, KnownEntity, ReadingSets, ToRead, reading_sets
@@ -106,7 +106,7 @@ def release_left(study_id: int) -> None:
     counted = Dialogue.objects.filter(study=study_id, reading_set__counts=True).exclude(ending="complete")
     ended = Assignment.objects.filter(study=study_id).exclude(outcome="")
     came_to_nothing = counted.filter(seats__assignment__in=ended).exclude(
-        seats__assignment__outcome__in=("", Assignment.Outcome.COMPLETE)
+        seats__assignment__outcome__in=("", Outcome.COMPLETE)
     )
     # In one order, so that two who do this at once wait for each other and not crosswise.
     keys = came_to_nothing.order_by("pk").values_list("pk", flat=True).distinct()

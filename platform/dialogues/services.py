@@ -21,7 +21,7 @@ from bots.client import Reply
 from bots.models import Bot
 from chatbots.base import Context
 from crowd.ending import complete
-from crowd.models import Assignment
+from crowd.models import Assignment, Outcome
 from dialogues import material, operated, reading
 from dialogues.asks import SeatAsk, due_at_the_end
 from dialogues.models import Dialogue, Fault, Seat, Turn
@@ -320,9 +320,9 @@ def finish(seat: Seated, *, now: datetime | None = None) -> None:
     if seat.bot_id is None and not dialogue.closing:
         dialogue.closing = True
         dialogue.save(update_fields=["closing"])
-        complete(seat.assignment_id, Assignment.Outcome.COMPLETE, now=now)
+        complete(seat.assignment_id, Outcome.COMPLETE, now=now)
         return
-    end(dialogue, Dialogue.Ending.COMPLETE, Assignment.Outcome.COMPLETE, now)
+    end(dialogue, Dialogue.Ending.COMPLETE, Outcome.COMPLETE, now)
 
 
 def has_finished(seat: Seated) -> bool:
@@ -349,10 +349,10 @@ def give_up(seat: Seated, *, now: datetime | None = None) -> None:
         raise RefusedError("ended")
     if not progress.reply_due or faults_at(seat, progress.turns) < faults_before_giving_up(seat):
         raise RefusedError("may_not_give_up")
-    end(dialogue, Dialogue.Ending.BOT_FAILED, Assignment.Outcome.BOT_FAILED, now or timezone.now())
+    end(dialogue, Dialogue.Ending.BOT_FAILED, Outcome.BOT_FAILED, now or timezone.now())
 
 
-def end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Assignment.Outcome, now: datetime) -> None:
+def end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Outcome, now: datetime) -> None:
     """End a conversation, in the caller's transaction, and the work of those in it who are still at it."""
     dialogue.ending = ending
     dialogue.ended_at = now

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from crowd import refusals
 from crowd.assigning import admit
 from crowd.ending import complete
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from crowd.places import HOLD
 from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
 from judging import training
@@ -290,7 +290,7 @@ def finish(desk: Desk, *, now: datetime | None = None) -> None:
         _lease(batch.pk, 1)
         if batch.slots.filter(label=None).exists():
             raise RefusedError("unjudged", REFUSALS["unjudged"])
-    complete(batch.assignment_id, Assignment.Outcome.COMPLETE, now=now or timezone.now())
+    complete(batch.assignment_id, Outcome.COMPLETE, now=now or timezone.now())
 
 
 def _progress(done: int, size: int, held: int) -> dict[str, object]:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from crowd.models import Assignment, Participation
+from crowd.models import Outcome, Participation
 from crowd.refusals import EntryRefusedError
 from evaluation.questions import Example, QuestionSet
 from evaluation.questions.training import training_of, wrong_in
@@ -40,7 +40,7 @@ def not_passed() -> EntryRefusedError:
         title=_("Thank you for trying"),
         say=_("The practice questions were not all right, so we cannot let you judge in this study."),
         cure=_("If you came from a panel, return the task there. Nothing counts against you here."),
-        outcome=Assignment.Outcome.SCREENED_OUT,
+        outcome=Outcome.SCREENED_OUT,
     )
 
 

@@ -211,7 +211,7 @@ def _quick(study: Study, wanted: Wanted) -> QuerySet[Dialogue]:
         rows = rows.filter(ending="")
     elif wanted.state == "excluded":
         seats = Seat.objects.filter(assignment__participation__excluded_at__isnull=False)
-        rows = rows.filter(pk__in=seats.filter(assignment__participation__study=study).values("dialogue"))
+        rows = rows.filter(pk__in=seats.filter(assignment__study=study).values("dialogue"))
     elif wanted.state:
         rows = rows.filter(ending=wanted.state)
     if wanted.replies:

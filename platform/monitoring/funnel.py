@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from crowd import practice, visits
-from crowd.models import PAID, Assignment, Participation, PayEntry, Practice
+from crowd.models import PAID, Assignment, Outcome, Participation, PayEntry, Practice
 from crowd.places import HOLD
 from judging.queued import QueuedTask
 from labels.models import Label
@@ -24,8 +24,6 @@ from questionnaires.services import asked_at
 from studies.asks import Moment
 from studies.models import Study
 from studies.tasks import task_of
-
-Outcome = Assignment.Outcome
 
 READING = timedelta(minutes=10)
 """For so long after they agreed, or got their place, people are taken to be reading."""

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from crowd.ending import end
-from crowd.models import Assignment, Participation, Withdrawal, Worker
+from crowd.models import Outcome, Participation, Withdrawal, Worker
 from dialogues.models import Dialogue, Seat, Turn, Typing
 from evaluation.text import WITHDRAWN
 from judging.models import Agreement, Item, Slot, Training
@@ -84,7 +84,7 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
 
 
 def _withdraw_one(own: Participation, by: User | None, now: datetime) -> Withdrawal:
-    end(own.pk, Assignment.Outcome.WITHDRAWN, now=now)  # where their part has not ended before
+    end(own.pk, Outcome.WITHDRAWN, now=now)  # where their part has not ended before
     withdrawal = _removed(own, by, now)
     Flag.objects.filter(participation=own).delete()
     own.signs = own.proposed_reason = own.excluded_reason = ""

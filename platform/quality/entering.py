@@ -4,13 +4,13 @@ from django.utils.translation import gettext as _
 from typing_extensions import override
 
 from crowd import gates
-from crowd.models import Assignment, Participation, Worker
+from crowd.models import Assignment, Outcome, Participation, Worker
 from crowd.refusals import EntryRefusedError
 from quality import qualifying
 from quality.models import Block
 from studies.models import Study
 
-_SCREENED_OUT = Assignment.Outcome.SCREENED_OUT
+_SCREENED_OUT = Outcome.SCREENED_OUT
 
 
 def not_qualified() -> EntryRefusedError:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from crowd import ending
-from crowd.models import Assignment, Participation, Worker
+from crowd.models import Assignment, Outcome, Participation, Worker
 from quality.models import Attempt, Qualification, Requirement
 from quality.writing import Written
 from studies.models import Study
@@ -65,7 +65,7 @@ def attempt(participation: Participation, given: Given) -> Attempt | None:
     if before.passed:
         return None
     if before.failed:
-        ending.end(participation.pk, Assignment.Outcome.SCREENED_OUT)
+        ending.end(participation.pk, Outcome.SCREENED_OUT)
         return None
     right = len(qualification.questions) - len(wrong_in(qualification.questions, given))
     made = Attempt.objects.create(
@@ -78,7 +78,7 @@ def attempt(participation: Participation, given: Given) -> Attempt | None:
         given={str(place): list(chosen) for place, chosen in given.items()},
     )
     if not made.passed and before.left == 1:
-        ending.end(participation.pk, Assignment.Outcome.SCREENED_OUT)
+        ending.end(participation.pk, Outcome.SCREENED_OUT)
     return made
 
 
@@ -127,7 +127,7 @@ def require(study: Study, qualification: Qualification | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Fared:
     """How people fared: how many tried, passed, and used all tries in vain."""
 
     tried: int
@@ -135,7 +135,7 @@ class Outcome:
     failed: int
 
 
-def outcome_of(qualification: Qualification) -> Outcome:
+def outcome_of(qualification: Qualification) -> Fared:
     """How people fared with it."""
     of_workers = Attempt.objects.filter(qualification=qualification).values("worker").order_by()
     rows = list(of_workers.annotate(most=Max("number")))
@@ -144,7 +144,7 @@ def outcome_of(qualification: Qualification) -> Outcome:
         Attempt.objects.filter(qualification=qualification, passed=True).values_list("worker", flat=True)
     )
     failed = sum(row["worker"] not in passers and row["most"] >= qualification.tries for row in rows)
-    return Outcome(len(rows), passed, failed)
+    return Fared(len(rows), passed, failed)
 
 
 def warning(qualification: Qualification) -> str:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from crowd.languages import language_of_questions
-from crowd.models import Assignment, Participation, Worker
+from crowd.models import Assignment, Outcome, Participation, Worker
 from evaluation.questions import Answer, AnswersError
 from labels.models import Label
 from labels.timing import Timing
@@ -53,7 +53,7 @@ def due(own: Participation, moment: Moment) -> list[Ask]:
 
 def _is_complete(own: Participation) -> bool:
     work: Assignment | None = getattr(own, "assignment", None)
-    return work is not None and work.outcome == Assignment.Outcome.COMPLETE
+    return work is not None and work.outcome == Outcome.COMPLETE
 
 
 def shown(study: Study, asks: list[Ask]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from accounts.models import User
 from crowd import ledger
 from crowd.assigning import assign
 from crowd.ending import complete
-from crowd.models import Assignment, PayEntry
+from crowd.models import Outcome, PayEntry
 from dialogues import reading
 from dialogues.models import Dialogue, ReadingSet, Turn
 from dialogues.queries import seat_of
@@ -73,7 +73,7 @@ def talk(study: Study, *said: str) -> Dialogue:
         ending="complete", ended_at=now, due_0=[], due_1=[], turns=len(said)
     )
     for each in pair:
-        complete(each.pk, Assignment.Outcome.COMPLETE, now=now)
+        complete(each.pk, Outcome.COMPLETE, now=now)
     return Dialogue.objects.get(pk=dialogue.pk)
 
 

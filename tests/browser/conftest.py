@@ -127,6 +127,11 @@ class Visitor:
     async def go(self, path: str) -> None:
         await self.page.goto(self.site + path)
 
+    async def fits(self) -> bool:
+        """Whether the page is no wider than its window."""
+        wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        return bool(await self.page.evaluate(wide))
+
     async def start(self, study: Study) -> None:
         """From the study link to the chat."""
         await self.go(study.get_entry_url())

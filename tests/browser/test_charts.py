@@ -71,7 +71,7 @@ async def test_on_no_width_is_anything_covered_cut_or_scrolled(
                 assert met == [], (width, chart["name"], text["what"])
             boxes = [*texts, *chart["marks"], chart["svg"]]
             assert [each for each in boxes if not inside(each, chart["frame"])] == [], width
-        assert await visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        assert await visitor.fits(), width
 
     # a phone has drawings of its own, with letters to read
     sizes = await visitor.page.evaluate(

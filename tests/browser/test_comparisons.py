@@ -1,5 +1,7 @@
 """The comparison's pages as a researcher sees them, on a desk and on a phone."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 from playwright.async_api import expect
 
@@ -45,24 +47,21 @@ def studies(rex: User, make_study: MakeStudy, transactional_db: None) -> list[St
     return [ssa, human]
 
 
-async def fits(visitor: Visitor) -> bool:
-    return bool(
-        await visitor.page.evaluate(
-            "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-        )
-    )
+async def pages(visit: Visit, studies: list[Study], *widths: int) -> AsyncIterator[tuple[int, str, Visitor]]:
+    """Each page at each width, signed in."""
+    for width in widths:
+        visitor = await visit(viewport={"width": width, "height": 800})
+        await sign_in(visitor)
+        for path in PAGES:
+            await visitor.go(path.format(*(study.pk for study in studies)))
+            yield width, path, visitor
 
 
 async def test_the_pages_fit_and_can_be_read_aloud(visit: Visit, studies: list[Study]) -> None:
-    for width in (1280, 320):
-        visitor = await visit(viewport={"width": width, "height": 800})
-        await sign_in(visitor)
-
-        for path in PAGES:
-            await visitor.go(path.format(*(study.pk for study in studies)))
-            await expect(visitor.page.get_by_role("img").first).to_be_visible()
-            assert await visitor.flaws() == [], (width, path)
-            assert await fits(visitor), (width, path)
+    async for width, path, visitor in pages(visit, studies, 1280, 320):
+        await expect(visitor.page.get_by_role("img").first).to_be_visible()
+        assert await visitor.flaws() == [], (width, path)
+        assert await visitor.fits(), (width, path)
 
 
 async def test_from_a_perplexity_entered_to_the_line(visit: Visit, studies: list[Study]) -> None:
@@ -138,22 +137,17 @@ PICTURES = """async () => {
 
 
 async def test_phones_get_charts_drawn_for_them(visit: Visit, studies: list[Study]) -> None:
-    for width in (390, 320):
-        visitor = await visit(viewport={"width": width, "height": 800})
-        await sign_in(visitor)
-        for path in PAGES:
-            await visitor.go(path.format(*(study.pk for study in studies)))
+    async for width, path, visitor in pages(visit, studies, 390, 320):
+        charts = await visitor.page.evaluate(PICTURES)
 
-            charts = await visitor.page.evaluate(PICTURES)
-
-            assert charts, path
-            for chart in charts:
-                texts = chart["texts"]
-                where = (width, path, chart["address"])
-                assert "room=narrow" in chart["address"]
-                assert not chart["slides"], where
-                assert min(text["bottom"] - text["top"] for text in texts) >= 11, where
-                assert [text["what"] for text in texts if not inside(text, chart["frame"])] == [], where
-                for n, text in enumerate(texts):
-                    met = [other["what"] for other in texts[:n] if meet(text, other)]
-                    assert met == [], (*where, text["what"])
+        assert charts, path
+        for chart in charts:
+            texts = chart["texts"]
+            where = (width, path, chart["address"])
+            assert "room=narrow" in chart["address"]
+            assert not chart["slides"], where
+            assert min(text["bottom"] - text["top"] for text in texts) >= 11, where
+            assert [text["what"] for text in texts if not inside(text, chart["frame"])] == [], where
+            for n, text in enumerate(texts):
+                met = [other["what"] for other in texts[:n] if meet(text, other)]
+                assert met == [], (*where, text["what"])

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from crowd.models import Assignment
+from crowd.models import Assignment, Outcome
 from dialogues.models import Fault
 from studies.models import Study
 from tests.browser.conftest import Visitor
@@ -65,4 +65,4 @@ async def test_a_bot_that_stays_broken_can_be_left_with_full_pay_by_keyboard(
 
     await expect(wanda.page.get_by_text("you are paid in full")).to_be_visible()
     await expect(wanda.page.get_by_label("Completion code")).to_be_visible()
-    assert (await Assignment.objects.aget()).outcome == Assignment.Outcome.BOT_FAILED
+    assert (await Assignment.objects.aget()).outcome == Outcome.BOT_FAILED

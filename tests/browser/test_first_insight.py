@@ -75,6 +75,5 @@ async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(
     await expect(page.get_by_role("heading", level=1)).to_have_text("Report")
     await expect(page.get_by_role("main")).to_contain_text("GenericBot")
     assert await visitor.flaws() == []
-    width = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    assert await page.evaluate(width)
+    assert await visitor.fits()
     assert do.taken <= MOST_ACTIONS

@@ -59,8 +59,7 @@ async def sign_in(visitor: Visitor, path: str) -> None:
 
 
 async def fits(visitor: Visitor) -> bool:
-    wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    return bool(await visitor.page.evaluate(wide)) and await visitor.flaws() == []
+    return await visitor.fits() and await visitor.flaws() == []
 
 
 @pytest.mark.parametrize("width", [1280, 320])

@@ -8,7 +8,7 @@ from django.utils.translation import ngettext, override
 from playwright.async_api import expect
 
 from crowd import practice
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from studies.asks import About, Asked, Moment
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
@@ -102,7 +102,7 @@ async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy
     await expect(page.get_by_role("heading", name="شكرًا لك")).to_be_visible()
     await expect(page.get_by_label("رمز الإكمال")).to_be_visible()
     await seen(layla, code=participation.pseudonym)
-    assert (await Assignment.objects.aget()).outcome == Assignment.Outcome.COMPLETE
+    assert (await Assignment.objects.aget()).outcome == Outcome.COMPLETE
 
 
 async def seen(visitor: Visitor, *, is_new_kind: bool = True, code: str = "") -> None:

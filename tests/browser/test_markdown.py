@@ -4,12 +4,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.test import Client
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
 from accounts.models import User
 from dialogues.models import Dialogue
 from responses.models import Response
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeQueue, MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -27,7 +27,8 @@ for week in range(52): print("{"x" * 60}")
 """
 
 
-async def assert_formatted(page: Page) -> None:
+async def assert_formatted(visitor: Visitor) -> None:
+    page = visitor.page
     shown = page.locator(".prose").last
     await expect(shown.locator("strong")).to_have_text(["Plan", "Two"])
     await expect(shown.locator("li")).to_have_count(2)
@@ -36,7 +37,7 @@ async def assert_formatted(page: Page) -> None:
     await expect(shown).to_contain_text("<img src=x")
     assert await page.locator("img[src=x]").count() == 0
     assert "broken" not in await page.title()
-    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert await visitor.fits()
 
 
 async def test_markdown_is_shown_alike_to_all_who_read_it(
@@ -49,13 +50,13 @@ async def test_markdown_is_shown_alike_to_all_who_read_it(
     page = wanda.page
     await wanda.start(study)
     await wanda.say("**I** am not formatted")
-    await assert_formatted(page)
+    await assert_formatted(wanda)
     await expect(wanda.bubbles.nth(1)).to_have_text("**I** am not formatted")
     assert await wanda.flaws() == []
     await wanda.to_the_end()
     await wanda.answer("No")
     await page.reload()
-    await assert_formatted(page)
+    await assert_formatted(wanda)
 
     queue = await sync_to_async(make_queue)(1, question_set="human-likeness", markdown=True)
     await Response.objects.aupdate(text=REPLY)
@@ -63,7 +64,7 @@ async def test_markdown_is_shown_alike_to_all_who_read_it(
     await page.get_by_label("I agree to take part").check()
     await page.get_by_role("button", name="Continue").click()
     await page.get_by_role("button", name="Start judging").click()
-    await assert_formatted(page)
+    await assert_formatted(wanda)
 
     client = Client()
     await sync_to_async(client.force_login)(rex)
@@ -73,4 +74,4 @@ async def test_markdown_is_shown_alike_to_all_who_read_it(
     )
     dialogue = await Dialogue.objects.aget()
     await wanda.go(f"/dialogues/{dialogue.public_id}/")
-    await assert_formatted(page)
+    await assert_formatted(wanda)

@@ -50,7 +50,7 @@ async def test_the_texts_stand_beside_the_chat_and_in_a_drawer(visit: Visit, mak
     await expect(column).to_be_hidden()
     await wanda.say("Do bees sleep?")
     await expect(wanda.bubbles).to_have_count(3)
-    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert await wanda.fits()
     await page.get_by_role("button", name="Texts", exact=True).press("Enter")
     drawer = page.get_by_role("dialog", name="Texts to read")
     await expect(drawer.get_by_role("heading", name="Bees")).to_be_visible()
@@ -92,7 +92,7 @@ async def test_the_texts_stand_beside_an_item_too(
 
     await page.set_viewport_size({"width": 320, "height": 640})
     await expect(column).to_be_hidden()
-    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert await rita.fits()
     await page.get_by_role("button", name="Texts", exact=True).press("Enter")
     drawer = page.get_by_role("dialog", name="Texts to read")
     await drawer.get_by_role("button", name="Rules").click()

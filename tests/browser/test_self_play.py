@@ -30,7 +30,7 @@ async def looks_right(visitor: Visitor) -> None:
     for width in (320, 1280):
         await visitor.page.set_viewport_size({"width": width, "height": 800})
         assert await visitor.flaws() == []
-        assert await visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert await visitor.fits()
 
 
 async def test_two_chatbots_talk_while_their_page_is_open(

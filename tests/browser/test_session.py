@@ -113,13 +113,8 @@ async def test_a_message_waits_until_the_last_reply_is_judged(wanda: Visitor, st
     await expect(wanda.bubbles).to_have_count(5)
 
 
-@pytest.fixture
-def short_study(make_study: MakeStudy) -> Study:
-    return make_study(min_turns=2, max_turns=4)
-
-
-async def test_the_conversation_ends_at_the_most_turns(wanda: Visitor, short_study: Study) -> None:
-    await wanda.start(short_study)
+async def test_the_conversation_ends_at_the_most_turns(wanda: Visitor, make_study: MakeStudy) -> None:
+    await wanda.start(await sync_to_async(make_study)(min_turns=2, max_turns=4))
     await wanda.exchange("One")
     await wanda.exchange("Two")
 
@@ -129,13 +124,8 @@ async def test_the_conversation_ends_at_the_most_turns(wanda: Visitor, short_stu
     await wanda.finish()
 
 
-@pytest.fixture
-def shortest_study(make_study: MakeStudy) -> Study:
-    return make_study(min_turns=2, max_turns=2)
-
-
-async def test_the_only_reply_is_judged_and_not_all_of_one(wanda: Visitor, shortest_study: Study) -> None:
-    await wanda.start(shortest_study)
+async def test_the_only_reply_is_judged_and_not_all_of_one(wanda: Visitor, make_study: MakeStudy) -> None:
+    await wanda.start(await sync_to_async(make_study)(min_turns=2, max_turns=2))
     await wanda.exchange("One")
 
     await expect(wanda.page.locator("#done-text")).to_have_text("Judged")

@@ -35,8 +35,7 @@ def walked(make_study: MakeStudy, rex: User) -> Study:
 async def fits(visitor: Visitor) -> None:
     """The page has no flaw and is no wider than the window."""
     assert await visitor.flaws() == []
-    width = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    assert await visitor.page.evaluate(width)
+    assert await visitor.fits()
 
 
 async def test_the_way_of_a_study_by_mouse(visit: Visit, walked: Study) -> None:

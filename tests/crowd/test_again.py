@@ -23,7 +23,7 @@ from accounts.models import User
 from bots.services import version_of
 from crowd import ledger, pilot
 from crowd.ending import end, exclude
-from crowd.models import Assignment, Participation, StudyPanel, Worker
+from crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
 from crowd.queries import progress
 from crowd.taking import take_panels
 from dialogues.models import Dialogue
@@ -41,7 +41,6 @@ from tests.planted import SignIn, add_exchange, add_label, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-Outcome = Assignment.Outcome
 TWICE = {"re_entry": "up_to", "re_entry_most": 2}
 
 

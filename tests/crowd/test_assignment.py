@@ -11,7 +11,7 @@ from django.utils import timezone
 from crowd.assigning import assign
 from crowd.ending import complete
 from crowd.entering import consent
-from crowd.models import Assignment, Participation, Worker
+from crowd.models import Assignment, Outcome, Participation, Worker
 from crowd.places import HOLD, MOST_RESERVED_FROM_AN_ADDRESS, RESERVED, keep_place, places_taken
 from crowd.queries import progress
 from crowd.refusals import EntryRefusedError
@@ -74,7 +74,7 @@ def test_an_abandoned_place_returns_to_the_pool_and_its_worker_may_still_finish(
         assign(enter(study).pk)
     second = assign(enter(study).pk, now=later)
     for assignment in (abandoned, second):
-        complete(assignment.pk, Assignment.Outcome.COMPLETE, now=later)
+        complete(assignment.pk, Outcome.COMPLETE, now=later)
 
     assert [(bot.finished, bot.target) for bot in progress(study)] == [(2, 1)]
 
@@ -88,7 +88,7 @@ def test_whoever_starts_and_sends_nothing_holds_a_place_for_minutes_only(make_st
     assign(enter(study).pk, now=soon)  # that of the idle one
     with pytest.raises(EntryRefusedError, match="what is still needed"):
         assign(enter(study).pk, now=soon)
-    complete(idle.pk, Assignment.Outcome.COMPLETE, now=soon)  # they may still finish
+    complete(idle.pk, Outcome.COMPLETE, now=soon)  # they may still finish
 
     assert [(bot.finished, bot.open) for bot in progress(study, now=soon)] == [(1, 2)]
 
@@ -96,7 +96,7 @@ def test_whoever_starts_and_sends_nothing_holds_a_place_for_minutes_only(make_st
 def test_a_conversation_that_the_bot_ended_does_not_count(make_study: MakeStudy) -> None:
     study = make_study({"only": 1})
     failed = assign(enter(study).pk)
-    complete(failed.pk, Assignment.Outcome.BOT_FAILED, now=timezone.now())
+    complete(failed.pk, Outcome.BOT_FAILED, now=timezone.now())
 
     assert assign(enter(study).pk).pk != failed.pk
 

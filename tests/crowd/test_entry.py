@@ -12,7 +12,7 @@ from django.utils import timezone
 from bots.models import Bot
 from crowd.assigning import assign
 from crowd.ending import complete
-from crowd.models import Assignment, Participation, StudyPanel, Worker
+from crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
 from crowd.places import keep_place
 from crowd.sessions import COOKIE
 from crowd.taking import take_panels
@@ -20,7 +20,7 @@ from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeQueue, MakeStudy, enter
 
-COMPLETE = Assignment.Outcome.COMPLETE
+COMPLETE = Outcome.COMPLETE
 
 
 PROLIFIC = "PROLIFIC_PID=5f2c9d"

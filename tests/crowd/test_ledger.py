@@ -15,8 +15,8 @@ from accounts.models import User
 from crowd import ledger
 from crowd.assigning import assign
 from crowd.ending import complete, delete_workers, end
-from crowd.models import Participation, PayEntry
-from crowd.panels import Arrival, Outcome
+from crowd.models import Outcome, Participation, PayEntry
+from crowd.panels import Arrival
 from crowd.places import keep_place
 from studies.models import Study
 from studies.services import save_study

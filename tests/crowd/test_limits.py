@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from crowd import limits, pausing
 from crowd.assigning import assign
-from crowd.models import Assignment, PayEntry
+from crowd.models import Assignment, Outcome, PayEntry
 from crowd.places import keep_place, places_taken
 from crowd.sessions import COOKIE, signed
 from dialogues.models import Dialogue
@@ -82,7 +82,7 @@ def test_whoever_runs_out_of_time_is_paid_their_share_and_frees_their_place(limi
     assert limits.end_overdue(now=NOON + 3 * MINUTE) == 0
 
     place.refresh_from_db()
-    assert place.outcome == Assignment.Outcome.TIMED_OUT
+    assert place.outcome == Outcome.TIMED_OUT
     assert places_taken([place.study_bot], NOON + 3 * MINUTE).total() == 0
     assert PayEntry.objects.get(reason="partly").amount == Decimal("0.40")  # 2 of 15 minutes of 3.00
 
@@ -122,7 +122,7 @@ async def test_a_chat_tells_the_time_gives_more_and_ends(limited: Study, open_ta
     while (state := await tab.receive("state"))["finished"] is None:
         pass
     assert state["finished"] == f"/s/{limited.code}/thanks/"
-    assert (await gone.aget()).outcome == Assignment.Outcome.TIMED_OUT
+    assert (await gone.aget()).outcome == Outcome.TIMED_OUT
     assert (await tab.label(2, sensible=True, specific=True))["reason"] == "ended"
 
 

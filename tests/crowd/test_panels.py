@@ -15,8 +15,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from crowd.ending import complete
-from crowd.models import Assignment, Invitation, Participation, StudyPanel, Worker
-from crowd.panels import Outcome
+from crowd.models import Assignment, Invitation, Outcome, Participation, StudyPanel, Worker
 from crowd.panels.address import signature
 from crowd.places import keep_place, places_taken
 from crowd.sessions import COOKIE

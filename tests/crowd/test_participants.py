@@ -10,12 +10,12 @@ from django.utils import timezone
 from accounts.models import User
 from crowd.assigning import assign
 from crowd.ending import complete
-from crowd.models import Assignment, Participation
+from crowd.models import Outcome, Participation
 from crowd.panels import Arrival
 from studies.models import Study
 from tests.conftest import MakeStudy, enter
 
-COMPLETE = Assignment.Outcome.COMPLETE
+COMPLETE = Outcome.COMPLETE
 
 
 @pytest.fixture

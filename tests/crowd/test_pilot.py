@@ -21,7 +21,7 @@ from accounts.models import User
 from crowd import pilot
 from crowd.assigning import assign
 from crowd.ending import end
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from crowd.places import HOLD, places_taken
 from crowd.queries import finished_and_wanted, progress
 from crowd.refusals import EntryRefusedError
@@ -57,7 +57,7 @@ def test_it_holds_after_its_people_until_somebody_goes_on(
     assert (page.status_code, "The research team has paused it" in page.text) == (403, True)
     assert [each.pilot for each in Participation.objects.order_by("pk")] == [True, True, False]
 
-    end(first.participation_id, Assignment.Outcome.WITHDRAWN)  # whose place another gets
+    end(first.participation_id, Outcome.WITHDRAWN)  # whose place another gets
     assert assign(third.pk).pk > second.pk
     with pytest.raises(EntryRefusedError):
         assign(enter(piloted).pk)
@@ -141,7 +141,7 @@ def test_going_on_waits_for_somebody_whose_part_just_ends(piloted: Study, rex: U
             people = another.submit(go_on_elsewhere, piloted, rex)
             while not somebody_waits():
                 assert not people.done()
-            end(first.participation_id, Assignment.Outcome.WITHDRAWN)
+            end(first.participation_id, Outcome.WITHDRAWN)
         assert people.result() == 1
 
     assert Participation.objects.get().excluded_reason == PILOT

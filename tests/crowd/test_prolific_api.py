@@ -15,7 +15,7 @@ from accounts.models import User
 from crowd import ledger, panel_acts
 from crowd.assigning import assign
 from crowd.ending import complete
-from crowd.models import Assignment, PanelAct, Participation, StudyPanel
+from crowd.models import Assignment, Outcome, PanelAct, Participation, StudyPanel
 from crowd.panels import Arrival
 from crowd.panels.prolific_api import NoTokenError, account_of
 from quality import deciding
@@ -25,7 +25,6 @@ from tests.conftest import MakeStudy, enter
 
 VARIABLE, TOKEN = "TURNWISE_PROLIFIC_LAB", "a-token-of-prolific"
 LONG = "The chat has four messages, and each of them is the same single letter, sent within one second. " * 2
-Outcome = Assignment.Outcome
 
 
 class FakeProlific:

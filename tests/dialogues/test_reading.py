@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from crowd.assigning import assign
 from crowd.ending import complete
-from crowd.models import Assignment
+from crowd.models import Outcome
 from crowd.sessions import COOKIE, signed
 from dialogues import reading
 from dialogues.models import ArticleUse, Dialogue, Material, ReadingSet
@@ -136,7 +136,7 @@ def test_a_worker_hears_that_all_articles_are_taken_until_somebody_leaves(
 
     gone = dialogues[0].participation
     assert gone
-    complete(gone.assignment.pk, Assignment.Outcome.BOT_FAILED, now=timezone.now())
+    complete(gone.assignment.pk, Outcome.BOT_FAILED, now=timezone.now())
     assert client.post(f"/s/{reader.code}/start/").status_code == 302
     assert begun.assignment.seat.dialogue.reading_set.article == dialogues[0].reading_set.article
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from bots.models import Bot
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from crowd.refusals import EntryRefusedError
 from dialogues.models import Dialogue, Seat
 from judging import services as judging
@@ -252,7 +252,7 @@ def test_a_batch_has_as_many_items_as_the_plan_says(make_queue: MakeQueue) -> No
     assert len(judge_all(desk)) == 3
     judging.finish(desk)
 
-    assert Assignment.objects.get(pk=desk.assignment_id).outcome == Assignment.Outcome.COMPLETE
+    assert Assignment.objects.get(pk=desk.assignment_id).outcome == Outcome.COMPLETE
 
 
 def test_a_batch_cannot_be_finished_while_an_item_waits(make_queue: MakeQueue) -> None:

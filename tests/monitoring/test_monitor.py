@@ -17,7 +17,7 @@ from crowd import visits
 from crowd.assigning import assign
 from crowd.ending import complete, end
 from crowd.ledger import pay
-from crowd.models import Assignment, Participation, Practice
+from crowd.models import Assignment, Outcome, Participation, Practice
 from crowd.practice import practised
 from dialogues.models import Dialogue, Fault, Turn
 from monitoring.monitor import monitor
@@ -50,7 +50,7 @@ def test_everybody_is_where_they_are(short: Study) -> None:
     for last in (ago(minutes=1), ago(minutes=20), ago(hours=2)):  # at it, silent, lost
         seen(start_dialogue(short), began=ago(hours=3), last=last)
     failed = assign(enter(short).pk)
-    complete(failed.pk, Assignment.Outcome.BOT_FAILED, now=NOW)
+    complete(failed.pk, Outcome.BOT_FAILED, now=NOW)
     talked(short, [(True, True)])
 
     found = monitor(short, now=NOW)
@@ -78,12 +78,12 @@ def test_from_the_opened_link_to_the_pay(make_study: MakeStudy, rex: User) -> No
     for each in people[2:]:  # two never practised; one of them left
         for own in practised(study):
             Practice.objects.create(worker=each.worker, question_set=own.questions.key, passed_at=NOW)
-    end(people[0].pk, Assignment.Outcome.WITHDRAWN)
+    end(people[0].pk, Outcome.WITHDRAWN)
     Participation.objects.filter(pk=people[1].pk).update(consented_at=ago(hours=3))
-    end(people[2].pk, Assignment.Outcome.WITHDRAWN)  # who had practised
+    end(people[2].pk, Outcome.WITHDRAWN)  # who had practised
     for who, outcome in ((5, "complete"), (3, "complete"), (4, "timed_out")):
         begun = assign(people[who].pk)
-        complete(begun.pk, Assignment.Outcome(outcome), now=begun.assigned_at + timedelta(minutes=20))
+        complete(begun.pk, Outcome(outcome), now=begun.assigned_at + timedelta(minutes=20))
         if who == 5:
             pay(study, total=Decimal("2.00"), by=rex)
 
@@ -174,7 +174,7 @@ def test_a_judging_study_has_no_conversations_to_time(make_queue: MakeQueue) -> 
 
 def test_pay_is_due_to_whoever_is_through(make_study: MakeStudy) -> None:
     study = make_study(pay_amount="2.50", pay_currency="EUR")
-    for outcome in (Assignment.Outcome.COMPLETE, Assignment.Outcome.BOT_FAILED):
+    for outcome in (Outcome.COMPLETE, Outcome.BOT_FAILED):
         complete(assign(enter(study).pk).pk, outcome, now=NOW)
     start_dialogue(study)
 

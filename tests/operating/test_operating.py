@@ -20,7 +20,7 @@ from chatbots.base import Context
 from chatbots.errors import BotFailedError
 from crowd.assigning import assign
 from crowd.ending import end
-from crowd.models import Assignment, PayEntry
+from crowd.models import Assignment, Outcome, PayEntry
 from crowd.refusals import EntryRefusedError
 from crowd.sessions import COOKIE, signed
 from dialogues import awaited
@@ -323,7 +323,7 @@ def test_owner_names_operators_who_see_the_page_and_nobody_else(
 def test_last_page_tells_what_people_could_not_be_told_before(make_study: Callable[..., Study]) -> None:
     study = make_study(debriefing="A person <b>answered</b> you.")
     participation = assign(enter(study).pk).participation
-    end(participation.pk, Assignment.Outcome.WITHDRAWN)
+    end(participation.pk, Outcome.WITHDRAWN)
     worker = Client()
     worker.cookies[COOKIE] = signed(participation)
 

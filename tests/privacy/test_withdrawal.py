@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from crowd.ledger import pay
-from crowd.models import Assignment, Participation, PayEntry, Withdrawal, Worker
+from crowd.models import Assignment, Outcome, Participation, PayEntry, Withdrawal, Worker
 from crowd.panels import Arrival
 from crowd.queries import progress
 from crowd.refusals import EntryRefusedError
@@ -82,7 +82,7 @@ def test_what_somebody_said_to_a_bot_is_gone_from_reports_exports_and_judging_st
     assert not Turn.objects.filter(text=SECRET).exists()
     assert [Label.objects.filter(study=each).count() for each in (paid, readers)] == [2, 2]
     assert progress(paid)[0].finished == 2  # the place was taken, and stays so
-    assert own.assignment.outcome == Assignment.Outcome.COMPLETE
+    assert own.assignment.outcome == Outcome.COMPLETE
     # Of the other, by hand: one of two replies is sensible, and specific, too.
     report = computed(paid)
     assert report.result
@@ -143,7 +143,7 @@ def test_who_withdraws_at_work_has_left(make_meeting: MakeMeeting) -> None:
     withdraw(first.participation_id)
 
     first.refresh_from_db()
-    assert first.outcome == Assignment.Outcome.WITHDRAWN
+    assert first.outcome == Outcome.WITHDRAWN
     end_alone(seat_of(dialogue.public_id, seats[1]))  # refused while the other one is there
     dialogue.refresh_from_db()
     assert dialogue.ending == Dialogue.Ending.PARTNER_LEFT

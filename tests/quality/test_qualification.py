@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import User
-from crowd.models import Assignment, Participation, Worker
+from crowd.models import Assignment, Outcome, Participation, Worker
 from crowd.panels import Arrival
 from crowd.refusals import EntryRefusedError
 from crowd.sessions import signed
@@ -100,7 +100,7 @@ def test_who_fails_is_screened_out_with_the_true_reason(
     qualifying.require(other, wanted)
     with pytest.raises(EntryRefusedError, match="did not pass") as refused:
         enter_as(participation.worker, other)
-    assert refused.value.outcome == Assignment.Outcome.SCREENED_OUT
+    assert refused.value.outcome == Outcome.SCREENED_OUT
 
 
 def enter_as(worker: Worker, study: Study) -> Participation:

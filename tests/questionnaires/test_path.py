@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crowd.ending import complete
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from evaluation.questions import DEMOGRAPHICS, FEEDBACK
 from labels.models import Label
 from monitoring.funnel import Stood, stages
@@ -55,7 +55,7 @@ def send(client: Client, study: Study, moment: str, answers: Any, **more: Any) -
     return client.post(f"/s/{study.code}/{moment}/", {"answers": sent}, **more)
 
 
-def finish(study: Study, outcome: Assignment.Outcome = Assignment.Outcome.COMPLETE) -> Participation:
+def finish(study: Study, outcome: Outcome = Outcome.COMPLETE) -> Participation:
     """End the work of whoever is at it."""
     work = Assignment.objects.select_related("participation").get(participation__study=study, outcome="")
     with transaction.atomic():
@@ -181,10 +181,8 @@ def test_a_required_one_is_asked_until_it_is_answered(make_study: MakeStudy) -> 
     assert own.completion_code not in client.get(f"/s/{study.code}/thanks/", follow=True).content.decode()
 
 
-@pytest.mark.parametrize(
-    "outcome", [each for each in Assignment.Outcome if each != Assignment.Outcome.COMPLETE]
-)
-def test_whose_work_ended_otherwise_is_not_asked(both: Study, outcome: Assignment.Outcome) -> None:
+@pytest.mark.parametrize("outcome", [each for each in Outcome if each != Outcome.COMPLETE])
+def test_whose_work_ended_otherwise_is_not_asked(both: Study, outcome: Outcome) -> None:
     client = agreed(both)
     send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
     finish(both, outcome)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import User
 from crowd.assigning import assign
 from crowd.ending import complete
-from crowd.models import Assignment
+from crowd.models import Outcome
 from dialogues.services import begin
 from tests.conftest import MakeStudy, enter
 
@@ -42,7 +42,7 @@ def test_the_list_of_studies_sums_over_the_bots(make_study: MakeStudy, rex: User
     for outcome in ("complete", "complete", "bot_failed", None):
         assignment = assign(enter(study).pk)
         if outcome:
-            complete(assignment.pk, Assignment.Outcome(outcome), now=timezone.now())
+            complete(assignment.pk, Outcome(outcome), now=timezone.now())
     client = Client()
     client.force_login(rex)
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.models import User
 from crowd import pilot
 from crowd.ending import complete
-from crowd.models import Assignment
+from crowd.models import Assignment, Outcome
 from crowd.refusals import EntryRefusedError
 from dialogues.models import Dialogue
 from dialogues.queries import seat_of
@@ -317,7 +317,7 @@ def test_two_people_talk_again_and_nobody_of_a_pilot_is_left_alone(
 ) -> None:
     study = make_meeting(conversations=2, **PILOT_OF_TWO)
     one = come(study)
-    complete(one.pk, Assignment.Outcome.COMPLETE, now=timezone.now())  # by a way that no other took
+    complete(one.pk, Outcome.COMPLETE, now=timezone.now())  # by a way that no other took
     come(study)
     come(study)  # else the second would wait for a partner who is never admitted
     with pytest.raises(EntryRefusedError, match="paused it for a while"):

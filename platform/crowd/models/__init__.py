@@ -1,30 +1,25 @@
 """Workers: who takes part in which study, what became of it, and what they are owed."""
 
+from crowd.models.outcomes import CODED, PAID, PAID_IN_FULL, Outcome
 from crowd.models.pay import PanelAct, PayEntry
 from crowd.models.people import (
-    CODED,
-    LONGEST_ID,
-    PAID,
-    PAID_IN_FULL,
     Assignment,
-    Invitation,
     Participation,
     Practice,
-    StudyPanel,
     Waiting,
     Worker,
     completion_code,
-    invitation_token,
     named_by,
     pseudonym,
     resume_code,
 )
 from crowd.models.privacy import Redaction, TextReview, Withdrawal
 from crowd.models.running import Notice, Pause, VisitCount
+from crowd.models.sources import LONGEST_ID, Invitation, StudyPanel, invitation_token
 
 __all__ = [
-    "CODED", "LONGEST_ID", "PAID", "PAID_IN_FULL", "Assignment", "Invitation", "Notice", "PanelAct",
-    "Participation", "Pause", "PayEntry", "Practice", "Redaction", "StudyPanel", "TextReview", "VisitCount",
-    "Waiting", "Withdrawal", "Worker", "completion_code", "invitation_token", "named_by", "pseudonym",
-    "resume_code",
+    "CODED", "LONGEST_ID", "PAID", "PAID_IN_FULL", "Assignment", "Invitation", "Notice", "Outcome",
+    "PanelAct", "Participation", "Pause", "PayEntry", "Practice", "Redaction", "StudyPanel", "TextReview",
+    "VisitCount", "Waiting", "Withdrawal", "Worker", "completion_code", "invitation_token", "named_by",
+    "pseudonym", "resume_code",
 ]  # fmt: skip

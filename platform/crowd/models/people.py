@@ -1,4 +1,4 @@
-"""The people of a study: where they come from, their place in it, and how their part ended."""
+"""The people of a study, and their place in it."""
 
 import secrets
 from datetime import timedelta
@@ -10,9 +10,10 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from crowd.models.outcomes import CODED, Outcome
+from crowd.models.sources import LONGEST_ID, StudyPanel
 from studies.models import CODE_ALPHABET, ConsentVersion, Study, StudyBot
 
-LONGEST_ID = 120
 _OWN_LINK = "crowd.own_link"
 
 
@@ -30,10 +31,6 @@ def resume_code() -> str:
 
 def completion_code() -> str:
     return _code(8)
-
-
-def invitation_token() -> str:
-    return secrets.token_urlsafe(16)
 
 
 class Worker(models.Model):
@@ -55,60 +52,6 @@ class Worker(models.Model):
 
     def __str__(self) -> str:
         return self.pseudonym
-
-
-class StudyPanel(models.Model):
-    """A panel from which a study takes people, with what the study agreed with it: `crowd/panels` says what.
-
-    A study without any takes whoever has its link.
-    """
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
-    panel = models.CharField(max_length=20, help_text=_("Key of a panel: crowd/panels."))
-    parameter = models.CharField(
-        max_length=30, blank=True, help_text=_("Of the link, with the worker's id. Letters, digits, _ and -.")
-    )
-    secret = models.CharField(
-        max_length=100,
-        blank=True,
-        help_text=_("Shared with the panel, which signs its links with it. Empty: links are not signed."),
-    )
-    return_url = models.CharField(
-        max_length=500,
-        blank=True,
-        help_text=_(
-            "Where people go at the end. {id}, {session}, {outcome} and {code} are filled in. Empty: "
-            "they are shown a code to copy."
-        ),
-    )
-    codes = models.JSONField(
-        default=dict, blank=True, help_text=_("By outcome: the code that the panel expects.")
-    )
-    token = models.CharField(
-        max_length=60,
-        blank=True,
-        help_text=_(
-            "Name of the environment variable that holds the token for the panel's API: never the "
-            "token itself. Empty: the API is not used."
-        ),
-    )
-    their_study = models.CharField(
-        max_length=LONGEST_ID, blank=True, help_text=_("The panel's own id of the study.")
-    )
-
-    class Meta:
-        ordering = ("study", "pk")
-        constraints = (models.UniqueConstraint(fields=("study", "panel"), name="panel_once_per_study"),)
-
-    def __str__(self) -> str:
-        return f"{self.panel} of {self.study}"
-
-    def code_of(self, outcome: str) -> str:
-        """The code of an outcome; whom the platform let down gets that of complete work, if none is set."""
-        code = self.codes.get(outcome, "")
-        if not code and outcome in PAID_IN_FULL:
-            code = self.codes.get(Assignment.Outcome.COMPLETE, "")
-        return str(code)
 
 
 class Participation(models.Model):
@@ -278,18 +221,6 @@ class Assignment(models.Model):
     the pool, yet they may still finish.
     """
 
-    class Outcome(models.TextChoices):
-        """How it ended, whatever the panel calls that."""
-
-        COMPLETE = "complete", _("Complete")
-        SCREENED_OUT = "screened_out", _("Screened out")
-        STUDY_FULL = "study_full", _("No place was left")
-        BOT_FAILED = "bot_failed", _("Ended because the bot could not answer")
-        TIMED_OUT = "timed_out", _("Ran out of time")
-        WITHDRAWN = "withdrawn", _("Left the study")
-        PARTNER_LEFT = "partner_left", _("The partner left")
-        NO_PARTNER = "no_partner", _("Nobody came to talk with")
-
     participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="assignment")
     study = models.ForeignKey(
         Study,
@@ -341,15 +272,6 @@ class Assignment(models.Model):
         return f"{self.participation}, bot {self.study_bot_id}"
 
 
-PAID_IN_FULL = frozenset({Assignment.Outcome.BOT_FAILED, Assignment.Outcome.PARTNER_LEFT})
-"""Ends that were nobody's fault but ours."""
-
-PAID = PAID_IN_FULL | {Assignment.Outcome.COMPLETE}
-
-CODED = PAID | {Assignment.Outcome.NO_PARTNER}
-"""Ends at which people get their completion code; for a wait in vain they are paid its share."""
-
-
 class Waiting(models.Model):
     """Somebody who waits for another person to talk with. The row stays: it says how long they waited.
 
@@ -382,26 +304,3 @@ class Waiting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.assignment}, {self.waited}"
-
-
-class Invitation(models.Model):
-    """One person's own link into a study; it lets in one person, once."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
-    name = models.CharField(
-        max_length=254, help_text=_("Whom the researcher invited: an e-mail address, a name.")
-    )
-    token = models.CharField(max_length=30, unique=True, default=invitation_token, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ("study", "pk")
-        constraints = (models.UniqueConstraint(fields=("study", "name"), name="invited_once"),)
-
-    def __str__(self) -> str:
-        return f"{self.name} to {self.study}"
-
-    @property
-    def panel_id(self) -> str:
-        """How the worker who comes by it is known."""
-        return f"invitation-{self.pk}"

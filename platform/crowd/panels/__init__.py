@@ -9,9 +9,9 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from crowd import refusals
-from crowd.models import Participation, StudyPanel
+from crowd.models import Outcome, Participation, StudyPanel
 from crowd.panels.address import AnyAddress
-from crowd.panels.base import Arrival, Outcome, Panel, WayBack
+from crowd.panels.base import Arrival, Panel, WayBack
 from crowd.panels.invited import Invited
 from crowd.panels.mturk import MTurk
 from crowd.panels.open import OpenLink
@@ -20,7 +20,6 @@ from studies.models import Study
 
 __all__ = [
     "Arrival",
-    "Outcome",
     "Panel",
     "WayBack",
     "arrival_of",

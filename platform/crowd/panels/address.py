@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
 from crowd import refusals
-from crowd.models import StudyPanel
-from crowd.panels.base import Arrival, Outcome, Panel, WayBack, filled, id_in, only, shortened, with_query
+from crowd.models import Outcome, StudyPanel
+from crowd.panels.base import Arrival, Panel, WayBack, filled, id_in, only, shortened, with_query
 
 SIGNATURE = "signature"
 SESSION = "session"

@@ -13,9 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from crowd import refusals
-from crowd.models import LONGEST_ID, Assignment, StudyPanel
-
-Outcome = Assignment.Outcome
+from crowd.models import LONGEST_ID, Outcome, StudyPanel
 
 ID = re.compile(rf"[A-Za-z0-9_.@-]{{1,{LONGEST_ID}}}")
 CODE = re.compile(r"[A-Za-z0-9_-]{1,40}")

@@ -3,8 +3,8 @@ from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
 from crowd import refusals
-from crowd.models import Invitation, StudyPanel
-from crowd.panels.base import Arrival, Outcome, Panel, WayBack, only
+from crowd.models import Invitation, Outcome, StudyPanel
+from crowd.panels.base import Arrival, Panel, WayBack, only
 
 PARAMETER = "invitation"
 

@@ -6,8 +6,8 @@ from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
 from crowd import refusals
-from crowd.models import StudyPanel
-from crowd.panels.base import Arrival, Outcome, Panel, WayBack, id_in, only, shortened
+from crowd.models import Outcome, StudyPanel
+from crowd.panels.base import Arrival, Panel, WayBack, id_in, only, shortened
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 HOSTS = ("www.mturk.com", "workersandbox.mturk.com")

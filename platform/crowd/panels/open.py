@@ -2,8 +2,8 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
-from crowd.models import StudyPanel
-from crowd.panels.base import Arrival, Outcome, Panel, WayBack
+from crowd.models import Outcome, StudyPanel
+from crowd.panels.base import Arrival, Panel, WayBack
 
 
 class OpenLink(Panel):

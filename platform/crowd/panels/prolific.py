@@ -5,8 +5,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
-from crowd.models import StudyPanel
-from crowd.panels.base import ID, Arrival, Outcome, Panel, WayBack, filled, id_in, shortened, with_query
+from crowd.models import Outcome, StudyPanel
+from crowd.panels.base import ID, Arrival, Panel, WayBack, filled, id_in, shortened, with_query
 from crowd.panels.prolific_api import PREFIX, VARIABLE, NoTokenError, account_of
 
 COMPLETIONS = "https://app.prolific.com/submissions/complete?cc={code}"

@@ -21,7 +21,7 @@ from reports.charts.panels import (
     ranked,
     sentences,
 )
-from reports.charts.room import LINE, WIDE, Room, columns_of, legend_lines, short
+from reports.charts.room import LINE, WIDE, Room, beside, columns_of, legend_lines, short
 
 # Inches: the text above a row, each of its marks, and the room below them.
 _LABEL, _MARK, _GAP = 0.24, 0.135, 0.09
@@ -137,9 +137,8 @@ def _forest(
         axes.plot(
             [], [], MARKERS[nth], color=palette.series[nth], markersize=6, label=short(title, room.longest)
         )
-    beside = 1 if legend_lines(panel.titles, room) > 1 else 3
     figure.legend(
-        *axes.get_legend_handles_labels(), loc="upper left", ncols=beside,
+        *axes.get_legend_handles_labels(), loc="upper left", ncols=beside(panel.titles, room),
         bbox_to_anchor=(0.0, (bottom + height) / whole), frameon=False, fontsize=9, handletextpad=0.1,
         borderaxespad=0.2, labelspacing=0.25, columnspacing=1.2,
     )  # fmt: skip

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from evaluation.protocols import Published
 from reports.charts.palettes import Palette
 from reports.charts.panels import Panel, Result, sentences
-from reports.charts.room import Room
-from reports.charts.square import Point, dot, key, letter, sign, square
+from reports.charts.room import Room, letter
+from reports.charts.square import Point, dot, key, sign, square
 
 _TICKS = [0, 25, 50, 75, 100]
 

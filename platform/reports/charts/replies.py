@@ -17,7 +17,7 @@ from reports.charts.panels import (
     main_panel,
     said,
 )
-from reports.charts.room import LINE, Room, legend_lines, short
+from reports.charts.room import LINE, Room, beside, legend_lines, short
 
 
 def by_reply(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:
@@ -41,9 +41,8 @@ def by_reply(result: Result, published: Sequence[Published], room: Room, palette
     figure.supylabel(main.axis, fontsize=9, x=0.06 / width)
     handles, _ = panels[0].get_legend_handles_labels()
     titles = [short(title, room.longest) for _, title in main.scores]
-    beside = 1 if legend_lines(main.titles, room) > 1 else 3
     figure.legend(
-        handles, titles, loc="upper left", ncols=beside, frameon=False,
+        handles, titles, loc="upper left", ncols=beside(main.titles, room), frameon=False,
         bbox_to_anchor=(0.0, 1.0), fontsize=9, borderaxespad=0.2, labelspacing=0.25, columnspacing=1.2,
     )  # fmt: skip
     return figure

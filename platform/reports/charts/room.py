@@ -59,6 +59,16 @@ def legend_lines(titles: Sequence[str], room: Room) -> int:
     return 1 if letters <= room.letters else len(titles)
 
 
+def beside(titles: Sequence[str], room: Room) -> int:
+    """How many titles of a legend stand beside each other."""
+    return 1 if legend_lines(titles, room) > 1 else 3
+
+
+def letter(number: int) -> str:
+    """The sign of a published system, counted from 0."""
+    return chr(ord("a") + number)
+
+
 # Inches left of a square plane, below it and above it.
 LEFT, BELOW, ABOVE = 0.62, 0.55, 0.15
 

@@ -24,11 +24,6 @@ class Point:
     is_own: bool
 
 
-def letter(number: int) -> str:
-    """The sign of a published system, counted from 0."""
-    return chr(ord("a") + number)
-
-
 def square(names: int, room: Room) -> tuple[Figure, Axes]:
     """A figure with room for a key of so many names."""
     height = square_height(names, room)
@@ -86,11 +81,13 @@ class _Placed:
         self.at = (self._across(point.x["value"]), self._up(point.y["value"]))
 
     def _across(self, value: float) -> float:
-        low, high = self._ends[0]
-        return (value - low) / (high - low) * self._side
+        return self._along(self._ends[0], value)
 
     def _up(self, value: float) -> float:
-        low, high = self._ends[1]
+        return self._along(self._ends[1], value)
+
+    def _along(self, ends: tuple[float, float], value: float) -> float:
+        low, high = ends
         return (value - low) / (high - low) * self._side
 
     def boxes(self) -> Iterator[Box]:

@@ -1,17 +1,8 @@
 """What is evaluated, and how."""
 
+from studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
 from studies.models.of_study import Ask, ConsentVersion, Share, StudyBot
-from studies.models.study import (
-    CODE_ALPHABET,
-    LONGEST_TAG,
-    MOST_TAGS,
-    PrimaryAnalysis,
-    ReEntry,
-    Speaker,
-    Study,
-    entry_code,
-    language_name,
-)
+from studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
 
 __all__ = [
     "CODE_ALPHABET",

@@ -5,20 +5,18 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.conf.locale import LANG_INFO
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.functional import cached_property
-from django.utils.translation import get_language_info
 from django.utils.translation import gettext_lazy as _
 
-from evaluation.report.analysis import Analysis
 from knowledge.models import BaseVersion
 from knowledge.sections import LONGEST_PASTED, refuse_unreadable
 from studies.asks import About
+from studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
 from studies.tasks import first_key, refuse_unknown
 
 if TYPE_CHECKING:
@@ -33,34 +31,6 @@ def entry_code() -> str:
 
 
 LONGEST_TAG, MOST_TAGS = 30, 10
-
-
-def language_name(code: str, *, in_itself: bool = False) -> str:
-    """A language in the words of the reader, or in its own; the code, if nobody has a name for it."""
-    known = {"zh": "zh-hans"}.get(code, code.lower())  # Django knows Chinese by its script only
-    if known not in LANG_INFO:
-        return code
-    return str(get_language_info(known)["name_local" if in_itself else "name_translated"])
-
-
-class Speaker(models.TextChoices):
-    BOT = "bot", _("The chatbot")
-    HUMAN = "human", _("The worker")
-
-
-class PrimaryAnalysis(models.TextChoices):
-    """Whose labels a report's numbers rest on, declared before anybody has answered."""
-
-    ALL = Analysis.ALL.value, _("All workers")
-    WITHOUT_EXCLUDED = Analysis.WITHOUT_EXCLUDED.value, _("Without the workers excluded by the rules below")
-
-
-class ReEntry(models.TextChoices):
-    """How often the same person may take part in a study."""
-
-    ONCE = "once", _("Once")
-    PER_BOT = "per_bot", _("Once with each chatbot")
-    UP_TO = "up_to", _("Up to a number of times")
 
 
 class Study(models.Model):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from crowd import waiting
 from crowd.assigning import give_bot
 from crowd.ending import complete
-from crowd.models import Assignment
+from crowd.models import Assignment, Outcome
 from crowd.pausing import is_held
 from crowd.queries import participation_of
 from crowd.refusals import EntryRefusedError
@@ -112,7 +112,7 @@ def answer(lobby: Lobby, tab: UUID, meeting: UUID, *, now: datetime | None = Non
         seat_two(two[0].participation.study, first, second, now=now)
     except ArticlesUsedUpError:  # nothing is left to talk about; both are paid for their wait
         for each in two:
-            complete(each.pk, Assignment.Outcome.NO_PARTNER, now=now)
+            complete(each.pk, Outcome.NO_PARTNER, now=now)
     return Standing(is_over=True, freed=tuple(each.pk for each in two))
 
 
@@ -137,7 +137,7 @@ def give_up(lobby: Lobby, *, now: datetime) -> bool:
             pass
         else:
             return True
-    complete(lobby.assignment_id, Assignment.Outcome.NO_PARTNER, now=now)
+    complete(lobby.assignment_id, Outcome.NO_PARTNER, now=now)
     return True
 
 

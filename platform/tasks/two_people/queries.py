@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from crowd.models import Assignment, Waiting
+from crowd.models import Assignment, Outcome, Waiting
 from crowd.places import holding
 from crowd.waiting import THERE
 from dialogues.models import Dialogue, Seat
@@ -47,7 +47,7 @@ def progress(study: Study, *, now: datetime) -> Progress:
     only = Study.objects.filter(pk=study.pk)
     finished, wanted = finished_and_wanted(only).get(study.pk, (0, 0))
     held = _held_here(only)
-    ended = Assignment.objects.filter(study=study, outcome=Assignment.Outcome.NO_PARTNER)
+    ended = Assignment.objects.filter(study=study, outcome=Outcome.NO_PARTNER)
     return Progress(
         finished=finished,
         open=_under_way(held, now),
@@ -67,9 +67,7 @@ def is_full(study: Study, *, now: datetime) -> bool:
 def _held_here(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
     """Conversations that count towards what is wanted: none of a pilot that is over, not even of one side."""
     over = studies.filter(pilot_over_at__isnull=False)
-    of_pilots = Seat.objects.filter(
-        assignment__participation__pilot=True, assignment__participation__study__in=over
-    )
+    of_pilots = Seat.objects.filter(assignment__participation__pilot=True, assignment__study__in=over)
     held = of_people(studies).filter(origin=Dialogue.Origin.LIVE)
     return held.exclude(pk__in=of_pilots.values("dialogue"))
 

@@ -18,7 +18,7 @@ from contexts.models import Context
 from crowd import refusals
 from crowd.assigning import admit
 from crowd.ending import complete
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from crowd.places import HOLD, keep_place, of_this_phase
 from judging.models import Item
 from live.refusals import RefusedError
@@ -211,11 +211,11 @@ def desk_of(code: str, worker_id: int) -> Desk:
         RefusedError: they do not write in a study of this code.
     """
     begun = Assignment.objects.filter(
-        participation__study__code=code,
-        participation__study__writing__isnull=False,
+        study__code=code,
+        study__writing__isnull=False,
         participation__worker=worker_id,
     )
-    assignment = begun.select_related("participation__study__writing").first()
+    assignment = begun.select_related("participation", "study__writing").first()
     if assignment is None:
         raise RefusedError("unknown_dialogue", NO_SUCH_TASK)
     own, study = assignment.participation, assignment.participation.study
@@ -235,7 +235,7 @@ def state(desk: Desk, *, now: datetime | None = None) -> dict[str, Any]:
     written = [_shown(each.context) | {"text": each.text} for each in mine.order_by("created_at", "pk")]
     is_over = bool(assignment.outcome)
     if not (place or written or is_over):
-        complete(assignment.pk, Assignment.Outcome.TIMED_OUT, now=now)
+        complete(assignment.pk, Outcome.TIMED_OUT, now=now)
         is_over = True
     return {
         "items": [_shown(place.context)] if place else [],
@@ -296,7 +296,7 @@ def finish(desk: Desk, *, now: datetime | None = None) -> None:
         return
     if hold_place(assignment, now=now) or not _written(assignment):
         raise RefusedError("unwritten", REFUSALS["unwritten"])
-    complete(assignment.pk, Assignment.Outcome.COMPLETE, now=now)
+    complete(assignment.pk, Outcome.COMPLETE, now=now)
 
 
 def _place_of(desk: Desk, key: str) -> WritingPlace:

@@ -14,7 +14,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from crowd.ending import end
-from crowd.models import Assignment, PayEntry, Waiting
+from crowd.models import Assignment, Outcome, PayEntry, Waiting
 from crowd.waiting import ANSWER, THERE
 from dialogues.models import Dialogue, Seat
 from live.refusals import RefusedError
@@ -23,8 +23,6 @@ from tasks.two_people import pairing
 from tasks.two_people.pairing import Lobby, Standing
 from tests.conftest import MakeMeeting
 from tests.tasks.two_people.conftest import OpenLobby, come, dialogue_of
-
-Outcome = Assignment.Outcome
 
 
 def lobby_of(assignment: Assignment, minutes: int = 5) -> Lobby:

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from crowd.models import Assignment
+from crowd.models import Assignment, Outcome
 from dialogues.models import Material, ReadingSet
 from studies.models import Study
 from tasks.two_people import pairing
@@ -71,7 +71,7 @@ def test_when_no_article_is_left_nobody_is_let_in_and_who_waits_is_paid(reading:
         pairing.answer(lobby, tab, meeting)
 
     outcomes = Assignment.objects.filter(pk__in=[each.pk for each in waiting])
-    assert set(outcomes.values_list("outcome", flat=True)) == {Assignment.Outcome.NO_PARTNER}
+    assert set(outcomes.values_list("outcome", flat=True)) == {Outcome.NO_PARTNER}
     assert ReadingSet.objects.count() == 4
     assert TwoPeople().is_full(reading, timezone.now())
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crowd import limits
 from crowd.ending import end
-from crowd.models import Assignment, PayEntry
+from crowd.models import Assignment, Outcome, PayEntry
 from dialogues import company
 from dialogues.models import Dialogue, Seat, Turn
 from dialogues.services import Taken, seat_two
@@ -21,7 +21,6 @@ from tests.tasks.two_people.conftest import come
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-Outcome = Assignment.Outcome
 YES = {"sensible": True, "specific": True}
 
 

@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from crowd.places import HOLD
 from crowd.refusals import EntryRefusedError
 from crowd.sessions import COOKIE, signed
@@ -75,7 +75,7 @@ def test_a_worker_who_wrote_their_share_is_done(make_writing: MakeWriting) -> No
     keys = {write(wanda), write(wanda)}
 
     assert len(keys) == 2
-    assert outcome_of(wanda) == Assignment.Outcome.COMPLETE
+    assert outcome_of(wanda) == Outcome.COMPLETE
     run = ResponseRun.objects.get()
     assert (run.source, run.system, run.state) == ("person", "People", "running")
     assert set(run.responses.values_list("author", "bot_version")) == {(wanda.participation_id, None)}
@@ -90,7 +90,7 @@ def test_the_last_worker_is_done_when_nothing_is_left(make_writing: MakeWriting)
 
     write(second)
 
-    assert outcome_of(second) == Assignment.Outcome.COMPLETE
+    assert outcome_of(second) == Outcome.COMPLETE
     assert ResponseRun.objects.get().state == ResponseRun.State.DONE
     assert written_and_wanted(Study.objects.all()) == {study.pk: (3, 3)}
     with pytest.raises(EntryRefusedError, match="nothing left"):
@@ -105,7 +105,7 @@ def test_responses_to_one_context_come_from_different_workers(make_writing: Make
 
     for worker in workers:
         assert {write(worker), write(worker)} == {"c1", "c2"}
-        assert outcome_of(worker) == Assignment.Outcome.COMPLETE
+        assert outcome_of(worker) == Outcome.COMPLETE
 
     places = sorted(Response.objects.values_list("context__key", "repetition"))
     assert places == [("c1", 1), ("c1", 2), ("c2", 1), ("c2", 2)]
@@ -138,7 +138,7 @@ def test_the_context_of_a_silent_worker_goes_to_the_next(make_writing: MakeWriti
         writing.write(desk_of(silent), key="c1", text="Late but mine")
     assert Response.objects.count() == 1
     assert writing.state(desk_of(silent))["is_over"]
-    assert outcome_of(silent) == Assignment.Outcome.TIMED_OUT
+    assert outcome_of(silent) == Outcome.TIMED_OUT
 
 
 @pytest.mark.django_db
@@ -300,7 +300,7 @@ async def test_a_worker_writes_goes_back_and_finishes_over_the_socket(make_writi
     over = await tab.say(type="finish")
 
     assert over["finished"] == f"/s/{study.code}/thanks/"
-    assert await sync_to_async(outcome_of)(wanda) == Assignment.Outcome.COMPLETE
+    assert await sync_to_async(outcome_of)(wanda) == Outcome.COMPLETE
     assert [each["text"] for each in over["written"]] == ["I would say good day", "And then good night"]
     await tab.closed()
 
