@@ -81,13 +81,11 @@ async def _take_at_once(seat: Seated, text: str, key: UUID, shown: Shown) -> ser
 async def retry(seat: Seated, *, tell: Tell) -> None:
     """Ask the bot again for the reply that is due.
 
-    Raises:
-        RefusedError: no reply is due.
+    None may be: a reply whose saving broke off, as when the database is restarted, may be saved all the same.
     """
     turns, progress, _ = await in_database(queries.snapshot, seat)
-    if not progress.reply_due:
-        raise RefusedError("nothing_to_retry")
-    resume(seat, turns, progress, tell=tell)
+    if progress.reply_due:
+        resume(seat, turns, progress, tell=tell)
 
 
 def resume(seat: Seated, turns: list[SavedTurn], progress: Progress, *, tell: Tell) -> None:

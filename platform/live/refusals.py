@@ -55,7 +55,6 @@ REFUSALS: dict[str, str | Promise] = {
     ),
     "too_early": _("The conversation is not long enough yet. Please go on for a few more turns."),
     "reply_due": _("The chatbot still has to answer. Wait for its reply, or try again if it failed."),
-    "nothing_to_retry": _("The chatbot does not have to answer right now. Write your next message."),
     "may_not_give_up": _("Please let the chatbot try again first."),
 }
 

@@ -43,7 +43,6 @@ async def texts(dialogue: Dialogue) -> list[str]:
         ('{"type": "label", "position": ' + "9" * 5000 + "}", "not_json"),
         ('{"type": "label", "position": -1, "answers": {"sensible": false}}', "unknown_turn"),
         ('{"type": "label", "position": 0, "answers": {"sensible": false}}', "not_to_label"),
-        ('{"type": "retry"}', "nothing_to_retry"),
         ('{"type": "finish"}', "too_early"),
         ('{"type": "turn", "text": "x", "key": "' + "k" * 70_000 + '"}', "too_long"),
     ],

@@ -221,6 +221,20 @@ async def test_a_failed_reply_is_a_fault_and_can_be_retried(make_study: MakeStud
     assert (fault.position, fault.kind) == (2, "BotFailed")
 
 
+async def test_a_reply_that_was_saved_though_its_saving_broke_off_is_shown_on_retry(
+    dialogue: Dialogue, open_tab: OpenTab
+) -> None:
+    tab = await open_tab(dialogue)
+    said = await tab.say("Hi")
+
+    await tab.send(type="retry")
+    state = await tab.receive("state")
+
+    assert state["turns"][-1]["text"] == said["turn"]["text"]
+    assert (state["fault"], state["progress"]["thinking"]) == (None, False)
+    assert await dialogue.turn_set.acount() == len(state["turns"]) == 3
+
+
 async def test_after_three_failures_the_worker_may_leave_with_full_pay(
     make_study: MakeStudy, open_tab: OpenTab
 ) -> None:
