@@ -1,6 +1,5 @@
 """What the sockets of workers have in common: whose they are, which frames they take, and how many."""
 
-import json
 import math
 import time
 from collections import Counter
@@ -22,7 +21,7 @@ from crowd.standing import PLAIN, Standing, standings
 from crowd.watch import watch
 from live.allowance import Allowance
 from live.database import in_database
-from live.frames import Frame, field, parse_frame
+from live.frames import Frame, as_json, field, parse_frame
 from live.refusals import RefusedError
 
 # A person types and labels; a loop sends. Frames above this rate end the connection.
@@ -52,8 +51,6 @@ CLOSE_CODES = {
     "other_tab": 4410,
     "too_fast": 4429,
 }
-
-_as_json = json.JSONEncoder(separators=(",", ":")).encode
 
 _open: Counter[str] = Counter()
 _openings: dict[int, Allowance] = {}
@@ -228,7 +225,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
     async def say(self, frame: Frame) -> None:
         """Send a frame to this tab, if it is still there."""
         if self.is_open:
-            await self.send(text_data=_as_json(frame))
+            await self.send(text_data=as_json(frame))
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
         given = {name: frame[name] for name in self.given_back if isinstance(frame.get(name), str | int)}

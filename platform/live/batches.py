@@ -8,7 +8,6 @@ once, and the more there are, the fewer commits each costs. See docs/decisions/t
 """
 
 import asyncio
-import json
 import logging
 from collections import deque
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Any
 from django.db import connection as connection_of_thread
 
 from live.database import in_database
+from live.frames import as_json
 from live.loop_connection import LoopConnection, Row
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,6 @@ PATIENCE_SECONDS = 15.0  # more than the statement_timeout: the server has given
 
 Values = dict[str, Any]  # by parameter, as JSON can carry them
 
-_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _steps: list["BatchedStep"] = []
 
 
@@ -70,7 +69,7 @@ class BatchedStep:
 
     def _row_alone(self, values: Values) -> Row:
         with connection_of_thread.cursor() as cursor:
-            cursor.execute(self._statement.format("%s::jsonb"), [_as_json([values])])
+            cursor.execute(self._statement.format("%s::jsonb"), [as_json([values])])
             row: Row = cursor.fetchone()
             return row
 
@@ -126,7 +125,7 @@ class _Lane:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 connection = await self._live_connection()
-                given = _as_json([values for values, _ in batch])
+                given = as_json([values for values, _ in batch])
                 rows = await connection.rows("EXECUTE step (%s)", (given,))
         except Exception as error:  # whatever it was: each step finds out whether it is its own
             log.warning(

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 from uuid import UUID
 
+import orjson
+
 from live.refusals import RefusedError
 
 Frame = dict[str, Any]
@@ -12,6 +14,16 @@ Tell = Callable[[Frame], Awaitable[None]]
 
 # A frame is a message of at most 4,000 characters, each of which JSON may write as twelve, and little else.
 MAX_FRAME = 60_000
+
+_encode_anything = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def as_json(value: Any) -> str:
+    """The value as JSON. Each turn writes three of them; the standard library takes ten times as long."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a lone surrogate, a number beyond 64 bits, a named tuple
+        return _encode_anything(value)
 
 
 def parse_frame(text: str | None, types: Collection[str]) -> Frame:

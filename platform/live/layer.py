@@ -22,6 +22,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from live.frames import as_json
+
 log = logging.getLogger(__name__)
 
 Message = dict[str, Any]
@@ -33,8 +35,6 @@ PAUSE_SECONDS = 0.5
 # What may wait for a Redis that takes nothing just now; beyond it the oldest are lost.
 MOST_WAITING = 10_000
 EVERYBODY = "turnwise.everybody"
-
-_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class SteadyLayer:
@@ -212,7 +212,7 @@ class LoopLayer:
             parcels, self._outbox = self._outbox, deque(maxlen=MOST_WAITING)
             async with asyncio.timeout(SILENCE_SECONDS), client.pipeline(transaction=False) as batch:
                 for to, parcel in parcels:
-                    batch.publish(to, _as_json(parcel))
+                    batch.publish(to, as_json(parcel))
                 heard_by = await batch.execute()
             _heed_cancellation()
             for (_, parcel), listeners in zip(parcels, heard_by, strict=True):
