@@ -69,7 +69,8 @@ async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(
     study = await Study.objects.aget(title="Tea or coffee")
     attempt = await Attempt.objects.aget(study=study)
     process: subprocess.Popen[bytes] = started(study.pk, attempt.workers)
-    assert await sync_to_async(process.wait)(240) == 0
+    # Eight are too few to tell for certain all that was planted: it may say so, and end with 1.
+    assert await sync_to_async(process.wait)(240) in (0, 1)
 
     await do.press(page.get_by_role("link", name="See its report"))
     await expect(page.get_by_role("heading", level=1)).to_have_text("Report")
