@@ -16,10 +16,11 @@ from project.bodies import BoundedBodies  # noqa: E402
 from project.lifespan import Lifespan  # noqa: E402
 from project.origin import SameOrigin  # noqa: E402
 from project.routing import websocket_urlpatterns  # noqa: E402
+from project.threads import KeptThreads  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": BoundedBodies(pages),  # type: ignore[arg-type]  # Django types it more loosely
+        "http": BoundedBodies(KeptThreads(pages)),  # type: ignore[arg-type]  # Django types it more loosely
         "websocket": SameOrigin(URLRouter(websocket_urlpatterns)),
         "lifespan": Lifespan(),
     }

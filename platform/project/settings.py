@@ -146,10 +146,10 @@ TEMPLATES = [
 ]
 
 # --- data --------------------------------------------------------------------------------------
-# CONN_MAX_AGE stays 0: under ASGI every HTTP request may run in its own thread, and persistent
-# connections would leak. The consumers' steps have their own threads (dialogues/database.py).
+# Connections stay with the threads that make pages (project/threads.py, or uWSGI's) and with those of the
+# consumers (live/database.py). One that broke, as in a restart of PostgreSQL, is replaced before it is used.
 try:
-    DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=0)}
+    DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True)}
 except ValueError:
     raise SystemExit(
         "DATABASE_URL cannot be read. Write it as postgresql://user:password@host:5432/database, "
