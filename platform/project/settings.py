@@ -157,7 +157,7 @@ except ValueError:
     ) from None
 # A step that waits longer for a row fails instead of holding one of the few threads for good.
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_timeout=15s")
-# Whatever consumers do besides turns and labels, which go in batches (dialogues/batches.py).
+# Whatever consumers do besides turns and labels, which go in batches (live/batches.py).
 DIALOGUE_DATABASE_THREADS = int(_number("TURNWISE_DATABASE_THREADS", 16))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
