@@ -72,8 +72,11 @@ def _standing(done: bool | None, *, is_next: bool) -> Standing:
 
 
 def _design(study: Study) -> _Found:
-    if missing := obstacle(study):
-        return _("Design"), missing.says, missing.address, False, True
+    task = task_of(study)
+    if missing := task.why_not_open(study):
+        return _("Design"), missing, task.designed_at(study), False, True
+    if study.state == Study.State.DRAFT and (unready := obstacle(study)):
+        return _("Design"), f"{unready.cure}.", unready.address, False, True
     says = _("What is asked, of which bots, and whose answers count.")
     return _("Design"), says, reverse("studies:edit", args=[study.pk]), True, False
 

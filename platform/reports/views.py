@@ -112,7 +112,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         or owned_studies_of(request.user).filter(pk=pk).exists(),
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "consent": study.consent_versions.last(),
-        "obstacle": obstacle(study),
+        "obstacle": None if study.state in (Study.State.OPEN, Study.State.PAUSED) else obstacle(study),
         "said_of_themselves": [] if isinstance(task, TaskWithReport) else people.said_of_themselves(study),
         "steps": journey(study) if isinstance(task, ReportedTask) and not study.rehearsal_of_id else [],
         **task.shown(study),
