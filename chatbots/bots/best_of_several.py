@@ -25,7 +25,13 @@ def check_scorer(name: str) -> str:
     Raises:
         ValueError: it is neither.
     """
-    return name if name in scoring.SCORERS else check_path(name)
+    if name in scoring.SCORERS:
+        return name
+    try:
+        return check_path(name)
+    except ValueError as error:
+        known = ", ".join(scoring.SCORERS)
+        raise ValueError(f"is none of {known}, nor a class of the lab: {error}") from None
 
 
 @register("best-of-several")

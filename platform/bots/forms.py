@@ -213,11 +213,15 @@ class BotForm(forms.Form):
         parts = [gettext("“%(label)s”") % {"label": label_of(schema) if schema else key}]
         for part in below:
             parts.append(gettext("entry %(n)d") % {"n": int(part) + 1} if part.isdecimal() else part)
-        told = {"setting": ", ".join(parts), "value": problem.value, "cure": problem.cure.rstrip(".")}
+        cure = problem.cure.rstrip(".")
+        told = {"setting": ", ".join(parts), "value": problem.value}
+        told["cure"] = f"it {cure}" if cure.startswith(("is ", "has ")) and problem.value != NOTHING else cure
         if problem.value == NOTHING:
             return gettext("%(setting)s %(cure)s.") % told
         if problem.value == HIDDEN:
             return gettext("%(setting)s cannot be used: %(cure)s.") % told
+        if problem.value.endswith((" entry", " entries")):
+            return gettext("%(setting)s: %(cure)s.") % told  # how many it has says nothing of what is wrong
         return gettext("%(setting)s cannot be %(value)s: %(cure)s.") % told
 
     @property
@@ -230,7 +234,14 @@ class BotForm(forms.Form):
         return bool(self.inside) and self._names_all()
 
     def setting_fields(self) -> list[forms.BoundField]:
-        return [self[PREFIX + key] for key in self._schemas]
+        """Those that must be given first."""
+        return sorted((self[PREFIX + key] for key in self._schemas), key=lambda each: not each.field.required)
+
+    def ask_for_secrets_again(self) -> None:
+        """Say of each secret that was typed that it has to be typed once more: no page ever shows one."""
+        for key, schema in self._schemas.items():
+            if is_secret(schema) and self.data.get(PREFIX + key) and not self.has_error(PREFIX + key):
+                self.add_error(PREFIX + key, gettext("Enter it once more: what you entered is not kept."))
 
 
 def _names(people: "QuerySet[User]") -> str:

@@ -59,6 +59,11 @@ class CopyHealth:
     health: dict[str, Any]
 
     @property
+    def failure(self) -> str:
+        """What it failed of last, in one line."""
+        return str(self.health.get("last_error", "")).rpartition("\n")[2].removeprefix("chatbots.errors.")
+
+    @property
     def latencies(self) -> list[tuple[str, int, int]]:
         """Bars of the histogram: label, count, percent of the highest."""
         labels = [f"up to {bound:g} s" for bound in LATENCY_BOUNDS] + [f"over {LATENCY_BOUNDS[-1]:g} s"]

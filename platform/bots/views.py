@@ -138,6 +138,8 @@ def _of(request: HttpRequest) -> dict[str, Any]:
 
 
 def _form(request: HttpRequest, form: BotForm) -> HttpResponse:
+    if form.errors:
+        form.ask_for_secrets_again()
     context = {"form": form, "bot": form.bot, "adapter": REGISTRY.describe(form.adapter)}
     return render(request, "bots/form.html", context, status=422 if form.errors else 200)
 

@@ -58,11 +58,13 @@ def payment_file(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 def _lines(study: Study, panel: str | None) -> Generator[str]:
     yield csv_text([COLUMNS])
     owed = {account.participation: account for account in ledger.due(study)}
-    people = Participation.objects.filter(pk__in=owed).select_related("worker").order_by("pk")
-    for each in people if panel is None else people.filter(worker__panel=panel):
-        account, who = owed[each.pk], each.worker
+    people = Participation.objects.filter(pk__in=owed).order_by("pk")
+    rows = people if panel is None else people.filter(worker__panel=panel)
+    # Plain values: a model of each person and of each worker is most of the work.
+    for key, *who in rows.values_list("pk", "worker__panel", "worker__panel_id", "submission", "pseudonym"):
+        account = owed[key]
         amounts = account.due, study.pay_currency, account.earned, account.bonus
-        yield csv_text([(who.panel, who.panel_id, each.submission, each.pseudonym, *map(str, amounts))])
+        yield csv_text([(*who, *map(str, amounts))])
 
 
 @require_POST

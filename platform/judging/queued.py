@@ -3,6 +3,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.db.models import QuerySet
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
@@ -48,6 +49,10 @@ class QueuedTask(WorkerTask):
             battery = battery_of(study)
             return why_unfit(battery) if battery else ""
         return "Nothing to judge yet: add responses or conversations to the queue, then open it."
+
+    @override
+    def designed_at(self, study: Study) -> str:
+        return reverse(self.filled_at or "judging:queue", args=[study.pk])
 
     @override
     def pilot_over(self, study: Study) -> None:

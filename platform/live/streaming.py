@@ -9,6 +9,8 @@ from django.http import HttpRequest, StreamingHttpResponse
 
 T = TypeVar("T", str, bytes)
 
+ENOUGH = 64 * 1024  # characters or bytes
+
 
 class InThreads(Generic[T]):
     """The chunks for an ASGI response, which would otherwise collect all of them before sending the first.
@@ -30,7 +32,13 @@ class InThreads(Generic[T]):
         return chunk
 
     def _next(self) -> T | None:
-        return next(self._chunks, None)
+        """Chunks for one message: a thread and a message for every line would cost more than the lines."""
+        found: list[T] = []
+        size = 0
+        while size < ENOUGH and (chunk := next(self._chunks, None)) is not None:
+            found.append(chunk)
+            size += len(chunk)
+        return found[0][:0].join(found) if found else None
 
     def close(self) -> None:
         self._chunks.close()

@@ -12,6 +12,7 @@ from bots import presence
 from bots.queries import WORDS
 from reports.queries import newest_result
 from studies.models import Study
+from studies.opening import obstacle
 from studies.tasks import task_of
 
 READY = "ready"
@@ -71,9 +72,13 @@ def _standing(done: bool | None, *, is_next: bool) -> Standing:
 
 
 def _design(study: Study) -> _Found:
-    missing = task_of(study).why_not_open(study)
-    says = missing or _("What is asked, of which bots, and whose answers count.")
-    return _("Design"), says, reverse("studies:edit", args=[study.pk]), not missing, bool(missing)
+    task = task_of(study)
+    if missing := task.why_not_open(study):
+        return _("Design"), missing, task.designed_at(study), False, True
+    if study.state == Study.State.DRAFT and (unready := obstacle(study)):
+        return _("Design"), f"{unready.cure}.", unready.address, False, True
+    says = _("What is asked, of which bots, and whose answers count.")
+    return _("Design"), says, reverse("studies:edit", args=[study.pk]), True, False
 
 
 def _preview(study: Study) -> _Found:

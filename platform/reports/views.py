@@ -39,6 +39,7 @@ from reports.models import Chart, Report
 from reports.reported import ReportedTask, TaskWithReport
 from reports.templatetags.figures import figure
 from studies.models import LONGEST_TAG, Study
+from studies.opening import obstacle
 from studies.queries import (
     may_change,
     owned_studies_of,
@@ -111,6 +112,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         or owned_studies_of(request.user).filter(pk=pk).exists(),
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "consent": study.consent_versions.last(),
+        "obstacle": None if study.state in (Study.State.OPEN, Study.State.PAUSED) else obstacle(study),
         "said_of_themselves": [] if isinstance(task, TaskWithReport) else people.said_of_themselves(study),
         "steps": journey(study) if isinstance(task, ReportedTask) and not study.rehearsal_of_id else [],
         **task.shown(study),

@@ -72,7 +72,7 @@ class StudyForm(forms.ModelForm[Study]):
             self.initial.setdefault("consent_text", consent.TEMPLATE)
         else:
             latest = self.instance.consent_versions.last()
-            self.initial["consent_text"] = latest.text if latest else ""
+            self.initial["consent_text"] = latest.text if latest else consent.TEMPLATE
             self.initial["languages"] = ", ".join(self.instance.languages)
             for name in self.fields.keys() & {*PROTOCOL_FIELDS, "knowledge", "pay_currency"}:
                 self.fields[name].disabled = self.instance.state != Study.State.DRAFT

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from bots.trying import Tried, tried
@@ -14,44 +15,71 @@ from studies.tasks import task_of
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that an opening needs: what it is, how it stands, and whether that will do."""
+    """Something that an opening looks at.
+
+    Attributes:
+        title: what it is.
+        says: how it stands.
+        holds: whether that will do.
+        cure: what to do if it does not; without one the study opens all the same.
+        address: where that is done.
+    """
 
     title: str
     says: str
     holds: bool
+    cure: str = ""
+    address: str = ""
 
 
 def checks(study: Study) -> list[Check]:
     """What can be told without asking a bot."""
     task = task_of(study)
-    missing = task.why_not_open(study)
-    found = [Check(_("What is done in it"), missing or _("Complete."), not missing)]
-    bots = task.bots_to_try(study)
+    found = _needed(study)
     if task.has_workers:
-        found += [_consent_check(study)]
-        cannot = task.why_none_can_come(study)
-        fine = _("People come in by their links and find their way back.")
-        found += [Check(_("Panels"), cannot or fine, not cannot)]
         if study.questionnaires:
             asked = "; ".join(map(str, study.questionnaires))
             found += [Check(_("Questions about the people"), _("Asked: %(asks)s.") % {"asks": asked}, True)]
         pay = study.pay or _("nothing")
         found += [Check(_("Pay"), _("Each worker is promised %(pay)s.") % {"pay": pay}, True)]
-    if any(bot.is_operated for bot in bots):
+    if any(bot.is_operated for bot in task.bots_to_try(study)):
         told = _("Workers are told at the end what the debriefing says.")
         untold = _("Workers are never told that a person answers as the chatbot. Write a debriefing.")
         found += [Check(_("Debriefing"), told if study.debriefing else untold, bool(study.debriefing))]
     return found
 
 
+def obstacle(study: Study) -> Check | None:
+    """The first thing that keeps a study from being opened."""
+    return next((each for each in _needed(study) if not each.holds), None)
+
+
+def _needed(study: Study) -> list[Check]:
+    """What must hold before anybody is let in."""
+    task = task_of(study)
+    missing, place = task.why_not_open(study), task.designed_at(study)
+    done = Check(
+        _("What is done in it"), missing or _("Complete."), not missing, _("Complete the study"), place
+    )
+    if not task.has_workers:
+        return [done]
+    cannot = task.why_none_can_come(study)
+    fine = _("People come in by their links and find their way back.")
+    panels = reverse("crowd:panels", args=[study.pk])
+    return [
+        done,
+        _consent_check(study),
+        Check(_("Panels"), cannot or fine, not cannot, _("Mend the panels"), panels),
+    ]
+
+
 def _consent_check(study: Study) -> Check:
     """Whether there is a text that workers can agree to."""
     consent = study.consent_versions.last()
-    if consent is None:
-        return Check(_("Consent"), _("There is no text that workers agree to."), False)
-    unfinished = why_unfinished(consent.text)
-    agreed = _("Workers agree to version %(number)s.") % {"number": consent.number}
-    return Check(_("Consent"), unfinished or agreed, not unfinished)
+    says = why_unfinished(consent.text) if consent else _("There is no text that workers agree to.")
+    agreed = _("Workers agree to version %(number)s.") % {"number": consent.number if consent else 0}
+    place = f"{reverse('studies:edit', args=[study.pk])}#id_consent_text"
+    return Check(_("Consent"), says or agreed, not says, _("Write the consent text"), place)
 
 
 def try_bots(study: Study) -> list[Tried]:
@@ -65,12 +93,8 @@ def open_study(study: Study) -> list[Tried]:
     Raises:
         ValidationError: nothing can be done in it, or none of its bots answers.
     """
-    task = task_of(study)
-    missing = task.why_not_open(study) or task.why_none_can_come(study)
-    if not missing and task.has_workers and not (consent := _consent_check(study)).holds:
-        missing = consent.says
-    if missing:
-        raise ValidationError(missing)
+    if missing := obstacle(study):
+        raise ValidationError(missing.says)
     told = try_bots(study)
     if told and not any(each.answered for each in told):
         why = " ".join(f"{each.bot}: {each.says}" for each in told)

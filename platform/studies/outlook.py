@@ -30,6 +30,7 @@ class Outlook:
             in standard deviations between conversations; None if there are no two, or too few conversations.
         points: the same in points of the score, where a publication says how far conversations differ.
         as_in: the title of that publication's protocol.
+        compares: whether there are bots to compare; people who talk with each other are one system.
     """
 
     conversations: int
@@ -39,6 +40,7 @@ class Outlook:
     deviations: float | None
     points: float | None = None
     as_in: str = ""
+    compares: bool = True
 
 
 class OutlookForm(forms.Form):
@@ -90,6 +92,7 @@ def outlook(
         deviations=deviations,
         points=deviations * spread.points if deviations and spread else None,
         as_in=protocol.title,
+        compares=people == 1,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from manual.help import helps
@@ -72,6 +73,10 @@ class StudyTask(ABC):
     @abstractmethod
     def why_not_open(self, study: "Study") -> str:
         """What such a study lacks before it can be opened, and what to do; empty if it is ready."""
+
+    def designed_at(self, study: "Study") -> str:
+        """The address where what such a study lacks is given."""
+        return reverse("studies:edit", args=[study.pk])
 
     @abstractmethod
     def finished_and_wanted(self, studies: "QuerySet[Study]") -> Mapping[int, tuple[int, int]]:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from studies import services
 from studies.forms import StudyPage
 from studies.models import Study
-from studies.opening import checks, open_study, try_bots
+from studies.opening import checks, obstacle, open_study, try_bots
 from studies.outlook import OutlookForm
 from studies.presets import PRESETS, preset_named
 from studies.queries import studies_of
@@ -115,6 +115,7 @@ def opening(request: HttpRequest, pk: int) -> HttpResponse:
     shown = {
         "study": study,
         "checks": checks(study),
+        "obstacle": obstacle(study),
         "bots": task_of(study).bots_to_try(study),
         "tried": told,
         "none_answers": bool(told) and not any(each.answered for each in told),

@@ -58,7 +58,7 @@ def upload(
         now: when; now if not given.
 
     Raises:
-        ImportRefusedError: it is empty or too large.
+        ImportRefusedError: it is empty, too large, or no text that could be read in any format.
     """
     content = file.read(MAX_UPLOAD + 1)
     if not content.strip():
@@ -73,16 +73,30 @@ def upload(
             )
             % {"name": name, "most": MAX_UPLOAD // 1024**2}
         )
+    looks_like = format_of(BytesIO(content))
+    if not looks_like and not _is_text(content):
+        raise ImportRefusedError(
+            _("“%(name)s” is not text in UTF-8. Save it as plain text or CSV in UTF-8, then upload that.")
+            % {"name": name}
+        )
     TranscriptImport.objects.filter(study=study, by=by, imported_at=None, asked_at=None).delete()
     return TranscriptImport.objects.create(
         study=study,
         by=by,
         file_name=name[:200],
         sha256=hashlib.sha256(content).hexdigest(),
-        format=format_of(BytesIO(content)),
+        format=looks_like,
         uploaded_at=now or timezone.now(),
         content=packed(content),
     )
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def format_of(file: BinaryIO) -> str:

@@ -68,7 +68,7 @@ def test_a_bot_is_registered_in_its_form(rex: User, sign_in: SignIn) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"setting-replies": ""}, "“Replies” cannot be 0 entries: give at least 1."),
+        ({"setting-replies": ""}, "“Replies”: give at least 1."),
         ({"setting-seconds": "-3"}, "“Seconds” cannot be -3: give 0 or more."),
         ({"setting-seconds": "soon"}, "Enter a number"),
         ({"setting-fail_on": "1\nx"}, "“Fail on”, entry 2 cannot be &#x27;x&#x27;: give a whole number."),
@@ -356,3 +356,52 @@ def test_a_long_list_of_bots_has_pages_and_can_be_searched(
     assert all('Classic <span class="soft">4</span>' in page for page in pages[:2])
     assert "Switched off" in pages[0] and "Switched off" not in pages[1]  # noqa: PT018
     assert "No bot is called" in client.get("/bots/?find=zebra").content.decode()
+
+
+def test_a_secret_is_asked_for_again_where_the_form_comes_back(rex: User, sign_in: SignIn) -> None:
+    client, again = sign_in(rex), "Enter it once more: what you entered is not kept."
+    form = {"name": "mine", "title": "", "setting-needed": "x", "setting-key": "sesame"}
+
+    page = client.post("/bots/new/everything/", form).content.decode()
+    without = client.post("/bots/new/everything/", form | {"setting-key": ""}).content.decode()
+
+    assert again in page
+    assert "sesame" not in page
+    assert again not in without
+
+
+def test_settings_that_must_be_given_stand_first(db: None) -> None:
+    fields = [field.name for field in BotForm("openai-chat").setting_fields()]
+
+    assert fields[:3] == ["setting-base_url", "setting-model", "setting-api_key"]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "setting", "said"),
+    [
+        (
+            "openai-chat",
+            {"base_url": "localhost:1"},
+            "cannot be &#x27;localhost:1&#x27;: it is not an address",
+        ),
+        ("best-of-several", {"scorer": "best"}, "it is none of likelihood, overlap, nor a class of the lab"),
+        (
+            "router",
+            {"rules": "rain eliza"},
+            "“Rules”: &#x27;rain eliza&#x27; is no rule. Write words, a colon",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_setting_is_a_sentence(
+    adapter: str, setting: dict[str, str], said: str, rex: User, sign_in: SignIn
+) -> None:
+    inside = [register_bot(name=name, title=name, adapter="generic", configuration={}) for name in ("a", "b")]
+    share(inside[0], named=[], open_to_all=True)
+    share(inside[1], named=[], open_to_all=True)
+    form = {"name": "mine", "title": "Mine", "setting-model": "m", "setting-bots": ["a@1", "b@1"]}
+
+    page = sign_in(rex).post(
+        f"/bots/new/{adapter}/", form | {f"setting-{key}": text for key, text in setting.items()}
+    )
+
+    assert said in page.content.decode()

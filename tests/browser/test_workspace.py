@@ -127,7 +127,7 @@ async def test_the_way_of_a_study_by_touch(visit: Visit, walked: Study) -> None:
     await page.get_by_role("button", name="Archive").tap()
     await expect(page.get_by_text("lists leave this study out")).to_be_visible()
     await fits(rex)
-    await page.get_by_role("button", name="Undo").tap()
+    await page.get_by_role("button", name="Restore").tap()
     await expect(page.get_by_role("button", name="Archive")).to_be_visible()
     await page.get_by_role("button", name="Make a copy").tap()
     await expect(page.get_by_role("heading", name="Copy of Weekends")).to_be_visible()

@@ -136,6 +136,7 @@ def _judged(client: Client, address: str, worse: ResponseRun, better: ResponseRu
     sent = client.post(f"{address}judge/", {"run": [worse.pk, better.pk]})
     study = Study.objects.get()
     assert sent.headers["Location"] == f"/studies/{study.pk}/edit/"
+    assert "[your institution]" in client.get(f"/studies/{study.pk}/edit/").content.decode()
     assert {each.system: each.items for each in system_counts(study)} == {worse.system: 2, better.system: 2}
     study.consent_versions.create(number=1, text="You may stop at any time.")
     Study.objects.filter(pk=study.pk).update(state=Study.State.OPEN)

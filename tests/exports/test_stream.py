@@ -13,6 +13,7 @@ from accounts.models import User
 from dialogues.models import Dialogue
 from exports import turns
 from labels.models import Label
+from live import streaming
 from project.asgi import pages
 from tests.conftest import MakeStudy, OpenTab
 from tests.planted import talked
@@ -53,6 +54,7 @@ async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
     dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(turns.labelled_turns.__kwdefaults__, "batch", 1)
+    monkeypatch.setattr(streaming, "ENOUGH", 1)
     tab = await open_tab(dialogue)
     for text in ("One", "Two", "Three"):
         await tab.exchange(text)
@@ -66,6 +68,23 @@ async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
     assert [message["type"] for message in sent] == ["http.response.start", *["http.response.body"] * 2]
     assert b"Go on." in sent[2]["body"]
     assert await sync_to_async(open_transactions)() == 0
+
+
+async def test_short_chunks_of_a_file_share_a_message(
+    dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(turns.labelled_turns.__kwdefaults__, "batch", 1)
+    tab = await open_tab(dialogue)
+    await tab.exchange("One")
+    client = Client()
+    await sync_to_async(client.force_login)(ada)
+
+    sent = await sent_until(
+        f"/studies/{dialogue.study_id}/turns.csv", client.cookies["sessionid"].value, parts=2
+    )
+
+    assert sent[1]["body"].startswith(b"study,bot")
+    assert b"Go on." in sent[1]["body"]
 
 
 @pytest.mark.django_db(transaction=True)

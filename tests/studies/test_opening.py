@@ -135,6 +135,26 @@ def test_a_consent_text_with_places_to_fill_in_opens_no_study(
     assert Study.objects.get(pk=draft.pk).state == "open"
 
 
+def test_what_is_missing_takes_the_place_of_opening(draft: Study, rex: User, sign_in: SignIn) -> None:
+    client, opens = sign_in(rex), "Open the study"
+    targets = {each.bot: each.target for each in draft.study_bots.all()}
+    pages = [f"/studies/{draft.pk}/", f"/studies/{draft.pk}/opening/"]
+
+    def read() -> list[str]:
+        return [client.get(page).content.decode() for page in pages]
+
+    overview, opening = read()
+    assert opens in overview
+    assert opens in opening
+
+    save_study(draft, owner=rex, consent_text=TEMPLATE, targets=targets)
+    overview, opening = read()
+    assert f"{opens}</button>" not in overview + opening
+    assert f'href="/studies/{draft.pk}/edit/#id_consent_text">Write the consent text</a>' in opening
+    assert 'id="id_consent_text"' in client.get(f"/studies/{draft.pk}/edit/").content.decode()
+    assert "Write the consent text." in overview  # its design is not done
+
+
 def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None:
     set_state(study.pk, Study.State.OPEN)
 

@@ -27,8 +27,18 @@ def test_time_and_pay_are_of_all_people(rex: User, sign_in: SignIn) -> None:
 
     for said in ("300 conversations", "about 75 h of work", "750.00 EUR"):
         assert said in alone
-    for said in ("100 conversations", "about 50 h of work", "500.00 EUR", "once there are two"):
+    for said in ("100 conversations", "about 50 h of work", "500.00 EUR"):
         assert said in together
+
+
+def test_only_bots_are_to_be_compared(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+
+    one_bot = client.get(ADDRESS, PLAN | {"wanted": "100"}).content.decode()
+    people = client.get(ADDRESS, PLAN | {"task": "two_people", "wanted": "100"}).content.decode()
+
+    assert "once there are two" in one_bot
+    assert "Bots" not in people
 
 
 def test_what_it_tells_is_that_of_the_worst_pair() -> None:

@@ -187,6 +187,14 @@ def test_uploads_are_bounded_and_replace_what_was_not_imported(study: Study) -> 
             uploaded(study, nothing)
 
 
+@pytest.mark.parametrize("content", ["Human: Grüße".encode("utf-16"), bytes(range(128, 256)) * 99])
+def test_a_file_that_is_no_text_is_refused_at_once(study: Study, content: bytes) -> None:
+    with pytest.raises(ImportRefusedError, match=r"“chats\.doc” is not text in UTF-8"):
+        upload(study, BytesIO(content), name="chats.doc", by=study.owner)
+
+    assert not TranscriptImport.objects.exists()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_report_counts_labels_of_imported_turns(imported: TranscriptImport) -> None:
     study, raters = imported.study, [Worker.objects.create() for _ in range(3)]

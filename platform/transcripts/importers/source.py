@@ -37,9 +37,9 @@ class Source:
         while line := self.file.readline(LONGEST_LINE + 1):
             number += 1
             if len(line) > LONGEST_LINE:
+                longest = f"{LONGEST_LINE // 10**6} MB"
                 raise UnreadableError(
-                    number,
-                    f"The line is longer than {LONGEST_LINE} bytes. Choose another format, or break it up.",
+                    number, f"The line is longer than {longest}. Choose another format, or break it up."
                 )
             yield number, _decoded(line, number).rstrip("\r\n")
 
