@@ -79,7 +79,8 @@ def talked(seed: int, *, workers: int, replies: int, questions: QuestionSet = SS
         }
         for system in SYSTEMS
     ]
-    figures = study_figures(questions, _judged(questions, table), plan=AnalysisPlan(excluded=excluded))
+    labels = _judged(questions, table).in_order()
+    figures = study_figures(questions, labels, plan=AnalysisPlan(excluded=excluded))
     return plan, done, figures | {"course": {"bots": counts}}
 
 

@@ -7,7 +7,6 @@ from evaluation.protocols import protocol_for
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.analysis import AnalysisPlan
-from evaluation.report.checking import check_labels
 from evaluation.report.figures import study_figures
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
@@ -34,12 +33,7 @@ class AskData:
 
 
 def ask_figures(ask: AskData, plan: AnalysisPlan) -> dict[str, Any]:
-    """The figures of one ask, on the terms of the protocol that asked the same.
-
-    Raises:
-        LabelsError: labels that cannot be; names the row and the column.
-    """
-    check_labels(ask.questions, ask.judged)
+    """The figures of one ask, on the terms of the protocol that asked the same."""
     terms = Terms(protocol_for(Evaluation.INTERACTIVE, ask.questions.key).level)
     result = study_figures(ask.questions, ask.judged, plan=plan, terms=terms)
     if ask.about == WHOLE:

@@ -71,12 +71,13 @@ def study_figures(
 
     Args:
         questions: what was asked.
-        judged: the labels of finished conversations.
+        judged: the labels of finished conversations, in order (`Judged.in_order`): sums depend on it in their
+            last digit.
         plan: which analysis every number is of, and who was excluded; everybody's if none is given. The
             other analysis stands beside.
         terms: level of the intervals, and words.
     """
-    plan, judged = plan or AnalysisPlan(), judged.in_order()
+    plan = plan or AnalysisPlan()
     counted = judged.where(plan.counted(judged))
 
     def scored(kept: BoolArray) -> dict[str, Any]:
@@ -170,7 +171,6 @@ def scores_without_flagged(
 
     None if nobody does, or where no signs are looked for: their labels are in every other number.
     """
-    judged = judged.in_order()
     found = {} if manners is None else signs(judged, manners)
     if not found:
         return None

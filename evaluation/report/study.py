@@ -1,7 +1,7 @@
 """A study as its report reads it, and all numbers of that report."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evaluation.protocols import protocol_for
@@ -9,6 +9,7 @@ from evaluation.protocols.facts import Evaluation, Talks
 from evaluation.report.analysis import AnalysisPlan
 from evaluation.report.asked import AskData, ask_figures
 from evaluation.report.by_turn import Exchanged, by_turn_figures
+from evaluation.report.checking import check_labels
 from evaluation.report.course import Course, course_figures
 from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
@@ -47,6 +48,7 @@ def study_result(study: StudyData) -> dict[str, Any]:
     Raises:
         LabelsError: labels that cannot be; names the row and the column.
     """
+    study = _in_order(study)
     first, *others = study.asks
     protocol = protocol_for(Evaluation.INTERACTIVE, first.questions.key)
     result = ask_figures(first, study.plan)
@@ -63,6 +65,13 @@ def study_result(study: StudyData) -> dict[str, Any]:
     result["protocol"] = protocol.title
     result["deviations"] = protocol.deviations(study.conduct)
     return result
+
+
+def _in_order(study: StudyData) -> StudyData:
+    """The same labels in one order, checked before: an error names the row as it was given."""
+    for ask in study.asks:
+        check_labels(ask.questions, ask.judged)
+    return replace(study, asks=[replace(ask, judged=ask.judged.in_order()) for ask in study.asks])
 
 
 def _timed(asks: Sequence[AskData]) -> Judged:

@@ -1,9 +1,12 @@
 """The numbers of a report, from labels planted in columns and counted by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from evaluation.labels import LabelsError
+from evaluation.protocols.facts import Talks
 from evaluation.questions import (
     HUMAN_LIKENESS,
     LIKERT,
@@ -17,6 +20,7 @@ from evaluation.questions import (
     coded_answers,
 )
 from evaluation.report.analysis import Analysis, AnalysisPlan
+from evaluation.report.asked import AskData
 from evaluation.report.checking import check_labels
 from evaluation.report.course import Course, course_figures, latency
 from evaluation.report.figures import (
@@ -30,6 +34,8 @@ from evaluation.report.figures import (
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
 from evaluation.report.raters import rater_figures
+from evaluation.report.signs import Manner
+from evaluation.report.study import StudyData, study_result
 
 Row = tuple[str, int, int, str, float, float]  # bot, conversation, reply, worker, sensible, specific
 
@@ -315,24 +321,36 @@ def test_a_question_that_nobody_answered_has_no_value() -> None:
     assert ann["cells"] == [{"value": None}, {"value": None}]
 
 
-def test_the_figures_do_not_depend_on_the_order_of_the_labels() -> None:
+def test_no_figure_of_a_report_depends_on_the_order_of_the_labels() -> None:
     rng = np.random.default_rng(3)
     rows = [
         (
-            "Ann" if n % 2 else "Bob",
+            "Ann" if n % 17 % 2 else "Bob",
             n % 17,
-            f"w{n % 5}-{n}",
+            f"w{n % 13}",
             {q.key: float(rng.integers(1, 8)) for q in LIKERT.questions},
         )
         for n in range(200)
     ]
 
-    there, back = (
-        study_figures(LIKERT, rated(LIKERT, *rows)),
-        study_figures(LIKERT, rated(LIKERT, *rows[::-1])),
-    )
+    conduct = Talks(False, "", 2, 8, LIKERT.key, True, ["en"])
 
-    assert there == back
+    def reported(judged: Judged) -> dict[str, Any]:
+        return study_result(
+            StudyData(
+                [AskData("partner_turn", True, LIKERT, judged)],
+                {},
+                AnalysisPlan(),
+                conduct,
+                manners={"w3": Manner(messages=20, repeated=20, text="ok"), "w5": Manner()},
+                facets={"Ann": {"data": "Reddit"}, "Bob": {"data": "Cornell"}},
+            )
+        )
+
+    there = reported(rated(LIKERT, *rows))
+    for _ in range(5):
+        assert reported(rated(LIKERT, *[rows[n] for n in rng.permutation(len(rows))])) == there
+    assert all(there[key] for key in ("facets", "normalised", "flagged", "always_valid"))
 
 
 # --- workers --------------------------------------------------------------------------------------
