@@ -212,6 +212,7 @@ async def test_the_clock_runs_for_whose_turn_it_is_and_ends_no_more_than_their_p
     await write(first, "Hello there!")
     await second.receive("partner_turn")
     await second.label(0, **YES)
+    await standing(second)  # frames are heeded in turn: what the label did to the clock is done
     assert await clocks() == [False, True]
     theirs = Assignment.objects.filter(seat__number=1)
     at_it = timezone.now() - timedelta(minutes=5)
