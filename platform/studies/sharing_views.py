@@ -48,10 +48,12 @@ def stop(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def tags(request: HttpRequest, pk: int) -> HttpResponse:
-    """The tags of a study, separated by commas."""
+    """The tags of a study, separated by commas; a page to correct them if they are refused."""
     study = get_object_or_404(studies_of(request.user).filter(rehearsal_of=None), pk=pk)
+    written = request.POST.get("tags", "")[:1000]
     try:
-        services.set_tags(study, request.POST.get("tags", "")[:1000].split(","))
+        services.set_tags(study, written.split(","))
     except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
+        shown = {"study": study, "written": written, "refused": " ".join(error.messages)}
+        return render(request, "studies/tags.html", shown, status=422)
     return redirect(study)
