@@ -25,6 +25,8 @@ from chatbots.health import State
 ANNOUNCED_EVERY_SECONDS = 1.0
 # A process that has been silent for so long has died, or is as good as dead.
 SILENT_AFTER = timedelta(seconds=10)
+# Hosts look for new bots every second; so long a new one is not yet missed.
+TAKEN_UP_WITHIN = timedelta(seconds=10)
 FORGOTTEN_AFTER = timedelta(minutes=10)
 # A process that was killed is mostly started anew at once; so long its bots count as starting.
 BACK_WITHIN_SECONDS = 15.0

@@ -172,7 +172,14 @@ def draws(bot: Bot) -> bool:
 
 
 def standing(bot: Bot) -> Standing:
-    return _standing(bot, presence.states())
+    """How the bot is; one registered or changed moments ago is on its way to whoever hosts bots."""
+    found = _standing(bot, presence.states([bot.name] if bot.active else []))
+    if (
+        found.state == "not hosted"
+        and bot.revisions.filter(made_at__gt=Now() - presence.TAKEN_UP_WITHIN).exists()
+    ):
+        return replace(found, state="loading")
+    return found
 
 
 def _standing(bot: Bot, states: Mapping[str, str]) -> Standing:

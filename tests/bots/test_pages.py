@@ -3,10 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Annotated, Literal
+from datetime import timedelta
+from typing import Annotated, Any, Literal
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pydantic import Field, SecretStr
 
 from accounts.models import User
@@ -63,6 +65,20 @@ def test_a_bot_is_registered_in_its_form(rex: User, sign_in: SignIn) -> None:
     assert (bot.owner, bot.adapter, bot.title) == (rex, "scripted", "Parrot")
     assert bot.configuration["replies"] == ["Hello!", "Bye."]
     assert bot.revisions.get().number == 1
+
+
+def test_a_bot_registered_a_moment_ago_is_not_yet_missed(rex: User, sign_in: SignIn, settings: Any) -> None:
+    settings.BOTS_HERE = frozenset()
+    client = sign_in(rex)
+
+    fresh = client.post("/bots/new/scripted/", FORM, follow=True).content.decode()
+    assert "It is being loaded; this page shows it within seconds." in fresh
+    assert "Not hosted anywhere" not in fresh
+
+    BotRevision.objects.update(made_at=timezone.now() - timedelta(minutes=1))
+    later = client.get("/bots/parrot/").content.decode()
+    assert "Not hosted anywhere" in later
+    assert "No process has it loaded." in later
 
 
 @pytest.mark.parametrize(
