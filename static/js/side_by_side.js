@@ -31,6 +31,7 @@ class Column {
       reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, said), facts);
     } catch (error) {
       const why = error instanceof TypeError ? gettext("The server cannot be reached. Try again.") : error instanceof Error ? error.message : String(error);
+      reply.className = "is-error";
       reply.replaceChildren(make("p", { class: "note note--bad" }, why));
     }
   }
