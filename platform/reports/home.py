@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -80,7 +80,7 @@ def running(user: User | AnonymousUser, *, now: datetime | None = None) -> list[
 
 
 def results(user: User | AnonymousUser) -> list[Report]:
-    """The newest results, of as many studies, that say something."""
+    """The newest results, of as many studies, that say something; each with its `answer`."""
     newest = Report.objects.filter(study=OuterRef("pk"), state=Report.State.READY).order_by("-pk")
     studies = (
         readable_real_studies_of(user)
@@ -89,7 +89,9 @@ def results(user: User | AnonymousUser) -> list[Report]:
     )
     keys = studies.filter(newest__isnull=False).order_by("-newest").values_list("newest", flat=True)
     found = Report.objects.filter(pk__in=keys[: 3 * MOST_RESULTS]).select_related("study")
-    return [each for each in found.order_by("-pk") if (each.result or {}).get("answer")][:MOST_RESULTS]
+    # A whole result can have megabytes.
+    in_short = found.defer("result").annotate(answer=F("result__answer")).order_by("-pk")
+    return [each for each in in_short if each.answer][:MOST_RESULTS]
 
 
 def needs(user: User | AnonymousUser, shown: Sequence[Running], *, now: datetime | None = None) -> list[Need]:
