@@ -37,9 +37,9 @@ class Archive:
         self.listed: list[dict[str, object]] = []
 
     @contextmanager
-    def file(self, path: str, /, **about: object) -> Iterator[io.RawIOBase]:
-        """Write a file; `about` is what the list of files says of it, too."""
-        with self._zip.open(self._entry(path), "w", force_zip64=True) as entry:
+    def file(self, path: str, /, *, packed: bool = False, **about: object) -> Iterator[io.RawIOBase]:
+        """Write a file, compressed unless it is packed; `about` is what the list of files says of it, too."""
+        with self._zip.open(self._entry(path, packed=packed), "w", force_zip64=True) as entry:
             hashed = _Hashed(entry)
             yield hashed
         where = {"path": path, "bytes": hashed.length, "hash": f"sha256:{hashed.sha256.hexdigest()}"}
@@ -52,9 +52,9 @@ class Archive:
     def add_unlisted(self, path: str, content: str) -> None:
         self._zip.writestr(self._entry(path), content)
 
-    def _entry(self, path: str) -> zipfile.ZipInfo:
+    def _entry(self, path: str, *, packed: bool = False) -> zipfile.ZipInfo:
         entry = zipfile.ZipInfo(path)  # without a time of its own: equal files make an equal archive
-        entry.compress_type = zipfile.ZIP_DEFLATED
+        entry.compress_type = zipfile.ZIP_STORED if packed else zipfile.ZIP_DEFLATED
         entry.external_attr = 0o644 << 16
         return entry
 

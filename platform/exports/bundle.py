@@ -4,11 +4,12 @@
 """
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from functools import partial
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
 from importlib.metadata import version
-from typing import Any, BinaryIO
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO
 
 from django.template.loader import render_to_string
 
@@ -21,7 +22,7 @@ from evaluation.report.tables import AUDITS, questionnaires_table
 from exports.archive import Archive
 from exports.audited import audited, in_columns
 from exports.described import described
-from exports.files import FORMATS, Batches, schema_of
+from exports.files import FORMATS, Batch, schema_of
 from exports.rows import rows, sets_answered
 from reports import latex, people
 from reports.charts.palettes import LIGHT, standalone
@@ -30,6 +31,8 @@ from reports.queries import snapshot
 from reports.reported import ReportedTask, with_report
 from studies.models import Study
 from studies.tasks import task_of
+
+_CHUNK = 1 << 20
 
 
 def write_bundle(study_id: int, stream: BinaryIO) -> None:
@@ -57,9 +60,9 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
             for name, content in _documents(study, result):
                 archive.add(name, content)
             for table in all_tables:
-                _add_table(archive, table, partial(rows, study, table))
+                _add_table(archive, table, rows(study, table))
             if said:
-                _add_table(archive, AUDITS, lambda: iter([in_columns(said)]))
+                _add_table(archive, AUDITS, [in_columns(said)])
             # Last, so that an archive that was broken off has none.
             archive.add_unlisted("datapackage.json", _pretty(_package(study, archive)))
 
@@ -88,13 +91,30 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
         yield f"charts/{name}.pdf", pdf(name, result, LIGHT)
 
 
-def _add_table(archive: Archive, table: Table, batches: Callable[[], Batches]) -> None:
-    for ending, (mediatype, write) in FORMATS.items():
-        about: dict[str, Any] = {"mediatype": mediatype}
-        if ending == "csv":
-            about |= {"name": table.name, "description": table.about, "schema": schema_of(table)}
-        with archive.file(f"data/{table.name}.{ending}", **about) as file:
-            write(file, table, batches())
+def _add_table(archive: Archive, table: Table, batches: Iterable[Batch]) -> None:
+    """A table in every format. Its rows are read once: the files wait on the disk for their place."""
+    with ExitStack() as files:
+        written = {ending: files.enter_context(TemporaryFile()) for ending in FORMATS}
+        with ExitStack() as writing:
+            takes = [
+                writing.enter_context(FORMATS[ending].writing(file, table))
+                for ending, file in written.items()
+            ]
+            for batch in batches:
+                for take in takes:
+                    take(batch)
+        for ending, file in written.items():
+            _add_file(archive, table, ending, file)
+
+
+def _add_file(archive: Archive, table: Table, ending: str, written: IO[bytes]) -> None:
+    about: dict[str, Any] = {"mediatype": FORMATS[ending].mediatype}
+    if ending == "csv":
+        about |= {"name": table.name, "description": table.about, "schema": schema_of(table)}
+    written.seek(0)
+    path = f"data/{table.name}.{ending}"
+    with archive.file(path, packed=FORMATS[ending].packed, **about) as file:
+        shutil.copyfileobj(written, file, _CHUNK)
 
 
 def _package(study: Study, archive: Archive) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""A table of a bundle as JSON Lines, CSV and Parquet."""
+"""A table of a bundle as JSON Lines, CSV and Parquet, written batch by batch."""
 
-import io
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
+import orjson
 import pyarrow
 import pyarrow.parquet
 
@@ -13,8 +14,9 @@ from evaluation.report.columns import Kind, Table
 from evaluation.spreadsheets import csv_text
 from exports.rows import Value
 
-Batches: TypeAlias = Iterable[list[Sequence[Value]]]
-Write: TypeAlias = Callable[[io.RawIOBase, Table, Batches], None]
+Batch: TypeAlias = list[Sequence[Value]]
+Take: TypeAlias = Callable[[Batch], object]
+"""Writes a batch of rows."""
 
 _ARROW = {
     Kind.TEXT: pyarrow.string(),
@@ -25,20 +27,23 @@ _ARROW = {
 }
 
 
-def write_jsonl(file: io.RawIOBase, table: Table, batches: Batches) -> None:
+@contextmanager
+def _jsonl(file: IO[bytes], table: Table) -> Iterator[Take]:
     names = [column.name for column in table.columns]
-    for batch in batches:
-        objects = (dict(zip(names, map(_plain, row), strict=True)) for row in batch)
-        file.write("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in objects).encode())
+    objects = orjson.OPT_APPEND_NEWLINE
+    yield lambda batch: file.writelines(
+        orjson.dumps(dict(zip(names, map(_plain, row), strict=True)), option=objects) for row in batch
+    )
 
 
-def write_csv(file: io.RawIOBase, table: Table, batches: Batches) -> None:
+@contextmanager
+def _csv(file: IO[bytes], table: Table) -> Iterator[Take]:
     file.write(csv_text([[column.name for column in table.columns]]).encode())
-    for batch in batches:
-        file.write(csv_text([[_plain(value) for value in row] for row in batch]).encode())
+    yield lambda batch: file.write(csv_text([[_plain(value) for value in row] for row in batch]).encode())
 
 
-def write_parquet(file: io.RawIOBase, table: Table, batches: Batches) -> None:
+@contextmanager
+def _parquet(file: IO[bytes], table: Table) -> Iterator[Take]:
     schema = pyarrow.schema(
         [
             pyarrow.field(column.name, _ARROW[column.kind], metadata={"meaning": column.meaning})
@@ -46,22 +51,37 @@ def write_parquet(file: io.RawIOBase, table: Table, batches: Batches) -> None:
         ]
     )
     with pyarrow.parquet.ParquetWriter(file, schema) as writer:
-        for batch in batches:
-            columns = [list(values) for values in zip(*batch, strict=True)]
-            writer.write_table(pyarrow.table(columns, schema=schema))
+        yield lambda batch: writer.write_table(
+            pyarrow.table([list(values) for values in zip(*batch, strict=True)], schema=schema)
+        )
 
 
 def _plain(value: Value) -> Value:
     """A time in UTC to the microsecond, always of the same length; anything else as it is."""
     if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
     return value
 
 
-FORMATS: Mapping[str, tuple[str, Write]] = {
-    "jsonl": ("application/jsonl", write_jsonl),
-    "csv": ("text/csv", write_csv),
-    "parquet": ("application/vnd.apache.parquet", write_parquet),
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file.
+
+    Attributes:
+        mediatype: its IANA type.
+        writing: from an open file and its table to what writes the rows; they are all there at its end.
+        packed: whether the file is compressed as it is.
+    """
+
+    mediatype: str
+    writing: Callable[[IO[bytes], Table], AbstractContextManager[Take]]
+    packed: bool = False
+
+
+FORMATS: Mapping[str, Format] = {
+    "jsonl": Format("application/jsonl", _jsonl),
+    "csv": Format("text/csv", _csv),
+    "parquet": Format("application/vnd.apache.parquet", _parquet, packed=True),
 }
 
 

@@ -177,7 +177,7 @@ def test_another_question_set_is_recomputed_from_its_own_columns(
         ),
         (
             "data/labels.jsonl",
-            lambda text: text.replace('"sensible": true', '"sensible": 7', 1),
+            lambda text: text.replace('"sensible":true', '"sensible":7', 1),
             "data/labels.jsonl, line 1, column sensible: 7 is no boolean",
         ),
         (

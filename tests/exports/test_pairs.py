@@ -143,7 +143,7 @@ def test_one_side_turned_in_the_bundle_is_found(responses: Study, tmp_path: Path
         for name in old.namelist():
             text = old.read(name)
             if name == "data/pair_judgments.jsonl":
-                text = text.replace(b'"sides_swapped": true', b'"sides_swapped": false', 1)
+                text = text.replace(b'"sides_swapped":true', b'"sides_swapped":false', 1)
             new.writestr(name, text)
 
     found = recompute(changed)
