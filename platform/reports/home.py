@@ -79,7 +79,7 @@ def running(user: User | AnonymousUser, *, now: datetime | None = None) -> list[
     return [Running(each, *counts.get(each.pk, (0, 0)), people.get(each.pk, 0)) for each in found]
 
 
-def results(user: User | AnonymousUser) -> list[Report]:
+def results(user: User | AnonymousUser) -> Sequence[Report]:
     """The newest results, of as many studies, that say something; each with its `answer`."""
     newest = Report.objects.filter(study=OuterRef("pk"), state=Report.State.READY).order_by("-pk")
     studies = (
