@@ -22,7 +22,7 @@ class RunningOut(Schema):
 
     state: str = Field(description="draft, open, paused or closed.")
     held: bool = Field(description="Whether those who have begun are held, too.")
-    turned_away: int = Field(description="Visits in vain since it is paused.")
+    turned_away: int = Field(description="Visits turned away since it was paused.")
     under_way: int = Field(description="People who have begun and not ended.")
     message: str = Field(description="What those at work are told; empty: nothing.")
 
@@ -36,7 +36,7 @@ class PauseIn(Schema):
 class MessageIn(Schema):
     """What to tell those at work."""
 
-    text: str = Field(description="Up to 300 characters; empty takes back what was told.")
+    text: str = Field(description="Up to 300 characters; empty removes the message.")
 
 
 def _study(request: HttpRequest, code: str) -> Study:

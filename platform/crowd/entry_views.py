@@ -56,7 +56,7 @@ def _may_come_again(own: Participation) -> bool:
 @require_http_methods(["GET", "HEAD", "POST"])
 @worker_page
 def begin_again(request: HttpRequest, study: Study) -> HttpResponse:
-    """Take part once more, after the consent text if that has changed."""
+    """Take part again, after the consent text if that has changed."""
     own = again.newest_of(current_participation(request, study))
     if not again.is_over(own):
         return _go_on(request, own)

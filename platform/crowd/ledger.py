@@ -236,7 +236,7 @@ def reverse(participation_id: int, *, note: str, by: User) -> None:
     account = next(iter(accounts(participation.study, only=[participation.pk])), None)
     if account is None or account.due <= 0:
         raise ValidationError(
-            _("%(who)s has no claim that could be taken back.") % {"who": participation.pseudonym}
+            _("%(who)s has no claim that could be reversed.") % {"who": participation.pseudonym}
         )
     _add(participation, Reason.REVERSED, account.due, note=note.strip()[:200], by=by.username)
 
@@ -250,7 +250,7 @@ def _refuse_paid(participation: Participation, *also: Reason) -> None:
     own = PayEntry.objects.filter(participation=participation.pk)
     for entry in own.filter(reason__in=[Reason.PAID, *also]):
         raise ValidationError(
-            _("Nothing was changed: %(who)s has an entry “%(reason)s” of %(at)s.")
+            _("No changes were made: %(who)s has an entry “%(reason)s” of %(at)s.")
             % {"who": entry.worker, "reason": entry.get_reason_display(), "at": f"{entry.at:%Y-%m-%d %H:%M}"}
         )
 
@@ -275,7 +275,10 @@ def pay(study: Study, *, total: Decimal, by: User) -> int:
     now_due = sum((account.due for account in owed), NOTHING)
     if now_due != total:
         raise ValidationError(
-            _("Nothing was noted: %(now)s is due now, not %(then)s. Make the payment file anew.")
+            _(
+                "Nothing was marked as paid: %(now)s is due now, not %(then)s. Download the "
+                "payment file again."
+            )
             % {"now": now_due, "then": total}
         )
     PayEntry.objects.bulk_create(

@@ -26,7 +26,7 @@ WARN_SESSION = timedelta(minutes=2)
 GRACE = timedelta(seconds=3)
 
 NO_MORE_TIME = _("You have used all the extra time that this study gives. Please send what you have.")
-NO_LIMIT = _("There is no limit here: take the time that you need.")
+NO_LIMIT = _("There is no time limit here: take as long as you need.")
 
 
 def _open(assignment_id: int) -> QuerySet[Assignment]:

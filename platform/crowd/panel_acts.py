@@ -50,7 +50,7 @@ def refuse_short(participation: Participation, reason: str) -> None:
     """
     if over_api(participation) and len(reason) < SHORTEST_REASON:
         raise ValidationError(
-            _("Prolific wants a reason of at least %(least)d characters; this one has %(n)d. Say more.")
+            _("Prolific requires a reason of at least %(least)d characters; this one has %(n)d. Say more.")
             % {"least": SHORTEST_REASON, "n": len(reason)}
         )
 
@@ -188,7 +188,7 @@ def _send(act: PanelAct) -> None:
     own = act.participation
     taken = over_api(own)
     if taken is None:
-        raise RefusedByPanelError(_("No token is named for this panel any more."))
+        raise RefusedByPanelError(_("No token is set for this panel any more."))
     api = ProlificApi(taken)
     if act.kind == Kind.APPROVE:
         if api.status_of(own.submission) != "APPROVED":

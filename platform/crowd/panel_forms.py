@@ -24,7 +24,7 @@ OUTCOMES = {
     Outcome.TIMED_OUT: _("Ran out of time"),
     Outcome.WITHDRAWN: _("Left"),
     Outcome.PARTNER_LEFT: _("Partner left"),
-    Outcome.NO_PARTNER: _("Nobody came to talk with"),
+    Outcome.NO_PARTNER: _("No partner came"),
 }
 _LABELS = {
     "parameter": _("Parameter with the id of the person"),
@@ -113,7 +113,7 @@ class WhoForm(forms.Form):
     closed_to_workers_of = forms.ModelMultipleChoiceField(
         queryset=Study.objects.none(),
         required=False,
-        label=_("Not who took part in"),
+        label=_("Exclude participants of"),
         widget=forms.CheckboxSelectMultiple,
     )
 
@@ -150,7 +150,9 @@ class InviteForm(forms.Form):
         try:
             return str(file.read().decode("utf-8-sig").replace("\x00", ""))
         except UnicodeDecodeError:
-            raise forms.ValidationError(_("The file is not in UTF-8. Save it so, and try again.")) from None
+            raise forms.ValidationError(
+                _("The file is not in UTF-8. Save it in UTF-8, and try again.")
+            ) from None
 
     def clean(self) -> dict[str, Any]:
         sent = super().clean() or {}

@@ -95,7 +95,9 @@ def invite(request: HttpRequest, pk: int) -> HttpResponse:
     says = ngettext("%(n)d person is invited.", "%(n)d people are invited.", new) % {"n": new}
     if before:
         says += " " + ngettext(
-            "%(n)d had been before and keeps the link.", "%(n)d had been before and keep their links.", before
+            "%(n)d was already invited and keeps the link.",
+            "%(n)d were already invited and keep their links.",
+            before,
         ) % {"n": before}
     messages.success(request, says)
     return redirect("crowd:panels", pk=study.pk)

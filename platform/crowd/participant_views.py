@@ -90,12 +90,12 @@ def exclude(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _said(workers: int, *, undo: bool) -> str:
     if not workers:
-        return _("Nothing was changed: it was done already.")
+        return _("No changes were made: it had already been done.")
     if undo:
-        return _("The exclusion is taken back. The report follows.")
+        return _("The exclusion is undone. The report is being updated.")
     return ngettext(
-        "%(workers)d worker is excluded, and paid all the same. The report follows.",
-        "%(workers)d workers are excluded, and paid all the same. The report follows.",
+        "%(workers)d worker is excluded, and still paid. The report is being updated.",
+        "%(workers)d workers are excluded, and still paid. The report is being updated.",
         workers,
     ) % {"workers": workers}
 
@@ -122,7 +122,8 @@ def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     outcome = request.POST.get("outcome", "")
     if outcome not in ENDS:
         messages.error(
-            request, _("“%(outcome)s” is not an end that you can choose.") % {"outcome": shortened(outcome)}
+            request,
+            _("“%(outcome)s” is not an outcome that you can choose.") % {"outcome": shortened(outcome)},
         )
     elif ending.end(own.pk, Outcome(outcome)):
         messages.success(
@@ -130,7 +131,8 @@ def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
         )
     else:
         messages.error(
-            request, _("The work of %(who)s had ended before. Nothing was changed.") % {"who": own.pseudonym}
+            request,
+            _("The work of %(who)s had already ended. No changes were made.") % {"who": own.pseudonym},
         )
     return redirect("crowd:participants", pk=study.pk)
 

@@ -79,7 +79,7 @@ def pay(request: HttpRequest, pk: int) -> HttpResponse:
     else:
         messages.success(
             request,
-            ngettext("%(n)d person is noted as paid.", "%(n)d people are noted as paid.", people)
+            ngettext("%(n)d person is marked as paid.", "%(n)d people are marked as paid.", people)
             % {"n": people},
         )
     return redirect("crowd:payments", pk=study.pk)

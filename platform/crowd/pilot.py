@@ -2,7 +2,7 @@
 
 A study declares before it opens how many that are. Once it goes on they are excluded from the primary
 analysis, as its exclusions are: their labels stay, they are paid, and every figure stands with and without
-them. What they did is wanted once more, of others: `StudyTask.pilot_over`.
+them. What they did is needed again, from others: `StudyTask.pilot_over`.
 """
 
 from contextlib import suppress
@@ -99,7 +99,8 @@ def _go_on(study_id: int, *, by: User, now: datetime) -> int:
     study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
     if study.state not in (State.OPEN, State.PAUSED) or not is_on(study):
         raise ValidationError(
-            _("“%(title)s” is not in its pilot, so there is nothing to go on from.") % {"title": study.title}
+            _("“%(title)s” is not in its pilot, so there is nothing to continue from.")
+            % {"title": study.title}
         )
     if _of_people(study_id).exclude(pk__in=people).exists():
         raise _JoinedMeanwhileError

@@ -61,7 +61,7 @@ def _practised(request: HttpRequest, study: Study, participation: Participation)
 def _sent(request: HttpRequest) -> dict[str, Any]:
     answers = answers_in(request)
     if answers is None:
-        raise PracticeError(_("The answers to the examples cannot be read."))
+        raise PracticeError(_("The answers to the examples could not be read."))
     return answers
 
 

@@ -39,7 +39,7 @@ def _taken(request: HttpRequest, pk: int) -> StudyPanel:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     taken = study.panels.select_related("study__owner").filter(panel="prolific").exclude(token="").first()
     if taken is None:
-        raise Http404("No token for Prolific is named in this study.")
+        raise Http404("No token for Prolific is set in this study.")
     return taken
 
 
@@ -112,11 +112,11 @@ def bonuses(request: HttpRequest, pk: int) -> HttpResponse:
     study, name = _taken(request, pk).study, request.user.get_username()
     people, total = panel_acts.pay_bonuses(study, by=name)
     says = ngettext(
-        "%(n)d person gets %(total)s in all over Prolific.",
-        "%(n)d people get %(total)s in all over Prolific.",
+        "%(n)d person gets %(total)s in total through Prolific.",
+        "%(n)d people get %(total)s in total through Prolific.",
         people,
     ) % {"n": people, "total": f"{total} {study.pay_currency}"}
-    messages.success(request, says if people else _("Nobody is left to whom more is due."))
+    messages.success(request, says if people else _("Nobody is owed any more."))
     return redirect("crowd:prolific", pk=pk)
 
 

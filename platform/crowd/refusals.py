@@ -36,7 +36,7 @@ def unknown_study() -> EntryRefusedError:
         status=404,
         title=_("There is no study here"),
         say=_("The link does not lead to a study."),
-        cure=_("Check that the whole link was copied, or ask whoever gave it to you."),
+        cure=_("Check that you copied the whole link, or ask the person who gave it to you."),
     )
 
 
@@ -59,10 +59,10 @@ def paused() -> EntryRefusedError:
         "paused",
         status=403,
         title=_("This study is paused"),
-        say=_("The research team has paused it for a while, and nobody new can begin just now."),
+        say=_("The research team has paused it for now, and nobody new can start."),
         cure=_(
-            "Try again later: the same link works when it goes on. If you have already started, your work is "
-            "safe, and you can go on with it in the browser you started with or by your resume code."
+            "Try again later: the same link will work once the study resumes. If you have already started, "
+            "your work is safe: you can continue in the browser you started with, or with your resume code."
         ),
     )
 
@@ -73,11 +73,11 @@ def not_taking(study: Study) -> EntryRefusedError:
 
 
 def full(*, may_become_free: bool) -> EntryRefusedError:
-    say = _("There is nothing left that you could do here.")
+    say = _("There is nothing left for you to do here.")
     cure = _("If you came from a panel, return the task there.")
     if may_become_free:
-        say = _("Other people are doing what is still needed.")
-        cure = _("Some places may become free: try again in an hour, or return the task to your panel.")
+        say = _("Other people are already doing what is left.")
+        cure = _("A place may become free: try again in an hour, or return the task to your panel.")
     return EntryRefusedError(
         "study_full",
         status=409,
@@ -93,7 +93,7 @@ def resting() -> EntryRefusedError:
         "resting",
         status=503,
         title=_("The chatbots are not running"),
-        say=_("None of the chatbots is running at the moment, which the research team can see."),
+        say=_("None of the chatbots is running at the moment. The research team can see this."),
         cure=_("Reload this page in a few minutes."),
     )
 
@@ -102,8 +102,8 @@ def no_bot() -> EntryRefusedError:
     return EntryRefusedError(
         "no_bot",
         status=503,
-        title=_("The chatbots are having a rest"),
-        say=_("None of the chatbots that are still to be talked with is running at the moment."),
+        title=_("No chatbot is available right now"),
+        say=_("None of the chatbots that still need conversations is running at the moment."),
         cure=_(
             "Your place in the study is kept: reload this page in a few minutes. The research team can see "
             "that the chatbots are down."
@@ -131,7 +131,7 @@ def started_elsewhere() -> EntryRefusedError:
         ),
         cure=_(
             "Enter the resume code that was shown there, or continue in that browser. If you have neither, "
-            "ask the research team, who can look the code up."
+            "ask the research team, who can look it up."
         ),
     )
 
@@ -141,8 +141,11 @@ def already_done() -> EntryRefusedError:
         "already_done",
         status=409,
         title=_("You have already taken part"),
-        say=_("Everybody can take part in this study once, and you have. Your work of then is safe."),
-        cure=_("What you did then is paid by what you were given then: the browser you used still shows it."),
+        say=_("You can take part in this study only once, and you already have. Your earlier work is safe."),
+        cure=_(
+            "To be paid for it, use the completion code you were given then: the browser you "
+            "used still shows it."
+        ),
         outcome=Outcome.SCREENED_OUT,
     )
 
@@ -150,14 +153,14 @@ def already_done() -> EntryRefusedError:
 def took_part_often() -> EntryRefusedError:
     return _did_all(
         "took_part_often",
-        _("You have taken part in this study as often as anybody can. All your work is safe."),
+        _("You have taken part in this study as often as you can. All your work is safe."),
     )
 
 
 def met_all() -> EntryRefusedError:
     return _did_all(
         "met_all",
-        _("You have talked with every chatbot of this study, with each of them once. All your work is safe."),
+        _("You have talked with every chatbot in this study once. All your work is safe."),
     )
 
 
@@ -177,8 +180,8 @@ def again_from_panel() -> EntryRefusedError:
         "again_from_panel",
         status=409,
         title=_("You have already taken part"),
-        say=_("What your panel pays you for is done."),
-        cure=_("To take part once more, open the study once more from your panel."),
+        say=_("You have done what your panel pays you for."),
+        cure=_("To take part again, open the study again from your panel."),
     )
 
 
@@ -188,7 +191,7 @@ def took_part_and_erased() -> EntryRefusedError:
         status=409,
         title=_("You have already taken part"),
         say=_(
-            "Everybody can take part in this study once, and you have. What was stored of you is erased or "
+            "You can take part in this study only once, and you already have. Your data has been erased or "
             "withdrawn; only that you took part is still known."
         ),
         cure=_("Nothing was stored about this visit."),
@@ -200,9 +203,9 @@ def unknown_own_link() -> EntryRefusedError:
     return EntryRefusedError(
         "unknown_own_link",
         status=404,
-        title=_("There is nobody here"),
+        title=_("There is no data here"),
         say=_("The link does not lead to anyone's data."),
-        cure=_("Check that the whole link was copied. Your last page of the study has it, too."),
+        cure=_("Check that you copied the whole link. It is also on your last page of the study."),
     )
 
 
@@ -211,7 +214,7 @@ def ended() -> EntryRefusedError:
         "ended",
         status=409,
         title=_("Your part in this study has ended"),
-        say=_("It was ended before the work was done, so it cannot be begun again."),
+        say=_("It ended before the work was done, so you cannot start again."),
         cure=_("The first page of the study says how it ended, and leads you back."),
     )
 
@@ -235,14 +238,14 @@ def _link(reason: str, say: str, cure: str, *, status: int = 400) -> EntryRefuse
 
 
 def odd_link(why: str) -> EntryRefusedError:
-    return _link("odd_link", why, _("Open the study once more from where you found it. Nothing was changed."))
+    return _link("odd_link", why, _("Open the study again from where you found it. No changes were made."))
 
 
 def not_signed() -> EntryRefusedError:
     return _link(
         "not_signed",
         _("It has no signature, so we cannot tell that it is from your panel."),
-        _("Open the study once more from your panel, and do not shorten the link."),
+        _("Open the study again from your panel, and do not shorten the link."),
         status=403,
     )
 
@@ -250,8 +253,8 @@ def not_signed() -> EntryRefusedError:
 def wrongly_signed() -> EntryRefusedError:
     return _link(
         "wrongly_signed",
-        _("Its signature does not fit: the link was altered on the way, or is of another study."),
-        _("Open the study once more from your panel, and do not change the link."),
+        _("Its signature is not valid: the link was altered on the way, or belongs to another study."),
+        _("Open the study again from your panel, and do not change the link."),
         status=403,
     )
 
@@ -260,7 +263,7 @@ def not_invited() -> EntryRefusedError:
     return _link(
         "not_invited",
         _("There is no such invitation to this study."),
-        _("Check that the whole link was copied, or ask for a new one."),
+        _("Check that you copied the whole link, or ask for a new one."),
         status=403,
     )
 
@@ -268,8 +271,8 @@ def not_invited() -> EntryRefusedError:
 def used_submission() -> EntryRefusedError:
     return _link(
         "used_submission",
-        _("Somebody else has used it: what it is to pay for is theirs already."),
-        _("Open the study once more from your own account at the panel."),
+        _("Somebody else has already used it, so its pay is theirs."),
+        _("Open the study again from your own account at the panel."),
         status=409,
     )
 
@@ -277,7 +280,7 @@ def used_submission() -> EntryRefusedError:
 def other_panel(panel: str) -> EntryRefusedError:
     return _link(
         "other_panel",
-        _("It is of %(panel)s, and this study takes nobody from there.") % {"panel": panel},
+        _("It comes from %(panel)s, and this study does not take people from there.") % {"panel": panel},
         _("Return the task there, and tell the research team if you can."),
         status=403,
     )
@@ -286,8 +289,8 @@ def other_panel(panel: str) -> EntryRefusedError:
 def needs_panel(panels: Sequence[str]) -> EntryRefusedError:
     return _link(
         "needs_panel",
-        _("This study can be begun only from: %(panels)s.") % {"panels": ", ".join(panels)},
-        _("Open it from there. If you have already started, go on with your resume code."),
+        _("You can start this study only from: %(panels)s.") % {"panels": ", ".join(panels)},
+        _("Open it from there. If you have already started, continue with your resume code."),
         status=403,
     )
 
@@ -296,5 +299,5 @@ def stale_page() -> EntryRefusedError:
     return _link(
         "stale_page",
         _("The page was open for too long, or what it sent was altered."),
-        _("Open the study once more from where you found it. Nothing was changed."),
+        _("Open the study again from where you found it. No changes were made."),
     )

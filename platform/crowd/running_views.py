@@ -39,8 +39,8 @@ def _done(request: HttpRequest, pk: int, act: Callable[[], Any], says: Callable[
 @login_required
 def pause(request: HttpRequest, pk: int) -> HttpResponse:
     study, holds = _own(request, pk), request.POST.get("running") == "hold"
-    held = _("The study is paused, and those in it are held until you resume it.")
-    going_on = _("The study is paused. Those in it may finish.")
+    held = _("The study is paused, and people in it are on hold until you resume it.")
+    going_on = _("The study is paused. People in it can finish.")
     return _done(
         request,
         pk,
@@ -57,7 +57,7 @@ def resume(request: HttpRequest, pk: int) -> HttpResponse:
         request,
         pk,
         lambda: pausing.resume(study.pk, by=request.user.get_username()),
-        lambda _study: _("The study goes on."),
+        lambda _study: _("The study is running again."),
     )
 
 
@@ -72,7 +72,7 @@ def go_on(request: HttpRequest, pk: int) -> HttpResponse:
         request,
         pk,
         lambda: pilot.go_on(study.pk, by=by),
-        lambda _people: _("The study is open to all, and its pilot is excluded."),
+        lambda _people: _("The study is open to everyone, and its pilot is excluded."),
     )
 
 
@@ -84,7 +84,9 @@ def tell(request: HttpRequest, pk: int) -> HttpResponse:
         request,
         pk,
         lambda: pausing.tell(study.pk, text, by=request.user.get_username()),
-        lambda told: _("Everybody at work reads it now.") if told else _("The message is taken back."),
+        lambda told: (
+            _("Everybody at work reads it now.") if told else _("The message is removed from their pages.")
+        ),
     )
 
 
@@ -97,25 +99,24 @@ class LimitsForm(forms.ModelForm[Study]):
         labels = {
             "message_minutes": gettext_lazy("Minutes for each message, judgment or text"),
             "session_minutes": gettext_lazy("Minutes for the whole"),
-            "extensions": gettext_lazy("How often somebody may ask for the same time once more"),
-            "notes_typing": gettext_lazy("Note how many characters are pasted and how long is typed"),
+            "extensions": gettext_lazy("How often somebody can ask for the same time again"),
+            "notes_typing": gettext_lazy("Record how many characters are pasted and how long people type"),
         }
         help_texts = {
             "message_minutes": gettext_lazy(
-                "From the moment when it is their turn. Half a minute before the end they are warned. 0: as "
-                "long as they like."
+                "From the moment it is their turn. They are warned half a minute before the end. 0: no limit."
             ),
             "session_minutes": gettext_lazy(
-                "From the first moment of the work; a wait for a partner is not counted. Two minutes before "
-                "the end they are warned. 0: as long as they like."
+                "From the first moment of the work; waiting for a partner does not count. They are warned "
+                "two minutes before the end. 0: no limit."
             ),
             "extensions": gettext_lazy(
                 "Some people read with a screen reader, type with one hand, or write in a language they "
                 "learn. Ten or more is what WCAG 2.2.1 asks for."
             ),
             "notes_typing": gettext_lazy(
-                "Of each message in a chat, never which keys. Workers read so before they agree; the page "
-                "Quality has a flag for it, and the bundle the numbers. Only before the study opens."
+                "Of each message in a chat, never which keys. Workers read this before they agree; the "
+                "Quality page has a flag for it, and the bundle has the numbers. Only before the study opens."
             ),
         }
 
@@ -124,7 +125,10 @@ class LimitsForm(forms.ModelForm[Study]):
         stored = Study.objects.get(pk=self.instance.pk)
         if wanted and not stored.notes_typing and stored.state != Study.State.DRAFT:
             raise ValidationError(
-                _("People have agreed without being told of it. Make a copy of the study to note this there.")
+                _(
+                    "People have agreed without being told of it. Make a copy of the study to "
+                    "record this there."
+                )
             )
         return wanted
 
@@ -148,7 +152,7 @@ def limits(request: HttpRequest, pk: int) -> HttpResponse:
     if form.is_bound and form.is_valid():
         # These alone: whatever else the study has may have moved on while the form was open.
         Study.objects.filter(pk=study.pk).update(**form.cleaned_data)
-        messages.success(request, _("The limits are saved. A clock that runs already goes on as it is."))
+        messages.success(request, _("The limits are saved. A clock that is already running does not change."))
         return redirect("crowd:limits", pk=study.pk)
     stored = Study.objects.get(pk=study.pk)
     is_limited = bool(stored.message_minutes or stored.session_minutes)

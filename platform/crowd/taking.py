@@ -48,7 +48,10 @@ def take_panels(study: Study, wanted: Sequence[StudyPanel], *, closed_to: Collec
     for left_out in stored.values():
         if _is_used(left_out):
             problems[f"{left_out.panel}-taken"] = [
-                _("People have come by this panel, so the study keeps it. Close the study to let nobody in.")
+                _(
+                    "People have come through this panel, so the study keeps it. Close the study "
+                    "to let nobody in."
+                )
             ]
     if problems:
         raise ValidationError(problems)
@@ -65,7 +68,7 @@ def _problems(taken: StudyPanel, before: StudyPanel | None) -> dict[str, list[st
         return error.message_dict
     if before and _is_used(before):
         changed = [name for name in LOCKED if getattr(before, name) != getattr(taken, name)]
-        says = _("People have come by this panel, so this stays as it is: “%(before)s”.")
+        says = _("People have come through this panel, so this is fixed: “%(before)s”.")
         return {
             name: [says % {"before": getattr(before, name) if name != "secret" else "…"}] for name in changed
         }

@@ -173,7 +173,7 @@ _ENDS = {
     Outcome.COMPLETE: (_("Thank you. You are done."), ""),
     Outcome.SCREENED_OUT: (
         _("This study is not for you"),
-        _("It needs other people than you this time. Thank you for coming."),
+        _("It needs different people this time. Thank you for coming."),
     ),
     Outcome.STUDY_FULL: (_("All places are taken"), _("Other people were faster. Thank you for coming.")),
     Outcome.BOT_FAILED: (
@@ -183,12 +183,12 @@ _ENDS = {
     ),
     Outcome.TIMED_OUT: (
         _("Your time is up"),
-        _("The work was not finished in time, so it was ended. What you did until then is saved, and "
-          "the time you were at it is paid if the study pays."),
+        _("The work was not finished in time, so it was ended. What you did is saved, and if the study pays, "
+          "you are paid for the time you spent."),
     ),
     Outcome.WITHDRAWN: (
         _("You have left the study"),
-        _("It was ended before it was finished, and your place was given back."),
+        _("It was ended before you finished, and your place was freed."),
     ),
     Outcome.PARTNER_LEFT: (
         _("Thank you. You are done."),
@@ -196,9 +196,8 @@ _ENDS = {
           "you are paid in full."),
     ),
     Outcome.NO_PARTNER: (
-        _("Nobody came to talk with"),
-        _("You waited, and no other person came. That was not your fault: you are paid for the time you "
-          "waited."),
+        _("No partner came"),
+        _("You waited, and nobody else came. That was not your fault: you are paid for the time you waited."),
     ),
 }  # fmt: skip
 

@@ -55,7 +55,7 @@ class _Watch:
             try:
                 await self.look()
             except Exception:
-                log.exception("Open pages could not be looked after. It is tried again.")
+                log.exception("Open pages could not be checked. Trying again.")
 
     async def look(self) -> None:
         """One round: what the pages are to be told, and what is to be noted of them."""

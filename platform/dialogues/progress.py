@@ -192,7 +192,7 @@ def _in_words(language: str | None, step: str, left: int) -> str:
         case "await partner":
             return gettext("Wait for your partner's message.")
         case "answer":
-            return gettext("Answer the question under the last reply, then go on.")
+            return gettext("Answer the question under the last reply, then continue.")
         case "rate":
             return gettext("Answer the questions about the whole conversation, then finish.")
         case "turn_limit":
@@ -200,7 +200,7 @@ def _in_words(language: str | None, step: str, left: int) -> str:
         case "partner_finished":
             return gettext("Your partner has finished. You can finish now.")
         case "finish or go on":
-            return gettext("You can finish now, or go on talking.")
+            return gettext("You can finish now, or keep talking.")
         case "replies to go":
             several = ngettext(
                 "Write your next message. %(n)d more reply to go.",
@@ -209,8 +209,8 @@ def _in_words(language: str | None, step: str, left: int) -> str:
             )
         case _:
             several = ngettext(
-                "Write your next message. %(n)d more message of you two, then you can finish.",
-                "Write your next message. %(n)d more messages of you two, then you can finish.",
+                "Write your next message. %(n)d more message between you, then you can finish.",
+                "Write your next message. %(n)d more messages between you, then you can finish.",
                 left,
             )
     return several % {"n": left}

@@ -96,7 +96,7 @@ def why_too_few(study: Study, wanted: int) -> str:
         return ""
     return _(
         "%(wanted)d conversations are wanted, and the knowledge base has articles for %(room)d, %(most)d "
-        "about each. Want fewer, or take a base with more articles."
+        "about each. Ask for fewer, or use a base with more articles."
     ) % {"wanted": wanted, "room": MOST_USES * articles, "most": MOST_USES}
 
 

@@ -138,7 +138,7 @@ def asks_of_study(study: Study, *, of_worker: bool) -> list[SeatAsk]:
 def bot_of(assignment: Assignment) -> Bot:
     """The bot that the worker is to talk with."""
     if assignment.study_bot is None:
-        raise ValueError(f"Assignment {assignment.pk} is no conversation with a bot: it has none.")
+        raise ValueError(f"Assignment {assignment.pk} is not a conversation with a bot: it has none.")
     return assignment.study_bot.bot
 
 
@@ -265,7 +265,7 @@ async def close_exchange(seat: Seated, *, position: int, reply: Reply) -> tuple[
 
 
 def _stored(reply: Reply, text: str) -> Values:
-    """What is stored of a reply, by parameter; `text` names that of its text."""
+    """What is stored about a reply, by parameter; `text` names that of its text."""
     return {
         text: reply.response.text,
         "version": reply.version_id,

@@ -85,7 +85,7 @@ def work_out(study_id: int) -> None:
 
 def _begin(study_id: int) -> bool:
     waiting = Agreement.objects.filter(study_id=study_id, state__in=AT_WORK)
-    died = _("The process that compared ended %(times)s times before it was done.")
+    died = _("The process that compared them ended %(times)s times before it was done.")
     waiting.filter(attempts__gte=MOST_ATTEMPTS).update(
         state=Agreement.State.FAILED, reason=died % {"times": MOST_ATTEMPTS}
     )

@@ -89,20 +89,22 @@ def _wrong_numbers(battery: Battery) -> Iterator[str]:
     if len(battery.targets) < 2:
         yield _("A battery needs two targets or more. Choose the systems that every worker judges.")
     if both := sorted(set(battery.targets) & set(battery.fillers_of)):
-        yield _("“%(system)s” is a target and gives fillers. Choose one of the two.") % {"system": both[0]}
+        yield _("“%(system)s” is both a target and a source of fillers. Choose one of the two.") % {
+            "system": both[0]
+        }
     if battery.compared_with not in battery.targets:
         yield _(
-            "The others are compared with “%(system)s”, which is no target. Choose one of the targets."
+            "The others are compared with “%(system)s”, which is not a target. Choose one of the targets."
         ) % {"system": battery.compared_with}
     if battery.repeats > battery.fillers:
         yield _(
-            "%(repeats)s fillers are to come twice, and a battery has %(fillers)s of them. Repeat fewer, or "
+            "%(repeats)s fillers should come twice, but a battery has %(fillers)s of them. Repeat fewer, or "
             "have more fillers."
         ) % {"repeats": battery.repeats, "fillers": battery.fillers}
     if battery.repeat_points is not None and not battery.repeats:
-        yield _("A rule looks at what comes twice, and nothing does. Repeat a filler, or empty the rule.")
+        yield _("A rule looks at what comes twice, but nothing does. Repeat a filler, or clear the rule.")
     if late := [place for place in battery.reasons_at if place > battery.size]:
-        yield _("A reason is asked at place %(place)s, and a battery has %(size)s items.") % {
+        yield _("A reason is asked for at place %(place)s, and a battery has %(size)s items.") % {
             "place": late[0],
             "size": battery.size,
         }
@@ -111,22 +113,22 @@ def _wrong_numbers(battery: Battery) -> Iterator[str]:
 def _wrong_questions(battery: Battery, questions: QuestionSet) -> Iterator[str]:
     if battery.reasons_at and not any(each.kind is Kind.TEXT for each in questions.questions):
         yield _(
-            "Reasons are asked, and the questions “%(title)s” have none in free text. Choose other "
-            "questions, or ask no reasons."
+            "Reasons are asked for, but the questions “%(title)s” have none in free text. Choose other "
+            "questions, or ask for no reasons."
         ) % {"title": questions.title}
     rated = {question.key for question in questions.questions if question.has_mean}
     uses_ratings = battery.least_spread is not None or battery.repeat_points is not None
     if not rated and uses_ratings:
-        yield _("A rule looks at ratings, and the questions “%(title)s” have none. Empty the rule.") % {
+        yield _("A rule looks at ratings, but the questions “%(title)s” have none. Clear the rule.") % {
             "title": questions.title
         }
     if battery.filler_question and battery.filler_question not in rated:
-        yield _("“%(key)s” is no rating of these questions: %(known)s are.") % {
+        yield _("“%(key)s” is not a rating of these questions: %(known)s are.") % {
             "key": battery.filler_question,
             "known": ", ".join(sorted(rated)) or _("none"),
         }
     if battery.filler_question and battery.filler_least is None:
-        yield _("Say from which answer on a filler is judged rightly, or empty the rule about fillers.")
+        yield _("Say from which answer on a filler is judged correctly, or clear the rule about fillers.")
 
 
 def _lacking(battery: Battery, language: str) -> Iterator[str]:
@@ -139,8 +141,8 @@ def _lacking(battery: Battery, language: str) -> Iterator[str]:
             ) % {"system": target, "language": language}
     if len(recipe.fillers) < battery.fillers:
         yield _(
-            "The battery cannot be filled: it wants %(wanted)s different fillers, and the queue has "
-            "%(there)s in the language %(language)s. Add more, or want fewer."
+            "The battery cannot be filled: it needs %(wanted)s different fillers, and the queue has "
+            "%(there)s in the language %(language)s. Add more, or ask for fewer."
         ) % {"wanted": battery.fillers, "there": len(recipe.fillers), "language": language}
 
 

@@ -19,18 +19,18 @@ class BatteryForm(forms.ModelForm[Battery]):
         label=_("Targets: one item of each"), widget=forms.CheckboxSelectMultiple, required=False
     )
     fillers_of = forms.MultipleChoiceField(
-        label=_("Fillers are from"), widget=forms.CheckboxSelectMultiple, required=False
+        label=_("Fillers come from"), widget=forms.CheckboxSelectMultiple, required=False
     )
     compared_with = forms.ChoiceField(
-        label=_("Compared with"), help_text=_("The report has the others against this one."), required=False
+        label=_("Compared with"), help_text=_("The report compares the others with this one."), required=False
     )
     reasons_at = SimpleArrayField(
         forms.IntegerField(min_value=1, max_value=MOST_PLACES),
-        label=_("Places at which a reason is asked"),
+        label=_("Places at which a reason is asked for"),
         required=False,
-        help_text=_("With commas between, such as: 5, 15. There the free-text question is asked, too."),
+        help_text=_("Separated by commas, such as: 5, 15. There the free-text question is asked, too."),
     )
-    filler_question = forms.ChoiceField(label=_("Rating of fillers that is known"), required=False)
+    filler_question = forms.ChoiceField(label=_("Known rating of the fillers"), required=False)
 
     class Meta:
         model = Battery
@@ -45,7 +45,7 @@ class BatteryForm(forms.ModelForm[Battery]):
             "workers": _("Workers"),
             "seed": _("Seed"),
             "repeat_points": _("What comes twice: more points apart than"),
-            "repeat_questions": _("On at least so many questions"),
+            "repeat_questions": _("On at least this many questions"),
             "least_spread": _("Standard deviation of the sum of ratings below"),
             "least_seconds": _("Median seconds to an answer below"),
             "filler_least": _("Wrong below"),

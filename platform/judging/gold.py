@@ -102,17 +102,17 @@ def _why_not(key: UUID, item: Item | None, gold: Gold, questions: QuestionSet) -
     if item is None:
         return _("This queue has no item %(key)s. Take its name from the list of items.") % {"key": key}
     if not any(gold.right.values()):
-        return _("Item %(key)s has no right answer, so nobody could judge it rightly. Say which it is.") % {
+        return _("Item %(key)s has no right answer, so nobody could judge it correctly. Say which it is.") % {
             "key": key
         }
     if Slot.objects.filter(item=item, is_gold=False).exclude(batch=None).exists():
         return _(
-            "Item %(key)s has been given to workers already, whose judgments count. Choose another as gold."
+            "Item %(key)s has already been given to workers, whose judgments count. Choose another as gold."
         ) % {"key": key}
     for name, answers in gold.right.items():
         question = next((each for each in questions.questions if each.key == name), None)
         if question is None or question.kind is Kind.TEXT:
-            return _("“%(name)s” is no question with answers to choose from. There are: %(known)s.") % {
+            return _("“%(name)s” is not a question with answers to choose from. There are: %(known)s.") % {
                 "name": name,
                 "known": ", ".join(each.key for each in answerable(questions)),
             }
@@ -123,7 +123,7 @@ def _why_not(key: UUID, item: Item | None, gold: Gold, questions: QuestionSet) -
 
 
 def _no_answer(question: Question, answer: object) -> str:
-    return _("“%(answer)s” is no answer to “%(question)s”. There are: %(known)s.") % {
+    return _("“%(answer)s” is not an answer to “%(question)s”. There are: %(known)s.") % {
         "answer": str(answer)[:60],
         "question": question.key,
         "known": ", ".join(choice.label for choice in question.choices),
@@ -164,8 +164,8 @@ def give(study: Study, number: int) -> None:
         if there < number:
             raise ValidationError(
                 _(
-                    "Every worker is to judge %(number)d gold items, and there are %(there)d in the language "
-                    "%(language)s. Name more, or want fewer."
+                    "Every worker should judge %(number)d gold items, but there are %(there)d in the "
+                    "language %(language)s. Name more, or ask for fewer."
                 )
                 % {"number": number, "there": there, "language": language}
             )
@@ -196,7 +196,8 @@ def read(text: str, questions: QuestionSet) -> dict[UUID, Gold]:
         question = next((each for each in answerable(questions) if each.key == name), None)
         if question is None:
             known = ", ".join(each.key for each in answerable(questions))
-            raise _at(line, _("“%(name)s” is no question with answers to choose from. There are: %(known)s.")
+            raise _at(line, _("“%(name)s” is not a question with answers to choose from. There "
+"are: %(known)s.")
                       % {"name": name[:60], "known": known})  # fmt: skip
         if not answer:
             raise _at(line, _("The right answer is missing. Gold without an answer tells nothing."))
@@ -214,7 +215,7 @@ def _rows(text: str) -> list[tuple[int, dict[str, str]]]:
         missing = [name for name in COLUMNS if name not in header]
         if missing:
             raise ValidationError(
-                _("The file has no column “%(name)s”. Its first line is to name: %(columns)s.")
+                _("The file has no column “%(name)s”. Its first line must name: %(columns)s.")
                 % {"name": missing[0], "columns": ", ".join(COLUMNS)}
             )
         reader.fieldnames = header
@@ -234,7 +235,7 @@ def _key(line: int, text: str) -> UUID:
     try:
         return UUID(text.strip())
     except ValueError:
-        raise _at(line, _("“%(text)s” is no name of an item.") % {"text": text.strip()[:60]}) from None
+        raise _at(line, _("“%(text)s” is not the name of an item.") % {"text": text.strip()[:60]}) from None
 
 
 def _answer(line: int, question: Question, text: str) -> Answer:

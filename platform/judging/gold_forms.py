@@ -10,7 +10,7 @@ from evaluation.questions import Answer, Question
 from judging.gold import MOST_BYTES, Gold
 from judging.models import JudgingPlan
 
-_INSTRUCTED_TEXT = _("It says itself what to answer, such as “Please answer Yes here”: a check of attention.")
+_INSTRUCTED_TEXT = _("It says itself what to answer, such as “Please answer Yes here”: an attention check.")
 
 
 class NumberForm(forms.ModelForm[JudgingPlan]):
@@ -27,7 +27,7 @@ class FileForm(forms.Form):
     file = forms.FileField(
         label=_("CSV file"),
         help_text=_("With the columns item, question and right, a row for each right answer. A column "
-                    "“instructed” with yes makes a check of attention."),
+                    "“instructed” with yes makes an attention check."),
     )  # fmt: skip
 
     def clean_file(self) -> str:
@@ -37,7 +37,9 @@ class FileForm(forms.Form):
         try:
             return str(file.read().decode("utf-8-sig").replace("\x00", ""))
         except UnicodeDecodeError:
-            raise ValidationError(_now("The file is not in UTF-8. Save it so, and try again.")) from None
+            raise ValidationError(
+                _now("The file is not in UTF-8. Save it in UTF-8, and try again.")
+            ) from None
 
 
 class RightForm(forms.Form):

@@ -53,7 +53,7 @@ def _taken(study: Study, form: forms.Form | NumberForm) -> str:
     try:
         if isinstance(form, NumberForm):
             gold.give(study, form.cleaned_data["gold_items"])
-            return _("Saved. It holds for workers who begin from now on.")
+            return _("Saved. It applies to workers who start from now on.")
         declared = gold.declare(study, gold.read(form.cleaned_data["file"], question_set(study.question_set)))
     except ValidationError as error:
         form.add_error(None, error)
@@ -129,7 +129,7 @@ def item_gold(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
             gold.declare(study, {item.key: form.gold()})
             messages.success(request, _("The item is gold: it counts in no score."))
         else:
-            messages.error(request, _("These are no answers to the questions. Nothing was changed."))
+            messages.error(request, _("These are not answers to the questions. No changes were made."))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect("judging:item", pk=pk, key=item.key)

@@ -13,7 +13,7 @@ from labels.models import ONE_JUDGED, Label, Pair
 from responses.models import Response
 from studies.models import Study
 
-_READ_ALIKE = "The study has been opened, so whoever judges in it goes on reading the same. Make a new study."
+_READ_ALIKE = "The study has been opened, so what its judges read is fixed. Make a new study."
 
 
 class JudgingPlan(models.Model):
@@ -24,45 +24,43 @@ class JudgingPlan(models.Model):
         default=5,
         validators=[MinValueValidator(1), MaxValueValidator(25)],
         verbose_name=_("raters per item"),
-        help_text=_("Different workers who judge each item: 5 in the paper."),
+        help_text=_("How many different workers judge each item: 5 in the paper."),
     )
     batch_size = models.PositiveSmallIntegerField(
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(500)],
         verbose_name=_("items per worker"),
-        help_text=_("After so many the worker is done and gets the completion code."),
+        help_text=_("After this many the worker is done and gets the completion code."),
     )
     lease_seconds = models.PositiveIntegerField(
         default=600,
         validators=[MinValueValidator(30), MaxValueValidator(86_400)],
         verbose_name=_("seconds for an item"),
-        help_text=_(
-            "A worker who is silent for so long loses the item that they have before them to another."
-        ),
+        help_text=_("A worker who is inactive for this long loses their current item to another worker."),
     )
     third_rater = models.BooleanField(
         default=False,
-        verbose_name=_("one more where they differ"),
+        verbose_name=_("one more if they differ"),
         help_text=_(
-            "Where workers answer a question about an item differently, one more judges it. Free text "
-            "is not compared."
+            "If workers answer a question about an item differently, one more judges it. Free text is not "
+            "compared."
         ),
     )
     shows_reading = models.BooleanField(
         default=False,
         verbose_name=_("show readers what the chatters read"),
         help_text=_(
-            "Where those who talked had texts beside the conversation, or a context has sentences to "
-            "read, its judges have them, too. It stays as it is once the study has been opened."
+            "Where those who talked had texts beside the conversation, or a context has sentences to read, "
+            "its judges have them, too. It is fixed once the study has been opened."
         ),
     )
     training_tries = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(20)],
-        verbose_name=_("tries at the training questions"),
+        verbose_name=_("attempts at the training questions"),
         help_text=_(
-            "Before they begin, workers answer all training questions of the set rightly, in so many "
-            "tries. 0: no training."
+            "Before they begin, workers must answer all training questions of the set correctly, in this "
+            "many attempts. 0: no training."
         ),
     )
     gold_items = models.PositiveSmallIntegerField(
@@ -70,8 +68,8 @@ class JudgingPlan(models.Model):
         validators=[MaxValueValidator(50)],
         verbose_name=_("gold items per worker"),
         help_text=_(
-            "Items with a known answer that every worker judges besides, in places of chance. They "
-            "count in no score."
+            "Items with a known answer that every worker also judges, at random places. They count in no "
+            "score."
         ),
     )
 
@@ -88,7 +86,7 @@ class JudgingPlan(models.Model):
 
 
 class Training(models.Model):
-    """A worker's tries at the training questions of a study; they stay when its entry is begun anew."""
+    """A worker's attempts at the training questions of a study; they stay when its entry is begun anew."""
 
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="trainings")
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="trainings")
@@ -136,7 +134,9 @@ class Battery(models.Model):
     compared_with = models.CharField(
         max_length=200, blank=True, help_text=_("The target that the report compares the others with.")
     )
-    seed = models.PositiveIntegerField(default=1, help_text=_("Another number draws other batteries."))
+    seed = models.PositiveIntegerField(
+        default=1, help_text=_("A different number draws different batteries.")
+    )
 
     # The rules propose whom to exclude; a person decides. Empty: the rule is not declared.
     repeat_points = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -189,7 +189,7 @@ class Item(models.Model):
         ),
     )
     is_instructed = models.BooleanField(
-        db_default=False, help_text=_("Whether a gold item itself says what to answer: a check of attention.")
+        db_default=False, help_text=_("Whether a gold item itself says what to answer: an attention check.")
     )
 
     class Meta:

@@ -242,7 +242,7 @@ def _refuse_unfilled(matched: Sequence[Matched], source: Source) -> None:
         )
     if sum(len(each.pairs) for each in matched) > MOST_PAIRS:
         raise ValidationError(
-            gettext("These are more than %(most_pairs)s pairs. Ask for fewer of every two systems.")
+            gettext("These are more than %(most_pairs)s pairs. Ask for fewer for every two systems.")
             % {"most_pairs": MOST_PAIRS}
         )
 

@@ -50,4 +50,4 @@ def _send(request: HttpRequest, study: Study) -> None:
     try:
         tasks.work_out_agreement.delay(study.pk)
     except OperationalError:
-        messages.error(request, _("The job queue does not answer. The comparison begins when Redis is back."))
+        messages.error(request, _("The job queue does not answer. The comparison starts when Redis is back."))

@@ -129,10 +129,10 @@ def _note(had: set[_Hand], everybody: set[_Hand], sides: set[int], *, is_swapped
         if len(in_sides) > 1:
             return ""
         if in_sides == {True}:
-            return _("To read in the second conversation only.")
-        return _("To read in the first conversation only.")
+            return _("For the second conversation only.")
+        return _("For the first conversation only.")
     if len(everybody) < 2 or len(had) > 1:
         return ""
     if had == {(0, 1)}:
-        return _("Only Speaker B had this to read.")
-    return _("Only Speaker A had this to read.")
+        return _("Only Speaker B could read this.")
+    return _("Only Speaker A could read this.")

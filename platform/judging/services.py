@@ -49,16 +49,16 @@ Shown = dict[str, Any]
 REFUSALS = {
     "given_away": _(
         "You were away for a while, so this one was given to somebody else. Your earlier answers are safe; "
-        "please go on with the next one."
+        "please continue with the next one."
     ),
     "judged_elsewhere": _(
-        "You have judged this one before, in another study. Your work is safe; please go on with the next "
+        "You have judged this one before, in another study. Your work is safe; please continue with the next "
         "one."
     ),
     "finished": _("You have finished. Everything is saved."),
-    "no_reason": _("Please say why in a few words, too. Nothing is lost; write it and save again."),
+    "no_reason": _("Please also say why in a few words. Nothing is lost: write it and save again."),
     "reason_not_asked": _(
-        "No reason is asked here, so this was not saved. Reload the page, and answer again."
+        "No reason is asked for here, so this was not saved. Reload the page, and answer again."
     ),
     "unjudged": _(
         "There are still items to judge. Your work so far is safe: please answer the open question."
@@ -119,7 +119,7 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
 
 
 def _gold_places(plan: JudgingPlan, language: str) -> list[int]:
-    """Where in a new batch a gold item comes: in places of chance, but never before all others.
+    """Where in a new batch a gold item comes: at random places, but never before all others.
 
     The batch has so many more items, so that no other is left out for it.
     """

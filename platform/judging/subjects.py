@@ -216,7 +216,7 @@ def refuse_unfit(study: Study, subject: Subject) -> None:
     """Raise `ValidationError` if the study does not judge, or its questions are not about this."""
     if not isinstance(task_of(study), QueuedTask):
         raise ValidationError(
-            _("“%(study)s” has no queue: its workers do something else than judging.") % {"study": study}
+            _("“%(study)s” has no queue: its workers do something other than judging.") % {"study": study}
         )
     asked = question_set(study.question_set)
     if subject not in asked.subjects:

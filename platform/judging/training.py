@@ -38,8 +38,8 @@ def not_passed() -> EntryRefusedError:
         "training_failed",
         status=403,
         title=_("Thank you for trying"),
-        say=_("The practice questions were not all right, so we cannot let you judge in this study."),
-        cure=_("If you came from a panel, return the task there. Nothing counts against you here."),
+        say=_("Not all of your practice answers were right, so you cannot judge in this study."),
+        cure=_("If you came from a panel, return the task there. This does not count against you."),
         outcome=Outcome.SCREENED_OUT,
     )
 
@@ -102,7 +102,7 @@ def left(participation: Participation) -> str:
     """How many tries are left, in words."""
     used = _of(participation).values_list("tries", flat=True).first() or 0
     n = tries_of(participation.study) - used
-    return ngettext("You have %(n)d try left.", "You have %(n)d tries left.", n) % {"n": n}
+    return ngettext("You have %(n)d attempt left.", "You have %(n)d attempts left.", n) % {"n": n}
 
 
 def why_untrainable(questions: QuestionSet, tries: int) -> str:

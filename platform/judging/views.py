@@ -47,7 +47,7 @@ def queue(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         subjects.save_plan(form.save(commit=False))
         messages.success(
-            request, _("The plan is saved. It holds for every item, and for workers who begin now.")
+            request, _("The plan is saved. It applies to every item, and to workers who start from now on.")
         )
         return redirect("judging:queue", pk=pk)
     return _queue_page(request, study, form)
@@ -87,7 +87,7 @@ def _added(study: Study, chosen: dict[str, object]) -> Added:
 def _in_words(added: Added) -> str:
     said = f"{added.items} item{'' if added.items == 1 else 's'} added."
     if not added.items:
-        said = "Nothing was added: all of it is in the queue already, or there is nothing yet."
+        said = "Nothing was added: all of it is already in the queue, or there is nothing yet."
     if added.of_other_languages:
         said += f" {added.of_other_languages} left out, because the study has no workers for their language."
     return said
@@ -266,5 +266,5 @@ def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
 def judging_study(request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = studies_of) -> Study:
     study = get_object_or_404(of(request.user), pk=pk)
     if not isinstance(task_of(study), QueuedTask):
-        raise Http404("This study has no queue: its workers do something else than judging.")
+        raise Http404("This study has no queue: its workers do something other than judging.")
     return study

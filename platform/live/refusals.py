@@ -13,7 +13,7 @@ REFUSALS: dict[str, str | Promise] = {
     "not_json": _NOT_UNDERSTOOD,
     "unknown_type": _NOT_UNDERSTOOD,
     "malformed": _(
-        "Something is missing in that message. Your work so far is safe. Reload the page and try again."
+        "Something is missing from that message. Your work so far is safe. Reload the page and try again."
     ),
     "too_long": format_lazy(
         _("Your message is too long. Shorten it to {most} characters or less and send it again."),
@@ -34,26 +34,31 @@ REFUSALS: dict[str, str | Promise] = {
         "This conversation is open in too many tabs. Your work so far is safe. Close some, then reload the "
         "page."
     ),
-    "paused": _("The study is paused, so nothing is taken just now. Your work is safe: go on when it does."),
+    "paused": _(
+        "The study is paused, so nothing can be sent right now. Your work is safe: continue when "
+        "the study resumes."
+    ),
     "ended": _("This conversation has ended. Everything is saved."),
     "not_your_turn": _("The chatbot has not answered yet. Wait for its reply, then send your message."),
     "label_first": _("Please answer the question under the last reply first. Your message was not sent."),
     "partner_is_there": _("Your partner is still there. Give them a little more time."),
-    "not_waiting": _("You are not waiting for anybody here. Reload the page to see where you go on."),
-    "other_tab": _("You went on waiting in another tab or window. Close this one."),
-    "partner_finished": _("Your partner has finished. Please answer what is left, then finish, too."),
+    "not_waiting": _("You are not waiting for anybody here. Reload the page to see where to continue."),
+    "other_tab": _("You are now waiting in another tab or window. Close this one."),
+    "partner_finished": _("Your partner has finished. Please answer what is left, then finish too."),
     "turn_limit": _("This conversation has reached its last turn. You can finish it now."),
-    "key_reused": _("That message was already sent with other words. Reload the page to see what was saved."),
+    "key_reused": _(
+        "That message was already sent with different words. Reload the page to see what was saved."
+    ),
     "unknown_turn": _(
         "There is no such reply in this conversation. Your work so far is safe. Reload the page."
     ),
-    "not_to_label": _("That turn is not one to be judged by you."),
+    "not_to_label": _("That turn is not yours to judge."),
     "unanswered": _("Some replies are not labelled yet. Please answer the questions under them first."),
     "rate_first": _("Please answer the questions about the whole conversation first, then finish."),
     "no_such_ask": _(
         "That question does not belong to this conversation. Your work so far is safe. Reload the page."
     ),
-    "too_early": _("The conversation is not long enough yet. Please go on for a few more turns."),
+    "too_early": _("The conversation is not long enough yet. Please continue for a few more turns."),
     "reply_due": _("The chatbot still has to answer. Wait for its reply, or try again if it failed."),
     "may_not_give_up": _("Please let the chatbot try again first."),
 }

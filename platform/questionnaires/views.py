@@ -66,7 +66,7 @@ def _asked(
 def _sent(request: HttpRequest) -> dict[str, Any]:
     answers = answers_in(request)
     if answers is None:
-        raise QuestionnaireError(_("The answers cannot be read."))
+        raise QuestionnaireError(_("The answers could not be read."))
     return answers
 
 

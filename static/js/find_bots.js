@@ -37,7 +37,7 @@ class Finder {
       const body = await (await fetch(url)).json();
       if (number === this.asked) this.tell(sought, body);
     } catch {
-      this.show([], gettext("The search does not answer. Write the name as it stands in the list of bots."));
+      this.show([], gettext("The search does not answer. Write the name as it appears in the list of bots."));
     }
   }
 
@@ -48,7 +48,7 @@ class Finder {
   tell(sought, { bots, unlisted, error }) {
     if (error) return this.show([], error);
     if (!bots.length) return this.show([], gettext("No bot is called “%(sought)s”.", { sought }));
-    const more = unlisted ? " " + ngettext("%(n)s more has it, too; write more of its name.", "%(n)s more have it, too; write more of the name.", unlisted) : "";
+    const more = unlisted ? " " + ngettext("%(n)s more matches; write more of its name.", "%(n)s more match; write more of the name.", unlisted) : "";
     this.show(bots, ngettext("%(n)s bot found.", "%(n)s bots found.", bots.length) + more);
   }
 

@@ -47,7 +47,7 @@ class Column {
       body: JSON.stringify({ turns: [...this.turns, text], seed: null }),
     });
     if (!response.headers.get("Content-Type")?.startsWith("application/json")) {
-      throw new Error(gettext("You are signed out, or the server has a fault. Reload the page."));
+      throw new Error(gettext("You are signed out, or the server has a problem. Reload the page."));
     }
     const body = await response.json();
     if (!response.ok) throw new Error(body.error);

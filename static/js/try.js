@@ -29,7 +29,7 @@ async function ask(text) {
     body: JSON.stringify({ turns: [...turns, text], seed: seed === "" ? null : Number(seed) }),
   });
   const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-  if (!isJson) throw new Error(gettext("You are signed out, or the server has a fault. Reload the page."));
+  if (!isJson) throw new Error(gettext("You are signed out, or the server has a problem. Reload the page."));
   const body = await response.json();
   if (!response.ok) throw new Error(body.error);
   return /** @type {Reply} */ (body);

@@ -9,12 +9,12 @@ class Outcome(models.TextChoices):
 
     COMPLETE = "complete", _("Complete")
     SCREENED_OUT = "screened_out", _("Screened out")
-    STUDY_FULL = "study_full", _("No place was left")
+    STUDY_FULL = "study_full", _("No places left")
     BOT_FAILED = "bot_failed", _("Ended because the bot could not answer")
     TIMED_OUT = "timed_out", _("Ran out of time")
     WITHDRAWN = "withdrawn", _("Left the study")
-    PARTNER_LEFT = "partner_left", _("The partner left")
-    NO_PARTNER = "no_partner", _("Nobody came to talk with")
+    PARTNER_LEFT = "partner_left", _("Partner left")
+    NO_PARTNER = "no_partner", _("No partner came")
 
 
 PAID_IN_FULL = frozenset({Outcome.BOT_FAILED, Outcome.PARTNER_LEFT})

@@ -150,7 +150,7 @@ def only(query: QueryDict, name: str) -> str:
     """
     values = query.getlist(name)
     if len(values) > 1:
-        raise refusals.odd_link(_("“%(name)s” stands in it %(n)d times.") % {"name": name, "n": len(values)})
+        raise refusals.odd_link(_("“%(name)s” appears in it %(n)d times.") % {"name": name, "n": len(values)})
     return values[0] if values else ""
 
 

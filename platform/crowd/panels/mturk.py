@@ -24,7 +24,7 @@ class MTurk(Panel):
     title = "Mechanical Turk"
     about = gettext_lazy(
         "Use the link below as the ExternalURL of an ExternalQuestion. Amazon adds the ids, shows a preview "
-        "first, and takes a form at the end. The code in it is found at Participants."
+        "first, and takes a form at the end. The code in it can be looked up under Participants."
     )
     place = 3
     parameters = ("workerId", "assignmentId", "hitId", "turkSubmitTo")
@@ -62,7 +62,7 @@ def _submit_to(address: str) -> str:
         parts = urlsplit("")
     if parts.scheme != "https" or parts.netloc not in HOSTS:
         raise refusals.odd_link(
-            _("Its “turkSubmitTo” is “%(value)s”, which is not an address of Mechanical Turk.")
+            _("Its “turkSubmitTo” is “%(value)s”, which is not a Mechanical Turk address.")
             % {"value": shortened(address)}
         )
     return f"https://{parts.netloc}"

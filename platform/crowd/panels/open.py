@@ -12,7 +12,7 @@ class OpenLink(Panel):
     key = "open"
     title = gettext_lazy("Open link")
     about = gettext_lazy(
-        "For a class, a lab, friends. Nothing keeps somebody from taking part again in another browser."
+        "For a class, a lab, friends. Nothing stops somebody from taking part again in another browser."
     )
     place = 1
 

@@ -79,7 +79,8 @@ def account_of(variable: str, owner: str) -> tuple[str, str]:
     parts = os.environ.get(variable, "").split() if VARIABLE.fullmatch(variable) else []
     if not parts:
         raise NoTokenError(
-            _("%(name)s is not set where Turnwise runs. Ask whoever runs it to set it.") % {"name": variable}
+            _("%(name)s is not set where Turnwise runs. Ask the people who run it to set it.")
+            % {"name": variable}
         )
     address, *names, token = parts if len(parts) > 1 else ["", *parts]
     if urlsplit(address).scheme not in ("https", "http") or not urlsplit(address).hostname or len(names) > 1:
@@ -202,7 +203,7 @@ async def _exchange(request: Request, token: str, retries: int) -> Any:
         raise RefusedByPanelError(str(error)) from None
     except ServiceError as error:
         said = str(error)
-        if " answered no JSON: " in said:  # it did as told, and has nothing to say
+        if " did not answer with JSON: " in said:  # it did as told, and has nothing to say
             return {}
         # As the client words an answer's status; 408 and 429 say to try again, which was done.
         refused = re.search(r" answered 4(?!08|29)\d\d", said)

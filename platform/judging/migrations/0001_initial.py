@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
                     "is_instructed",
                     models.BooleanField(
                         db_default=False,
-                        help_text="Whether a gold item itself says what to answer: a check of attention.",
+                        help_text="Whether a gold item itself says what to answer: an attention check.",
                     ),
                 ),
                 (
@@ -226,7 +226,7 @@ class Migration(migrations.Migration):
                     "raters_per_item",
                     models.PositiveSmallIntegerField(
                         default=5,
-                        help_text="Different workers who judge each item: 5 in the paper.",
+                        help_text="How many different workers judge each item: 5 in the paper.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(25),
@@ -238,7 +238,7 @@ class Migration(migrations.Migration):
                     "batch_size",
                     models.PositiveSmallIntegerField(
                         default=50,
-                        help_text="After so many the worker is done and gets the completion code.",
+                        help_text="After this many the worker is done and gets the completion code.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(500),
@@ -250,15 +250,15 @@ class Migration(migrations.Migration):
                     "third_rater",
                     models.BooleanField(
                         default=False,
-                        help_text="Where workers answer a question about an item differently, one more judges it. Free text is not compared.",
-                        verbose_name="one more where they differ",
+                        help_text="If workers answer a question about an item differently, one more judges it. Free text is not compared.",
+                        verbose_name="one more if they differ",
                     ),
                 ),
                 (
                     "shows_reading",
                     models.BooleanField(
                         default=False,
-                        help_text="Where those who talked had texts beside the conversation, or a context has sentences to read, its judges have them, too. It stays as it is once the study has been opened.",
+                        help_text="Where those who talked had texts beside the conversation, or a context has sentences to read, its judges have them, too. It is fixed once the study has been opened.",
                         verbose_name="show readers what the chatters read",
                     ),
                 ),
@@ -266,16 +266,16 @@ class Migration(migrations.Migration):
                     "training_tries",
                     models.PositiveSmallIntegerField(
                         default=0,
-                        help_text="Before they begin, workers answer all training questions of the set rightly, in so many tries. 0: no training.",
+                        help_text="Before they begin, workers must answer all training questions of the set correctly, in this many attempts. 0: no training.",
                         validators=[django.core.validators.MaxValueValidator(20)],
-                        verbose_name="tries at the training questions",
+                        verbose_name="attempts at the training questions",
                     ),
                 ),
                 (
                     "gold_items",
                     models.PositiveSmallIntegerField(
                         default=0,
-                        help_text="Items with a known answer that every worker judges besides, in places of chance. They count in no score.",
+                        help_text="Items with a known answer that every worker also judges, at random places. They count in no score.",
                         validators=[django.core.validators.MaxValueValidator(50)],
                         verbose_name="gold items per worker",
                     ),
@@ -284,7 +284,7 @@ class Migration(migrations.Migration):
                     "lease_seconds",
                     models.PositiveIntegerField(
                         default=600,
-                        help_text="A worker who is silent for so long loses the item that they have before them to another.",
+                        help_text="A worker who is inactive for this long loses their current item to another worker.",
                         validators=[
                             django.core.validators.MinValueValidator(30),
                             django.core.validators.MaxValueValidator(86400),
@@ -501,7 +501,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "seed",
-                    models.PositiveIntegerField(default=1, help_text="Another number draws other batteries."),
+                    models.PositiveIntegerField(
+                        default=1, help_text="A different number draws different batteries."
+                    ),
                 ),
                 ("repeat_points", models.PositiveSmallIntegerField(blank=True, null=True)),
                 (

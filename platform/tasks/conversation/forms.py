@@ -92,7 +92,7 @@ class TargetForm(forms.Form):
     def clean_bot(self) -> Bot:
         found = self.bots.get(self.cleaned_data["bot"])
         if found is None:
-            raise ValidationError(_("There is no such bot that you may choose. Choose another."))
+            raise ValidationError(_("There is no such bot that you can choose. Choose another."))
         return found
 
 

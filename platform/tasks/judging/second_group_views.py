@@ -37,7 +37,7 @@ class DrawForm(forms.Form):
         max_value=MOST,
         initial=100,
         label=gettext_lazy("How many"),
-        help_text=gettext_lazy("As many of each system as of any other, as far as there are so many."),
+        help_text=gettext_lazy("As many of each system as of any other, as far as there are enough."),
     )
     raters = forms.IntegerField(
         min_value=1, max_value=25, initial=5, label=gettext_lazy("Raters for each item")
@@ -47,7 +47,7 @@ class DrawForm(forms.Form):
         max_value=2**31 - 1,
         initial=1,
         label=gettext_lazy("Seed"),
-        help_text=gettext_lazy("The same seed draws the same ones; another draws others."),
+        help_text=gettext_lazy("The same seed draws the same ones; another seed, others."),
     )
     language = forms.ChoiceField(label=gettext_lazy("Language"))
 
@@ -71,7 +71,10 @@ def second_groups(request: HttpRequest, pk: int) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            said = _("%(n)s items are drawn for a second group. Say what it agrees to and what it is paid.")
+            said = _(
+                "%(n)s items are drawn for a second group. Say what its people agree to and what "
+                "they are paid."
+            )
             messages.success(request, said % {"n": added.items})
             return redirect("studies:edit", pk=made.pk)
     is_judging = isinstance(task_of(study), Judging)
@@ -112,7 +115,7 @@ def _made(source: Study, chosen: dict[str, Any], *, by: User) -> tuple[Study, Ad
     )
     if not added.items:
         raise ValidationError(
-            _("Nothing could be drawn: “%(study)s” has nothing yet that is finished.") % {"study": source}
+            _("Nothing could be drawn: “%(study)s” has nothing finished yet.") % {"study": source}
         )
     return study, added
 
@@ -153,7 +156,7 @@ def _both(request: HttpRequest, pk: int, other: int) -> tuple[Study, Study]:
     study = get_object_or_404(readable_studies_of(request.user), pk=pk, task=Judging.key)
     second = get_object_or_404(readable_studies_of(request.user), pk=other, task=Judging.key)
     if study == second or study.question_set != second.question_set:
-        raise Http404("These two studies do not ask the same of the same items.")
+        raise Http404("These two studies do not ask the same questions about the same items.")
     return study, second
 
 

@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                     "responses_per_context",
                     models.PositiveSmallIntegerField(
                         default=1,
-                        help_text="Each by another worker.",
+                        help_text="Each by a different worker.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(20),
@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
                     "batch_size",
                     models.PositiveSmallIntegerField(
                         default=10,
-                        help_text="After so many the worker is done and gets the completion code.",
+                        help_text="After this many the worker is done and gets the completion code.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(200),
@@ -99,7 +99,7 @@ class Migration(migrations.Migration):
                     "wait_minutes",
                     models.PositiveSmallIntegerField(
                         default=5,
-                        help_text="For another person. People are told, and see how long they have waited.",
+                        help_text="For another person. People are told, and can see how long they have waited.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(60),
@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
                     "disclosed",
                     models.BooleanField(
                         default=True,
-                        help_text="Both know that they talk with a person, and see whether the other one is typing. Otherwise they are told that their partner may be a person or a chatbot; say so in the consent text, too.",
+                        help_text="Both know that they are talking with a person, and see whether the other is typing. Otherwise they are told that their partner may be a person or a chatbot; say so in the consent text, too.",
                         verbose_name="Tell people whom they talk with",
                     ),
                 ),

@@ -55,7 +55,7 @@ class SourceForm(forms.Form):
         min_value=0,
         max_value=2**31,
         initial=1,
-        help_text=_("Another number draws other pairs; the same one always the same."),
+        help_text=_("A different number draws different pairs; the same number, the same pairs."),
     )
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:

@@ -61,7 +61,11 @@ def add(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _added(request: HttpRequest, study: Study, source: Source) -> HttpResponse:
     items = pairs.add(study, source)
-    said = f"{items} pair{'' if items == 1 else 's'} added." if items else "Nothing was added: all are there."
+    said = (
+        f"{items} pair{'' if items == 1 else 's'} added."
+        if items
+        else "Nothing was added: all of them are already there."
+    )
     messages.success(request, said)
     return redirect("judging:queue", pk=study.pk)
 

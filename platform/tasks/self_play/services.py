@@ -262,7 +262,7 @@ def conclude(plan: SelfPlayPlan) -> None:
     lacking = plan.conversations - plan.played.exclude(dialogue__ended_at=None).count()
     if lacking:
         conversations = "conversation" if lacking == 1 else "conversations"
-        stop(plan, f"{lacking:,} {conversations} could not go on: a turn failed {MOST_ATTEMPTS} times.")
+        stop(plan, f"{lacking:,} {conversations} could not continue: a turn failed {MOST_ATTEMPTS} times.")
     else:
         stop(plan, "")
 

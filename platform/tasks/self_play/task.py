@@ -43,7 +43,7 @@ class SelfPlay(TaskWithReport):
     def why_not_open(self, study: Study) -> str:
         plan = getattr(study, "self_play", None)
         if plan is None:
-            return "Choose the chatbots that are to talk, then start them."
+            return "Choose the chatbots that should talk, then start them."
         off = [str(bot) for bot in (plan.first, plan.second) if not bot.active]
         return f"{off[0]} is switched off. Switch it on under Bots, then start again." if off else ""
 

@@ -26,7 +26,7 @@ class TwoPeoplePlan(models.Model):
         default=5,
         validators=[MinValueValidator(1), MaxValueValidator(60)],
         verbose_name=_("longest wait in minutes"),
-        help_text=_("For another person. People are told, and see how long they have waited."),
+        help_text=_("For another person. People are told, and can see how long they have waited."),
     )
     alone = models.CharField(
         max_length=10, choices=Alone, default=Alone.LEAVE, verbose_name=_("if nobody comes by then")
@@ -35,8 +35,8 @@ class TwoPeoplePlan(models.Model):
         default=True,
         verbose_name=_("Tell people whom they talk with"),
         help_text=_(
-            "Both know that they talk with a person, and see whether the other one is typing. Otherwise they "
-            "are told that their partner may be a person or a chatbot; say so in the consent text, too."
+            "Both know that they are talking with a person, and see whether the other is typing. Otherwise "
+            "they are told that their partner may be a person or a chatbot; say so in the consent text, too."
         ),
     )
 

@@ -51,8 +51,8 @@ class TwoPeople(WorkerTask, TalkTask):
         wanted = study.study_bots.filter(target__gt=0, bot__active=True)
         if plan.alone == TwoPeoplePlan.Alone.BOT and not wanted.exists():
             return gettext(
-                "Choose at least one active bot with a target above zero, with which people talk for whom "
-                "nobody came. Or let these people leave."
+                "Choose at least one active bot with a target above zero, with which people talk if nobody "
+                "comes for them. Or let these people leave."
             )
         return reading.why_too_few(study, plan.conversations)
 
@@ -74,10 +74,10 @@ class TwoPeople(WorkerTask, TalkTask):
         plan = queries.plan_of(study)
         partner = "a person" if plan and plan.disclosed else "a person or a chatbot"
         return {
-            "Opening": "whoever had waited longest, in their own words",
+            "Opening": "the one who had waited longest, in their own words",
             "Turns": f"{study.min_turns} to {study.max_turns}",
             "Asked": "; ".join(map(str, study.asked)),
-            "Partner": f"told to be {partner}",
+            "Partner": f"described as {partner}",
         }
 
     @override

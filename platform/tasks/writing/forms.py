@@ -38,10 +38,10 @@ class WritingForm(StudyForm):
         fields = (*FIELDS, "pilot_size")
         help_texts: ClassVar[Mapping[str, str | Promise]] = {
             "pilot_size": _(
-                "After so many people nobody new is admitted until you have looked and go on. What they "
-                "wrote is then kept beside: others write in their place, and it is given to nobody to "
-                "judge. A study of responses has no scores of its own, so there is nothing else to leave "
-                "them out of. 0: no pilot."
+                "After this many people nobody new is admitted until you have looked and go on. What they "
+                "wrote is then set aside: others write in their place, and nobody is given it to judge. A "
+                "study of responses has no scores of its own, so there is nothing else to leave them out of. "
+                "0: no pilot."
             )
         }
 

@@ -18,13 +18,13 @@ class WritingPlan(models.Model):
         default=1,
         validators=[MinValueValidator(1), MaxValueValidator(20)],
         verbose_name=_("responses per context"),
-        help_text=_("Each by another worker."),
+        help_text=_("Each by a different worker."),
     )
     batch_size = models.PositiveSmallIntegerField(
         default=10,
         validators=[MinValueValidator(1), MaxValueValidator(200)],
         verbose_name=_("responses per worker"),
-        help_text=_("After so many the worker is done and gets the completion code."),
+        help_text=_("After this many the worker is done and gets the completion code."),
     )
 
     class Meta:

@@ -36,13 +36,13 @@ NO_SUCH_TASK = _("There is no such task. Open your study link again.")
 
 REFUSALS = {
     "given_away": _(
-        "You were away for a while, so that conversation went to somebody else. All that you sent is saved. "
-        "Please go on with the next one."
+        "You were away for a while, so that conversation went to somebody else. Everything you sent is "
+        "saved. Please continue with the next one."
     ),
     "finished": _("You have finished. Everything is saved."),
     "judged_already": _(
-        "Somebody is judging that response already, so it stays as you first sent it. Please go on with the "
-        "next one."
+        "Somebody is already judging that response, so it stays as you first sent it. Please continue with "
+        "the next one."
     ),
     "unwritten": _("There is still a conversation to answer. Your responses so far are saved."),
 }

@@ -39,7 +39,7 @@ class Writing(WorkerTask):
     def why_not_open(self, study: Study) -> str:
         if hasattr(study, "writing"):
             return ""
-        return "Choose the contexts that people are to respond to, then open the study."
+        return "Choose the contexts that people should respond to, then open the study."
 
     @override
     def plan_of_copy(self, study: Study) -> Plan | None:

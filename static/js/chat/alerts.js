@@ -118,7 +118,7 @@ export class Alerts {
     const line = byId("thinking");
     line.hidden = !isThinking;
     const of = { name: line.dataset.name ?? "" };
-    const starting = gettext("%(name)s is starting again. Your message is saved; the reply comes by itself.", of);
+    const starting = gettext("%(name)s is restarting. Your message is saved; the reply will follow.", of);
     setText(byId("thinking-text"), isStarting ? starting : gettext("%(name)s is writing …", of));
   }
 

@@ -275,7 +275,7 @@ class Chat {
 
   /** Out of the questions about the whole, back to talking; null where nothing more can be said. */
   get wayBack() {
-    return this.isRating && this.maySend ? { label: gettext("Go on talking"), act: () => this.goOn() } : null;
+    return this.isRating && this.maySend ? { label: gettext("Keep talking"), act: () => this.goOn() } : null;
   }
 
   goOn() {
@@ -296,7 +296,7 @@ class Chat {
       this.render();
       return this.showAsked();
     }
-    const say = gettext("After that you can neither write on nor change an answer.");
+    const say = gettext("After that you cannot write any more or change an answer.");
     this.alerts.ask(gettext("Finish the conversation?"), say, gettext("Yes, finish"), () => this.end("finish"));
   }
 
@@ -448,12 +448,12 @@ class Chat {
   hint(serverHint) {
     const { asked, attention } = this.asking;
     if (this.mode === "ask" && asked) {
-      if (!attention.isRead(asked.subject)) return gettext("Read the reply to its end, then answer.");
+      if (!attention.isRead(asked.subject)) return gettext("Read the reply to the end, then answer.");
       if (partsOf(asked.subject).position === null) return gettext("About the whole conversation. Scroll up to read it again.");
       return this.composer.text ? gettext("What you have written is kept; Esc goes back to it.") : gettext("You can change your answer later.");
     }
     if (this.outbox.held.turn) {
-      return this.connection?.state === "open" ? gettext("Your message is being sent.") : gettext("Your message is kept and sent later.");
+      return this.connection?.state === "open" ? gettext("Your message is being sent.") : gettext("Your message is kept and will be sent later.");
     }
     if (this.composer.isTooLong) return gettext("Shorten your message to send it.");
     if (this.mode === "both") return gettext("Answer the question first: Esc goes to it.");

@@ -106,10 +106,10 @@ export function whyNotFinish({ thinking, labels_needed, room, turns, min_turns, 
   const left = isWithBot ? labels_needed - judged : long_enough ? 0 : min_turns - turns;
   if (left <= 0) return "";
   if (!isWithBot) {
-    return ngettext("Go on talking: %(n)s more message of you two, then finish.", "Go on talking: %(n)s more messages of you two, then finish.", left);
+    return ngettext("Keep talking: %(n)s more message between you, then finish.", "Keep talking: %(n)s more messages between you, then finish.", left);
   }
   if (areJudged) {
-    return ngettext("Go on talking: %(n)s more reply to judge, then finish.", "Go on talking: %(n)s more replies to judge, then finish.", left);
+    return ngettext("Keep talking: %(n)s more reply to judge, then finish.", "Keep talking: %(n)s more replies to judge, then finish.", left);
   }
-  return ngettext("Go on talking: %(n)s more reply, then finish.", "Go on talking: %(n)s more replies, then finish.", left);
+  return ngettext("Keep talking: %(n)s more reply, then finish.", "Keep talking: %(n)s more replies, then finish.", left);
 }

@@ -271,7 +271,7 @@ function questionsOf(questions, item) {
 function overText(progress, isSaved) {
   if (!isSaved) return gettext("Your last answers are being saved.");
   if (!progress.may_finish) return gettext("The next one is on its way.");
-  if (progress.done < progress.size) return gettext("Nothing more is left to judge, so you are done early and paid in full.");
+  if (progress.done < progress.size) return gettext("There is nothing left to judge, so you are done early and paid in full.");
   return gettext("You have judged them all. You can still go back and change an answer, or finish now.");
 }
 

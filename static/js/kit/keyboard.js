@@ -51,7 +51,7 @@ class Keyboard {
   constructor(page) {
     this.page = page;
     this.reader = new KeyReader();
-    /** The key that answered and is still down: what it repeats is no text. @type {string | null} */
+    /** The key that answered and is still down: what it repeats is not text. @type {string | null} */
     this.down = null;
   }
 

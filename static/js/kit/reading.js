@@ -150,7 +150,7 @@ export class Reading {
     this.here = (this.here + by + length) % length;
     for (const [n, mark] of this.marks.entries()) mark.classList.toggle("is-here", n === this.here);
     this.marks[this.here]?.scrollIntoView({ block: "center" });
-    setText(this.status, gettext("%(n)s of %(all)s. Enter: the next", { n: this.here + 1, all: length }));
+    setText(this.status, gettext("%(n)s of %(all)s. Enter: next", { n: this.here + 1, all: length }));
   }
 }
 

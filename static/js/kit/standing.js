@@ -35,8 +35,8 @@ export class Standing {
   /** @param {Frame} frame */
   show({ paused, held, notice, clocks }) {
     this.isHeld = held;
-    const onHold = gettext("The study is paused. Your work is safe, and nothing is sent until it goes on; your time stands still.");
-    const goingOn = gettext("The study is paused for new people. You can finish your work.");
+    const onHold = gettext("The study is paused. Your work is safe, and nothing is sent until it resumes; your time limit is paused too.");
+    const goingOn = gettext("The study is closed to new people for now. You can finish your work.");
     setText(this.pause, held ? onHold : paused ? goingOn : "");
     setText(this.notice, notice ? gettext("Message from the research team: %(text)s", { text: notice }) : "");
     const before = this.clocks;
@@ -90,7 +90,7 @@ function secondsTo({ ends }) {
 /** @param {Of} of @param {number} seconds */
 function leftInWords(of, seconds) {
   const time = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-  return of === "message" ? gettext("%(time)s left for this step", { time }) : gettext("%(time)s left in all", { time });
+  return of === "message" ? gettext("%(time)s left for this step", { time }) : gettext("%(time)s left in total", { time });
 }
 
 /** @param {Clock} clock @param {number} left */

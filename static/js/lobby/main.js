@@ -99,7 +99,7 @@ class Lobby {
 function inWords(state) {
   if (state === "open") return gettext("Nobody else is free yet.");
   if (state !== "waiting") return "";
-  return gettext("The connection is lost. Trying again; the time in which you are not connected is not counted as waiting.");
+  return gettext("The connection is lost. Trying again; time spent disconnected does not count as waiting.");
 }
 
 new Lobby(JSON.parse(byId("lobby-settings").textContent ?? "{}"));

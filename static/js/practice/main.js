@@ -87,7 +87,7 @@ class Practice {
     const found = this.verdictsOn(this.current);
     const agrees = found.every((verdict) => verdict.agrees);
     byId("feedback").dataset.agrees = String(agrees);
-    setText(byId("feedback-title"), agrees ? gettext("The author would say so, too.") : gettext("The author would say something else."));
+    setText(byId("feedback-title"), agrees ? gettext("The author would say the same.") : gettext("The author would say something else."));
     byId("feedback-answers").replaceChildren(...found.map(line));
     setText(byId("feedback-why"), this.current.why);
     const isLast = this.at === this.examples.length - 1;

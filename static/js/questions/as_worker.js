@@ -104,7 +104,7 @@ class Preview {
     this.asking.render();
     this.dock.dataset.mode = answers ? "over" : "ask";
     this.again.hidden = !answers;
-    setText(byId("hint"), answers ? gettext("That is all. Stored would be %(answers)s", { answers: JSON.stringify(answers) }) : "");
+    setText(byId("hint"), answers ? gettext("That is all. This would be stored: %(answers)s", { answers: JSON.stringify(answers) }) : "");
   }
 }
 

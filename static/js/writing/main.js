@@ -213,7 +213,7 @@ class Writing {
     const { progress, saved } = this.known;
     if (!progress) return "";
     if (current === null) return progress.done < progress.size ? NOTHING_LEFT : ALL_WRITTEN;
-    if (this.isUnderWay(current)) return this.connection?.state === "open" ? gettext("Your response is being saved.") : gettext("Your response is kept and sent later.");
+    if (this.isUnderWay(current)) return this.connection?.state === "open" ? gettext("Your response is being saved.") : gettext("Your response is kept and will be sent later.");
     if (this.composer.isTooLong) return gettext("Shorten your response to send it.");
     if (current in saved) return gettext("You can change what you wrote, and send it again.");
     return hasKeyboard() ? gettext("Enter sends, Shift + Enter starts a new line.") : "";
@@ -227,7 +227,7 @@ class Writing {
   }
 }
 
-const NOTHING_LEFT = gettext("Nothing more is left to write, so you are done early and paid in full.");
+const NOTHING_LEFT = gettext("There is nothing left to write, so you are done early and paid in full.");
 const ALL_WRITTEN = gettext("You can still go back and change one, or finish now.");
 
 /** @param {import("./store.js").Progress} progress */
