@@ -48,7 +48,7 @@ def reject(dialogue: Dialogue, *, reason: str, by: User, now: datetime | None = 
     held = _locked(dialogue.pk)
     if own := Decision.objects.filter(dialogue=held).first():
         raise ValidationError(
-            _("This conversation is decided on already: %(state)s. Undo first.")
+            _("This conversation has already been decided on: %(state)s. Undo that first.")
             % {"state": own.get_state_display()}
         )
     _decide(held, Decision.State.REJECTED, said, by, now)

@@ -79,7 +79,7 @@ def set_limits(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         return _page(request, study, form, status=422)
     services.set_limits(study, form.values)
-    messages.success(request, _("The limits are saved. What was decided stays as it is."))
+    messages.success(request, _("The limits are saved. Earlier decisions do not change."))
     return redirect("acceptance:review", pk=pk)
 
 
@@ -128,13 +128,13 @@ def decide(request: HttpRequest, pk: int, public_id: UUID) -> HttpResponse:
 def _accept(request: HttpRequest, dialogue: Dialogue) -> str:
     assert isinstance(request.user, User)
     done = services.accept([dialogue], by=request.user)
-    return _("The conversation is accepted.") if done else _("It was decided on already.")
+    return _("The conversation is accepted.") if done else _("It has already been decided on.")
 
 
 def _reject(request: HttpRequest, dialogue: Dialogue) -> str:
     assert isinstance(request.user, User)
     services.reject(dialogue, reason=request.POST.get("reason", ""), by=request.user)
-    return _("The conversation is rejected. Both are paid all the same.")
+    return _("The conversation is rejected. Both people are still paid.")
 
 
 def _take_back(request: HttpRequest, dialogue: Dialogue) -> str:

@@ -35,10 +35,10 @@ def invite(whom: str, *, is_admin: bool, by: User, now: datetime | None = None) 
     """
     whom, now = " ".join(whom.split()), now or timezone.now()
     if not whom:
-        raise ValidationError(_("Write for whom the link is, so that you can tell it from others."))
+        raise ValidationError(_("Say who the link is for, so that you can tell it from others."))
     if open_ones(now).count() >= MOST_OPEN:
         raise ValidationError(
-            _("%(n)d invitations are open. Take back some that are not needed.") % {"n": MOST_OPEN}
+            _("%(n)d invitations are open. Revoke some that are not needed.") % {"n": MOST_OPEN}
         )
     secret = secrets.token_urlsafe(24)
     invitation = Colleague(

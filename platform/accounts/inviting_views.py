@@ -48,9 +48,11 @@ def invite(request: HttpRequest) -> HttpResponse:
 @for_admins
 def take_back(request: HttpRequest, pk: int) -> HttpResponse:
     if inviting.take_back(pk):
-        messages.success(request, _("The link lets nobody in any more."))
+        messages.success(request, _("The link no longer lets anybody in."))
     else:
-        messages.error(request, _("Nothing was changed: the link was used, taken back or over already."))
+        messages.error(
+            request, _("No changes were made: the link had already been used, revoked or had expired.")
+        )
     return redirect("accounts:people")
 
 

@@ -39,7 +39,7 @@ def too_often(request: HttpRequest, what: str, *, rate: str, key: Key = "ip") ->
     try:
         return guessed_too_often(request, what, rate=rate, key=key)
     except RedisError as error:
-        log.warning("Redis does not answer, so that attempts at %s go uncounted: %s", what, error)
+        log.warning("Redis does not answer, so attempts at %s go uncounted: %s", what, error)
         return False
 
 
@@ -55,7 +55,9 @@ def guessed_too_often(request: HttpRequest, what: str, *, rate: str, key: Key = 
 def too_many(request: HttpRequest) -> HttpResponse:
     context = {
         "title": _("Too many attempts"),
-        "say": _("There were too many attempts from here in the last minute. Nothing was changed."),
+        "say": _(
+            "There have been too many attempts from your network in the last minute. No changes were made."
+        ),
         "cure": _("Wait a minute and try again."),
     }
     return render(request, "crowd/message.html", context, status=429)

@@ -45,7 +45,7 @@ class Colleague(models.Model):
     invited_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
-    ended_at = models.DateTimeField(null=True, blank=True, help_text=_("When it was used or taken back."))
+    ended_at = models.DateTimeField(null=True, blank=True, help_text=_("When it was used or revoked."))
     joined = models.OneToOneField(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="invitation"
     )

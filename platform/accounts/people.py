@@ -23,7 +23,7 @@ def people_named(names: Iterable[str]) -> list[User]:
     found = {user.username: user for user in User.objects.filter(username__in=wanted, is_active=True)}
     for name in wanted:
         if name not in found:
-            raise UnknownPersonError(f"Nobody signs in here as “{name}”. Check how they write their name.")
+            raise UnknownPersonError(f"Nobody signs in here as “{name}”. Check the spelling of their name.")
     return [found[name] for name in dict.fromkeys(wanted)]
 
 
@@ -38,7 +38,7 @@ def add_person(name: str, *, is_admin: bool) -> tuple[User, str]:
     person.set_password(password)
     taken = User.objects.filter(username__iexact=name).first()
     if taken:
-        raise ValidationError(_("Somebody signs in here as “%(name)s” already.") % {"name": taken})
+        raise ValidationError(_("Somebody already signs in here as “%(name)s”.") % {"name": taken})
     person.full_clean()
     person.save()
     return person, password

@@ -31,7 +31,7 @@ def for_admins(view: View) -> View:
     @wraps(view)
     def only(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not cast(User, request.user).is_superuser:
-            raise Http404("Only admins look after people.")
+            raise Http404("Only admins can manage people.")
         return view(request, *args, **kwargs)
 
     return only
@@ -86,7 +86,7 @@ def change_person(request: HttpRequest, pk: int) -> HttpResponse:
         elif what == "password":
             return people_page(request, made=(person, services.new_password(person, by=by)))
         else:
-            messages.error(request, _("Nothing was changed: “%(what)s” is not known.") % {"what": what[:20]})
+            messages.error(request, _("No changes were made: “%(what)s” is not known.") % {"what": what[:20]})
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect("accounts:people")

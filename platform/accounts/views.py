@@ -87,8 +87,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
 def take_back_token(request: HttpRequest, pk: int) -> HttpResponse:
     if api_tokens.take_back(cast(User, request.user), pk):
         messages.success(
-            request, gettext("The token is taken back. Programs that use it are refused from now on.")
+            request, gettext("The token is revoked. Programs that use it are refused from now on.")
         )
     else:
-        messages.error(request, gettext("You have no such token. It may have been taken back already."))
+        messages.error(request, gettext("You have no such token. It may already have been revoked."))
     return redirect("accounts:tokens")

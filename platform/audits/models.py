@@ -13,7 +13,7 @@ class Audit(models.Model):
     """A version of a bot that is asked what it is, in all the ways of `chatbots.identity.audit`."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", _("Waiting to begin")
+        QUEUED = "queued", _("Waiting to start")
         RUNNING = "running", _("Under way")
         DONE = "done", _("Complete")
         FAILED = "failed", _("Stopped with errors")

@@ -61,7 +61,7 @@ def start(bot: Bot, *, by: User | None) -> Audit:
             return Audit.objects.create(bot=bot, **values)
     except IntegrityError:
         raise ValidationError(
-            gettext("An audit of %(title)s is under way. Wait until it is complete, or stop it.")
+            gettext("An audit of %(title)s is in progress. Wait until it is complete, or stop it.")
             % {"title": bot.title}
         ) from None
 
@@ -156,8 +156,8 @@ def _pin_version(audit: Audit, seen: set[int]) -> None:
         pinned.save(update_fields=["version"])
     if seen != {pinned.version_id}:
         raise BotChangedError(
-            f"{audit.bot.title} changed while it was asked. What it said so far is kept. Start a new audit "
-            "to have all of it from one version."
+            f"{audit.bot.title} changed while it was being asked. What it said so far is kept. Start a new "
+            "audit to have all of it from one version."
         )
 
 
@@ -207,7 +207,7 @@ def note_waiting(audit: Audit, why: str, *, now: datetime) -> None:
     active_at = Audit.objects.values_list("active_at", flat=True).get(pk=audit.pk)
     if now - (active_at or now) > PATIENCE:
         minutes = PATIENCE.seconds // 60
-        fail(audit.pk, f"The bot gave no reply for {minutes} minutes. It said last: {why}", now)
+        fail(audit.pk, f"The bot gave no reply for {minutes} minutes. Its last message: {why}", now)
     else:
         Audit.objects.filter(pk=audit.pk, state__in=AT_WORK).update(reason=why[:2000])
 

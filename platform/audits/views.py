@@ -26,7 +26,7 @@ from studies.queries import studies_of
 
 PER_PAGE = 25
 LATEST = 50
-NO_QUEUE = "The job queue does not answer. The audit is stored and begins by itself when Redis is back."
+NO_QUEUE = "The job queue does not answer. The audit is stored and starts by itself when Redis is back."
 
 
 def _user(request: HttpRequest) -> User:

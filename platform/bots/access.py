@@ -11,8 +11,8 @@ from bots.models import OUTSIDE, Bot
 def visible_bots(user: User | AnonymousUser) -> QuerySet[Bot]:
     """The bots that this person may see with settings and figures, talk with and choose for studies.
 
-    Of any other in one of their studies they see the title. A system elsewhere has no settings; whoever has
-    conversations of it sees it.
+    Of any other in one of their studies they see the title. A system elsewhere has no settings; anyone whose
+    study has conversations with it sees it.
     """
     talked_here = Q(adapter=OUTSIDE, study_bots__study__owner=user.pk)
     return shared_with(

@@ -59,7 +59,7 @@ def named(bots: QuerySet[Bot], names: Iterable[str]) -> list[Bot]:
     found = {bot.name: bot for bot in bots.filter(name__in=wanted)}
     for name in wanted:
         if name not in found:
-            says = _("There is no bot “%(name)s” that you may choose. Take its name from the list of bots.")
+            says = _("There is no bot “%(name)s” that you can choose. Take its name from the list of bots.")
             raise ValidationError(says % {"name": name[:60]})
     return [found[name] for name in wanted]
 

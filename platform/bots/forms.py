@@ -53,7 +53,7 @@ class BotForm(forms.Form):
         max_length=60,
         error_messages={"invalid": gettext_lazy("Use letters, digits, - and _ only.")},
         help_text=gettext_lazy(
-            "Letters, digits, - and _. Files and programs call the bot so; it cannot change."
+            "Letters, digits, - and _. The name of the bot in files and programs; it cannot change."
         ),
     )
     title = forms.CharField(
@@ -64,23 +64,23 @@ class BotForm(forms.Form):
 
     open_to_all = forms.BooleanField(
         required=False,
-        label=gettext_lazy("Everybody who signs in may see its settings and figures, and use it"),
+        label=gettext_lazy("Everybody who signs in can see its settings and figures, and use it"),
     )
     shared_with = forms.CharField(
         required=False,
-        label=gettext_lazy("These people may, too"),
+        label=gettext_lazy("These people can, too"),
         help_text=gettext_lazy(
             "The names by which they sign in, separated by commas. Nobody else sees it but you and admins; "
-            "who reads a study in which it takes part sees its title."
+            "anyone who can read a study that uses it sees its title."
         ),
     )
 
     operators = forms.CharField(
         required=False,
-        label=gettext_lazy("These people may answer in its place"),
+        label=gettext_lazy("These people can answer in its place"),
         help_text=gettext_lazy(
-            "The names by which they sign in, separated by commas; you and admins may, too. They read the "
-            "conversations that people have with it, in whoever's study."
+            "The names by which they sign in, separated by commas; you and admins can, too. They read the "
+            "conversations that people have with it, in any study."
         ),
     )
 
@@ -241,7 +241,7 @@ class BotForm(forms.Form):
         """Say of each secret that was typed that it has to be typed once more: no page ever shows one."""
         for key, schema in self._schemas.items():
             if is_secret(schema) and self.data.get(PREFIX + key) and not self.has_error(PREFIX + key):
-                self.add_error(PREFIX + key, gettext("Enter it once more: what you entered is not kept."))
+                self.add_error(PREFIX + key, gettext("Enter it again: what you entered was not kept."))
 
 
 def _names(people: "QuerySet[User]") -> str:

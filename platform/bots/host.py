@@ -98,7 +98,7 @@ def _is_to_be_left_behind(hosted: HostedBot) -> bool:
     if hosted.resident.state is not State.STUCK or needs_new_process(hosted.row.pk):
         return False
     _left_behind[hosted.row.pk] = times = _left_behind.get(hosted.row.pk, 0) + 1
-    log.error("%s hangs in an answer. It is loaded anew (%s of %s).", hosted.row, times, MOST_LEFT_BEHIND)
+    log.error("%s hangs in an answer. It is being reloaded (%s of %s).", hosted.row, times, MOST_LEFT_BEHIND)
     return True
 
 

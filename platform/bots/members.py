@@ -79,7 +79,7 @@ def pinned(adapter: str, settings: Settings, *, by: User | None, of: Bot | None 
             cure = f"a registered bot brings its own settings. Leave {', '.join(others)} out"
             raise _refused(adapter, name, cure)
         if name not in newest:
-            raise _refused(adapter, name, "there is no such bot that you may use. Choose another")
+            raise _refused(adapter, name, "there is no such bot that you can use. Choose another")
         revision = inner.get("revision") or newest[name]
         if not isinstance(revision, int) or not 1 <= revision <= newest[name]:
             raise _refused(adapter, f"{name} v{revision}", f"its revisions go from 1 to {newest[name]}")

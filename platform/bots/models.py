@@ -32,10 +32,11 @@ class Bot(models.Model):
         help_text=_("May change and share it, as admins may. Empty: nobody but admins may."),
     )
     open_to_all = models.BooleanField(
-        _("everybody may use it"),
+        _("everybody can use it"),
         default=False,
         help_text=_(
-            "All who sign in see its settings and figures, talk with it and use it in their studies."
+            "Everybody who signs in can see its settings and figures, talk with it and use it in their "
+            "studies."
         ),
     )
     shared_with = models.ManyToManyField(

@@ -106,7 +106,7 @@ def change_bot(
     if seen_revision is not None and seen_revision != newest:
         raise ChatbotError(
             f"The settings were changed meanwhile: this is revision {seen_revision}, the newest is {newest}. "
-            "Open the page anew and make your change there."
+            "Reload the page and make your change there."
         )
     settings = {key: with_secrets(value, bot.configuration.get(key)) for key, value in configuration.items()}
     settings = members.pinned(bot.adapter, settings, by=by, of=bot)
@@ -233,7 +233,7 @@ def record_perplexity(
     if version.perplexity is not None and not _may_overwrite(version, by):
         who = version.perplexity_entered_by or "Somebody"
         raise ValidationError(
-            gettext("%(who)s entered this perplexity. They, the owner of the bot or an admin may change it.")
+            gettext("%(who)s entered this perplexity. They, the owner of the bot or an admin can change it.")
             % {"who": who}
         )
     fields = {"perplexity": None, "perplexity_data": "", "perplexity_tokenizer": ""}
@@ -250,7 +250,7 @@ def _may_overwrite(version: BotVersion, by: User) -> bool:
 def _perplexity_fields(perplexity: float, data: str, tokenizer: str) -> dict[str, Any]:
     if not math.isfinite(perplexity) or not 1 <= perplexity < 1e12:
         raise ValidationError(
-            gettext("%(perplexity)s is no perplexity. Give a number of at least 1.")
+            gettext("%(perplexity)s is not a perplexity. Give a number of at least 1.")
             % {"perplexity": f"{perplexity:g}"}
         )
     notes = {"perplexity_data": " ".join(data.split()), "perplexity_tokenizer": " ".join(tokenizer.split())}

@@ -17,7 +17,7 @@ SEEDS = range(2**53)  # what JavaScript can count
 # A slow bot takes half a minute. Behind nginx these requests go to the server of the sockets, which has no
 # fixed number of threads; everywhere a person holds this many of a process at most.
 MOST_AT_ONCE = 4
-TOO_MANY = f"You wait for {MOST_AT_ONCE} replies already. Send the next once one of them is there."
+TOO_MANY = f"You are already waiting for {MOST_AT_ONCE} replies. Send the next once one of them is there."
 
 
 class UnusableError(ValueError):

@@ -127,7 +127,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
         except ChatbotError as error:
             form.add_error(None, str(error))
         else:
-            said = _("Saved. Processes that host the bot load it anew within seconds.")
+            said = _("Saved. Processes that host the bot reload it within seconds.")
             messages.success(request, _("Saved.") if found.is_operated else said)
             return redirect(found)
     return _form(request, form)
@@ -154,7 +154,7 @@ def set_active(request: HttpRequest, name: str) -> HttpResponse:
         request,
         _("“%(title)s” is switched on. %(value)s") % {"title": found.title, "value": queries.coming(found)}
         if active
-        else _("“%(title)s” is switched off. Conversations with it cannot go on until it is on again.")
+        else _("“%(title)s” is switched off. Conversations with it cannot continue until it is on again.")
         % {"title": found.title},
     )
     return redirect(found)
@@ -173,7 +173,7 @@ def watch(request: HttpRequest, name: str) -> HttpResponse:
         messages.success(request, said)
     elif wish == "anew":
         tasks.replay_canary.delay(found.pk, anew=True)
-        messages.success(request, _("The bot is asked now; its answers become the new measure."))
+        messages.success(request, _("The bot is asked now; its answers become the new baseline."))
     return redirect(found)
 
 
@@ -211,7 +211,7 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
     unknown = [name for name in names if name not in chosen]
     refused = ""
     if unknown:
-        says = _("There is no bot “%(name)s” that you may ask now. Tick others.")
+        says = _("There is no bot “%(name)s” that you can ask now. Tick others.")
         refused = says % {"name": unknown[0][:60]}
     elif len(names) > MOST_ASKED:
         refused = _("%(n)d bots are ticked; at most %(most)d are asked at once. Tick fewer.") % {

@@ -34,7 +34,7 @@ class StudiesForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         label=_("Studies"),
         error_messages={
-            "invalid_choice": "There is no study %(value)s that you may see. Choose from the list.",
+            "invalid_choice": "There is no study %(value)s that you can see. Choose from the list.",
             "invalid_pk_value": "“%(pk)s” is not the number of a study. Choose from the list.",
         },
     )

@@ -61,10 +61,11 @@ def against_perplexity(studies: Sequence[Study]) -> Pairs:
         for each in sorted(known, key=lambda version: version.perplexity or 0)
     ]
     left_out = [
-        LeftOut(names[each.pk], each.bot.name, "no perplexity is noted") for each in versions
+        LeftOut(names[each.pk], each.bot.name, "no perplexity is recorded") for each in versions
         if each.perplexity is None
     ] + [
-        LeftOut(each, "", "it is no bot, so it has no perplexity") for each in scores if isinstance(each, str)
+        LeftOut(each, "", ("it is not a bot, so it has "
+"no perplexity")) for each in scores if isinstance(each, str)
     ]  # fmt: skip
     figures = relation_figures("perplexity per token", points)
     return Pairs(figures, left_out, [*pooled(studies), *incomparable(known, names)])

@@ -110,8 +110,8 @@ def begin_sweep(request: HttpRequest, name: str, wanted: SweepIn) -> Status[dict
     if version is None:
         raise HttpError(
             422,
-            f"There is no context set {wanted.context_set} with a version {wanted.version} that you may use. "
-            "Both numbers stand in the address of its page.",
+            f"There is no context set {wanted.context_set} with a version {wanted.version} that you can use. "
+            "Both numbers are in the address of its page.",
         )
     if too_often(request, "sweep", rate="20/h", key="user"):
         raise HttpError(429, "More than 20 sweeps in an hour. Wait a little.")

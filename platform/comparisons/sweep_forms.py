@@ -41,7 +41,7 @@ class SweepForm(forms.Form):
         max_value=2**53,
         required=False,
         label=_("Seed"),
-        help_text=_("The same seed gives the same responses. Empty: one is drawn."),
+        help_text=_("The same seed gives the same responses. Empty: a random one."),
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:

@@ -26,7 +26,7 @@ from responses.sweeps import cells, go_on, progress, reasons, stamp, start_sweep
 from responses.tasks import send
 
 LATEST = 50
-NO_QUEUE = "The job queue does not answer. The sweep is stored and goes on by itself when Redis is back."
+NO_QUEUE = "The job queue does not answer. The sweep is stored and continues by itself when Redis is back."
 
 
 _WORDS = {

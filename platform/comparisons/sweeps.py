@@ -134,7 +134,7 @@ def have_judged(sweep: Sweep, chosen: Collection[int], *, by: User) -> Study:
     if not runs:
         raise ValidationError(gettext("No pair of N and T is chosen. Tick those that people are to judge."))
     if len(runs) < len(set(chosen)):
-        raise ValidationError(gettext("One of the pairs is not of this sweep. Choose from its table."))
+        raise ValidationError(gettext("One of the pairs is not part of this sweep. Choose from its table."))
     for run in runs:
         if run.state != ResponseRun.State.DONE:
             raise ValidationError(

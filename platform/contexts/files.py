@@ -72,7 +72,7 @@ def ending_of(name: str) -> str:
     ending = name.lower().rpartition(".")[2]
     if ending not in ENDINGS:
         raise FileRefusedError(
-            _("“%(name)s” ends on none of .%(endings)s. Save it in one of these formats.")
+            _("“%(name)s” does not end in any of .%(endings)s. Save it in one of these formats.")
             % {"name": name[-60:], "endings": ", .".join(ENDINGS)}
         )
     return ENDINGS[ending]
@@ -248,7 +248,7 @@ def _duplicates(rows: Sequence[ContextRow]) -> Iterator[Finding]:
             [row.turns[-1] for row in distinct], NEAR_DUPLICATE_OVERLAP, most=MOST_COMPARISONS
         )
     except TooAlikeError:
-        yield Finding(1, "Near duplicates are not looked for: too many contexts end on much the same words.")
+        yield Finding(1, "Near duplicates are not looked for: too many contexts end in much the same words.")
         return
     for pair in pairs:
         one, other = distinct[pair.first], distinct[pair.second]

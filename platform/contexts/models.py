@@ -30,7 +30,7 @@ class ContextSet(models.Model):
         null=True,
         blank=True,
         related_name="context_sets",
-        help_text=_("Nobody: it ships with the platform, and every researcher may use it."),
+        help_text=_("Nobody: it ships with the platform, and every researcher can use it."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

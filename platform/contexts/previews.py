@@ -7,8 +7,8 @@ from django.core.cache import cache
 
 SECONDS = 3600
 EXPIRED = (
-    "The preview is older than an hour, was imported already, or gave way to a newer one. "
-    "Choose the file once more."
+    "The preview is older than an hour, has already been imported, or was replaced by a newer one. Choose "
+    "the file again."
 )
 
 

@@ -55,8 +55,7 @@ def decoded(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise FileRefusedError(
-            _("Line %(line)d is not UTF-8 text. Save the file with the encoding UTF-8 and choose it again.")
-            % {"line": line}
+            _("Line %(line)d is not UTF-8 text. Save the file in UTF-8 and choose it again.") % {"line": line}
         ) from None
     if not text.strip():
         raise FileRefusedError(_("The file is empty. Choose one with at least one line."))

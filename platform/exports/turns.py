@@ -191,7 +191,7 @@ FIRST_BATCH = 100
 def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
     """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat.
 
-    What people said of themselves comes last.
+    What people said about themselves comes last.
     """
     redactor, task = redactor_for(study), task_of(study)
     statements = [task.labels_exported] if isinstance(task, ReportedTask) else []

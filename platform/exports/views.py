@@ -108,8 +108,8 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
         messages.error(
             request,
             _(
-                "The bundle could not be made. If the report says why it failed, mend that first; else ask "
-                "an admin for the server's log."
+                "The bundle could not be made. If the report says why it failed, fix that first; otherwise "
+                "ask an admin for the server's log."
             ),
         )
         return redirect("reports:study", pk=pk)

@@ -60,8 +60,7 @@ def decoded(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise FileRefusedError(
-            _("Line %(line)d is not UTF-8 text. Save the file with the encoding UTF-8 and choose it again.")
-            % {"line": line}
+            _("Line %(line)d is not UTF-8 text. Save the file in UTF-8 and choose it again.") % {"line": line}
         ) from None
 
 
@@ -93,7 +92,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice, _times = Counter(key for key, _value in pairs).most_common(1)[0]
-        raise ValueError(f"{json.dumps(twice)[:60]} is there twice in one object")
+        raise ValueError(f"{json.dumps(twice)[:60]} appears twice in one object")
     if unfit := next(filter(UNFIT.search, found), ""):
         raise ValueError(f"the name {json.dumps(unfit)[:60]} has a character that no text can have")
     return found
@@ -125,7 +124,7 @@ class _Reader:
         self._each("entities", MOST_ENTITIES, lambda place, row: self._entity(place, row, apart))
         for name in apart.keys() - {entity.name for entity in self.built.entities} - self._named_badly():
             self.problem(
-                f"facts.{name[:60]}", f"“{name[:60]}” is no entity of this base. Add it, or correct it."
+                f"facts.{name[:60]}", f"“{name[:60]}” is not an entity of this base. Add it, or correct it."
             )
         self._choose()
         for entity in self.built.entities:
@@ -138,7 +137,7 @@ class _Reader:
 
     def _unknown(self, place: Place, row: Mapping[str, Any], known: set[str]) -> None:
         for name in sorted(row.keys() - known):
-            self.built.notes.append(Finding(place, f"“{name[:40]}” means nothing here and is not kept."))
+            self.built.notes.append(Finding(place, f"“{name[:40]}” has no meaning here and is not kept."))
 
     def _configurations(self) -> None:
         given = self.found.get("configurations", "ABCD")
@@ -177,7 +176,7 @@ class _Reader:
             if isinstance(row, dict):
                 take(f"{name}[{number}]", row)
             else:
-                self.problem(f"{name}[{number}]", f"{json.dumps(row)[:40]} is no object. Write {{…}}.")
+                self.problem(f"{name}[{number}]", f"{json.dumps(row)[:40]} is not an object. Write {{…}}.")
 
     def _text(self, place: Place, row: Mapping[str, Any], name: str, limit: int) -> str:
         """A text that has to be there; "" with a problem if it cannot be stored."""
@@ -205,11 +204,11 @@ class _Reader:
         more = self._list(f"facts.{name[:60]}", apart.get(name, []), MOST_FACTS, LONGEST_FACT)
         facts = list(dict.fromkeys([*own, *more]))
         if len(facts) < len(own) + len(more):
-            say = f"{len(own) + len(more) - len(facts)} facts of “{name}” are there twice."
+            say = f"{len(own) + len(more) - len(facts)} facts of “{name}” appear twice."
             self.problem(f"{place}.facts", say)
         mentions = row.get("mentions", 0)
         if type(mentions) is not int or not 0 <= mentions <= MOST_MENTIONS:
-            self.problem(f"{place}.mentions", f"{json.dumps(mentions)[:20]} is no number from 0 up.")
+            self.problem(f"{place}.mentions", f"{json.dumps(mentions)[:20]} is not a number from 0 up.")
         if len(self.built.problems) == before:
             self.mentions[name] = mentions
             self.built.entities.append(
@@ -248,7 +247,7 @@ class _Reader:
         entities = self.built.entities
         if type(total) is not int or not 1 <= total <= len(entities):
             self.problem(
-                "total", f"{json.dumps(total)[:20]} is no number from 1 to {len(entities)}, the entities."
+                "total", f"{json.dumps(total)[:20]} is not a number from 1 to {len(entities)}, the entities."
             )
             return
         talked: dict[str, int] = {}

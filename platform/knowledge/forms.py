@@ -51,14 +51,14 @@ class FileForm(forms.Form):
 
 
 class SharingForm(forms.Form):
-    """Who may read a base and use it, besides its owner and admins."""
+    """Who can read a base and use it, besides its owner and admins."""
 
     open_to_all = forms.BooleanField(
-        required=False, label=gettext_lazy("Everybody who signs in may read it and use it")
+        required=False, label=gettext_lazy("Everybody who signs in can read it and use it")
     )
     shared_with = forms.CharField(
         required=False,
-        label=gettext_lazy("These people may, too"),
+        label=gettext_lazy("These people can, too"),
         help_text=gettext_lazy("The names by which they sign in, separated by commas."),
     )
 

@@ -29,12 +29,12 @@ class KnowledgeBase(models.Model):
         null=True,
         blank=True,
         related_name="knowledge_bases",
-        help_text=_("Nobody: it ships with the platform, and every researcher may use it."),
+        help_text=_("Nobody: it ships with the platform, and every researcher can use it."),
     )
     open_to_all = models.BooleanField(
-        _("everybody may use it"),
+        _("everybody can use it"),
         default=False,
-        help_text=_("All who sign in may read it and use it in studies."),
+        help_text=_("Everybody who signs in can read it and use it in studies."),
     )
     shared_with = models.ManyToManyField(
         settings.AUTH_USER_MODEL,

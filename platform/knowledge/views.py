@@ -83,7 +83,7 @@ def share(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         return _show(request, pk, form)
     services.share(base, named=form.cleaned_data["shared_with"], open_to_all=form.cleaned_data["open_to_all"])
-    messages.success(request, _("Saved who may use “%(base)s”.") % {"base": base.title})
+    messages.success(request, _("Saved who can use “%(base)s”.") % {"base": base.title})
     return redirect(base)
 
 

@@ -50,7 +50,7 @@ class WantedForm(forms.Form):
     highest = forms.FloatField(label=_("Score to"), required=False)
     replies = forms.IntegerField(label=_("Replies, at least"), min_value=1, max_value=10_000, required=False)
     faults = forms.BooleanField(label=_("A reply failed"), required=False)
-    disputed = forms.BooleanField(label=_("Most readers differ from whoever talked"), required=False)
+    disputed = forms.BooleanField(label=_("Most readers differ from the person who talked"), required=False)
 
     def __init__(self, study: Study, score: Score | None, data: Any, *, panel_ids: bool) -> None:
         super().__init__(data)

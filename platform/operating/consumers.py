@@ -131,7 +131,7 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         assert self.bot
         own = await in_database(operators.there, self.bot, self.operator, self.tab, now=timezone.now())
         if own is None:
-            raise RefusedError("other_tab", "You opened this page in another tab. Go on there.")
+            raise RefusedError("other_tab", "You opened this page in another tab. Continue there.")
         await self._show("conversations")
         await self._show_opened()
 
@@ -205,4 +205,6 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         await self.conversations_changed(event)
 
     async def other_tab(self, event: Frame) -> None:
-        await self.refuse(RefusedError("other_tab", "You opened this page in another tab. Go on there."), {})
+        await self.refuse(
+            RefusedError("other_tab", "You opened this page in another tab. Continue there."), {}
+        )

@@ -17,7 +17,7 @@ from live.refusals import RefusedError
 
 REFUSALS = {
     "over": _("This conversation is over: it has ended, or the participant has left. Nothing was sent."),
-    "with_another": _("Another operator has this conversation and is there. Nothing was changed."),
+    "with_another": _("Another operator already has this conversation. No changes were made."),
     "answered": _("This message has been answered already. Your text was not sent."),
     "not_due": _("It is the participant's turn. Your text was not sent."),
 }

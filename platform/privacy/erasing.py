@@ -96,7 +96,10 @@ def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
         return
     if is_owed(own):
         raise ValidationError(
-            _("%(who)s is still to be paid, for which the id is needed. Note under Payments that they were.")
+            _(
+                "%(who)s is still to be paid, and the id is needed for that. First mark them as "
+                "paid under Payments."
+            )
             % {"who": own.pseudonym}
         )
     cut_loose(own, now=now or timezone.now())

@@ -198,7 +198,7 @@ def _about(label: Label) -> str:
     if judged:
         return judged.text
     if label.participation_id:
-        return _("You, or how it was for you")
+        return _("You, or your experience")
     pair: Pair | None = label.pair
     if pair and pair.first_response and pair.second_response:
         return f"{pair.first_response.text} | {pair.second_response.text}"

@@ -37,7 +37,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def withdraw(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
-    """What is stored of somebody; erased at their request, after a question whether that is meant."""
+    """What is stored about somebody; erased at their request, after a question whether that is meant."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     own = get_object_or_404(Participation, pk=participation, study=study)
     refused = ""
@@ -62,7 +62,7 @@ def _erased(own: Participation, what: str, by: User) -> str:
     if what != "everything":
         raise ValidationError(_("“%(what)s” is not something to erase.") % {"what": what[:20]})
     withdrawing.withdraw(own.pk, by=by)
-    return _("The data of %(who)s are withdrawn. The report follows.")
+    return _("The data of %(who)s are withdrawn. The report is being updated.")
 
 
 @require_safe

@@ -60,7 +60,7 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
     if is_newest:
         redaction.note_review(study, by=request.user)
     said = ngettext("%(n)d text is redacted.", "%(n)d texts are redacted.", done) % {"n": done}
-    messages.success(request, said if chosen or own else _("It is noted that you looked through the texts."))
+    messages.success(request, said if chosen or own else _("It is recorded that you reviewed the texts."))
     further = _whole(request.POST.get("after", ""))
     address = reverse("privacy:texts", args=[pk])
     return redirect(f"{address}?after={further}" if further else address)
@@ -86,7 +86,7 @@ def _parsed(value: str) -> tuple[Kind, str]:
     """
     kind, _mark, text = value.partition(" ")
     if kind not in Kind.__members__:
-        raise ValidationError(_("“%(kind)s” is no kind of personal data.") % {"kind": kind[:40]})
+        raise ValidationError(_("“%(kind)s” is not a kind of personal data.") % {"kind": kind[:40]})
     return Kind[kind], text
 
 

@@ -39,11 +39,11 @@ def why_too_late(participation: Participation, now: datetime) -> str:
     until = last_day(participation)
     if until is None or now <= until:
         return ""
-    said = _("Your texts and answers could be withdrawn until %(day)s, and are part of the results now.") % {
+    said = _("You could withdraw your texts and answers until %(day)s. They are part of the results now.") % {
         "day": date_format(until, "DATE_FORMAT")
     }
     if participation.study.contact:
-        said += " " + _("To ask for it all the same, write to %(contact)s.") % {
+        said += " " + _("To ask for it anyway, write to %(contact)s.") % {
             "contact": participation.study.contact
         }
     return said

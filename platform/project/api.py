@@ -123,7 +123,7 @@ def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(AuthenticationError)
 def _nobody(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    said = "No token, or one that was taken back. Make one on the page Tokens, and send it as a Bearer token."
+    said = "No token, or one that was revoked. Make one on the page Tokens, and send it as a Bearer token."
     return api.create_response(request, {"error": said}, status=401)
 
 
@@ -131,7 +131,7 @@ def _nobody(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
 def _nothing_there(request: HttpRequest, error: Http404) -> HttpResponse:
     said = "There is no such thing, or it is not shared with you or not yours to change. "
     listed = "GET /api/question-sets" if "question-sets" in request.path else "GET /api/bots"
-    said += f"{listed} lists all that you may see."
+    said += f"{listed} lists all that you can see."
     return api.create_response(request, {"error": said}, status=404)
 
 

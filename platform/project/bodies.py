@@ -18,9 +18,9 @@ MOST_BYTES = 64 * 1024**2
 MOST_BYTES_AT_ONCE = 8 * MOST_BYTES
 SECONDS = 120.0
 
-TOO_LARGE = (413, "The request is larger than 64 MB. Nothing was changed. Split what you send.\n")
-TOO_SLOW = (408, "The request did not come in time. Nothing was changed. Try again.\n")
-TOO_MUCH = (503, "Too much is being uploaded at the moment. Nothing was changed. Try again in a minute.\n")
+TOO_LARGE = (413, "The request is larger than 64 MB. No changes were made. Split what you send.\n")
+TOO_SLOW = (408, "The request did not come in time. No changes were made. Try again.\n")
+TOO_MUCH = (503, "Too much is being uploaded at the moment. No changes were made. Try again in a minute.\n")
 
 Refusal = tuple[int, str]
 

@@ -28,7 +28,7 @@ def backup(database: str, file: Path) -> int:
         DumpError: there is such a file, or PostgreSQL's tool failed.
     """
     if file.exists():
-        raise DumpError(f"{file} is there already. Choose another name: a backup replaces no other.")
+        raise DumpError(f"{file} already exists. Choose another name: a backup never replaces another.")
     unfinished = file.with_name(f".{file.name}.unfinished")
     unfinished.unlink(missing_ok=True)
     try:

@@ -175,7 +175,7 @@ def _wait_ready(name: str, process: subprocess.Popen[bytes], ask: Callable[[], N
 
 
 def _private_folder(folder: Path, socket: str, user: pwd.struct_passwd | None) -> Path:
-    """Make `folder`, open to its owner alone, and return where its socket goes: there, or nearer the root."""
+    """Make `folder`, open to its owner only, and return where its socket goes: there, or nearer the root."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if len(os.fsencode(folder / socket)) > SOCKET_PATH_BYTES:
         digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
@@ -203,7 +203,7 @@ def _check_version(data: Path) -> None:
         found = "none"
     if found != POSTGRESQL_VERSION:
         raise StartError(
-            f"{data} is of PostgreSQL version {found}, and this installation runs {POSTGRESQL_VERSION}. "
+            f"{data} is from PostgreSQL version {found}, but this installation runs {POSTGRESQL_VERSION}. "
             "Move the folder away and load a dump, or run it with the installation that made it."
         )
 

@@ -14,8 +14,8 @@ from crowd.languages import language_of_visitor
 
 WORDS = {
     "title": _("This cannot be stored"),
-    "say": _("What was sent holds a null character, which no text can have. Nothing was changed."),
-    "cure": _("Go back, remove it (it is invisible; type the text anew), and send it again."),
+    "say": _("What was sent contains a null character, which text cannot have. No changes were made."),
+    "cure": _("Go back, remove it (it is invisible, so retype the text), and send it again."),
 }
 
 

@@ -15,8 +15,11 @@ log = logging.getLogger(__name__)
 
 WORDS = {
     "title": _("Please try again in a minute"),
-    "say": _("A part of this server is down. Everything that was shown as saved is safe."),
-    "cure": _("Wait a minute and try again. If it lasts, tell those who run it that Redis does not answer."),
+    "say": _("Part of this server is down. Everything that was shown as saved is safe."),
+    "cure": _(
+        "Wait a minute and try again. If this continues, tell the people who run this server "
+        "that Redis does not answer."
+    ),
 }
 
 
@@ -26,6 +29,6 @@ class RedisOutage(MiddlewareMixin):
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, RedisError):
             return None
-        log.error("Redis does not answer, so that %s cannot: %s", request.path, exception)
+        log.error("Redis does not answer, so %s cannot: %s", request.path, exception)
         with override(language_of_visitor(request)):
             return render(request, "crowd/message.html", WORDS, status=503)

@@ -68,7 +68,7 @@ def listen(host: str, port: int) -> socket.socket:
     It outlives the web server: while that one is started anew, browsers wait instead of being refused.
     """
     if not 0 <= port <= 65535:
-        raise StartError(f"--port {port} is no port. Choose one from 1024 to 65535, or 0 for any.")
+        raise StartError(f"--port {port} is not a port. Choose one from 1024 to 65535, or 0 for any.")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.create_server((host, port), family=family, backlog=2048)
@@ -78,7 +78,7 @@ def listen(host: str, port: int) -> socket.socket:
         return listener
     except PermissionError:
         raise StartError(
-            f"Port {port} is for root alone. Choose one above 1023, such as --port 8000."
+            f"Only root can use port {port}. Choose one above 1023, such as --port 8000."
         ) from None
     except OSError as error:
         if "in use" in str(error):
@@ -87,8 +87,8 @@ def listen(host: str, port: int) -> socket.socket:
                 "Choose another with --port, or --port 0 for any free one."
             ) from None
         raise StartError(
-            f"--host {host} is no address of this machine ({error.strerror}). "
-            "Use 127.0.0.1 for this machine alone, 0.0.0.0 for every network it is in."
+            f"--host {host} is not an address of this machine ({error.strerror}). Use 127.0.0.1 for this "
+            "machine only, 0.0.0.0 for every network it is in."
         ) from None
 
 
@@ -103,7 +103,7 @@ def _by_whom(port: int) -> str:
 
 
 def ensure_secret_key(var: Path) -> None:
-    """Make the key that signs sessions, once, readable by its owner alone."""
+    """Make the key that signs sessions, once, readable by its owner only."""
     if not (var / "secret_key").exists():
         write_private(var / "secret_key", secrets.token_urlsafe(50))
 

@@ -7,7 +7,7 @@ from operating.routing import websocket_urlpatterns as of_operators
 from project.origin import turn_away
 from tasks.routing import websocket_urlpatterns as of_tasks
 
-NOWHERE = "There is nothing to talk to at this address. Open the study link again.\n"
+NOWHERE = "There is nothing to connect to at this address. Open the study link again.\n"
 
 
 async def nowhere(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:

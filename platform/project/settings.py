@@ -30,7 +30,9 @@ def _number(name: str, default: float) -> float:
     try:
         return float(value or default)
     except ValueError:
-        raise SystemExit(f"{name}={value!r} is no number. Write it like {default:g}, or unset it.") from None
+        raise SystemExit(
+            f"{name}={value!r} is not a number. Write it like {default:g}, or unset it."
+        ) from None
 
 
 VAR = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var").resolve()

@@ -212,7 +212,7 @@ def _answers(link: str) -> bool:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: this machine alone)"
+        "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
     )
     parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one")
     default = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var")

@@ -42,14 +42,14 @@ def decide(
     participation = own.select_related("worker", "study", "entered_by").get(pk=participation.pk)
     reason = reason.replace("\x00", "").strip()[:500]
     if action not in Action.values or action == Action.UNDO:
-        raise ValidationError(_("“%(action)s” is no decision.") % {"action": action[:40]})
+        raise ValidationError(_("“%(action)s” is not a decision.") % {"action": action[:40]})
     if action in AGAINST and not reason:
-        raise ValidationError(_("Say why: who is affected may ask, and so may whoever reads the report."))
+        raise ValidationError(_("Say why: the worker may ask, and so may readers of the report."))
     for stands in standing(participation):
         exclusive = any({action, stands.action} <= group for group in _ONE_OF)
         if action == stands.action or exclusive:
             raise ValidationError(
-                _("“%(decision)s” was decided before. Undo that first.")
+                _("“%(decision)s” has already been decided. Undo that first.")
                 % {"decision": stands.get_action_display()}
             )
     if action == Action.REJECT:
@@ -88,7 +88,7 @@ def undo(decision: Decision, *, by: User) -> Decision:
     if participation is None:
         raise ValidationError(_("The data of this worker are gone, so nothing is left to undo."))
     if decision.action == Action.UNDO or Decision.objects.filter(undoes=decision).exists():
-        raise ValidationError(_("That is undone already."))
+        raise ValidationError(_("That has already been undone."))
     made = _note(participation, Action.UNDO, by=by, undoes=decision)
     if decision.action == Action.EXCLUDE:
         ending.exclude(participation.pk, reason="", by=by)

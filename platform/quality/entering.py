@@ -18,7 +18,7 @@ def not_qualified() -> EntryRefusedError:
         "not_qualified",
         status=403,
         title=_("This study is not for you"),
-        say=_("You have tried its qualification before, and did not pass. It cannot be tried again."),
+        say=_("You have already tried its qualification and did not pass. You cannot try it again."),
         cure=_("Return the task to your panel if you came from one. Nothing was stored about this visit."),
         outcome=_SCREENED_OUT,
     )
@@ -70,7 +70,7 @@ class QualificationGate(gates.Gate):
         if not own.failed:
             return ""
         return _(
-            "Its qualification wants %(mark)d of %(n)d answers right, and yours were fewer in each try. That "
+            "Its qualification requires %(mark)d of %(n)d right answers, and each time you had fewer. That "
             "is the only reason."
         ) % {"mark": wanted.pass_mark, "n": wanted.of}
 

@@ -30,7 +30,7 @@ class QualificationForm(forms.ModelForm[Qualification]):
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "true", "placeholder": EXAMPLE}),
         help_text=_(
             "First the question, then each choice on a line of its own: right ones begin with *, wrong ones "
-            "with -. After > stands why. An empty line ends a question."
+            "with -. After > comes the reason. An empty line ends a question."
         ),
     )
 
@@ -64,8 +64,8 @@ class RequirementForm(forms.Form):
         label=_("Qualification"),
         empty_label=_("none"),
         help_text=_(
-            "Who has passed it in another study need not do so again. Whoever uses all tries in vain is "
-            "screened out."
+            "Anyone who has passed it in another study does not have to pass it again. Workers who use all "
+            "attempts without passing are screened out."
         ),
     )
 
@@ -82,7 +82,7 @@ class RequirementForm(forms.Form):
 class CheckForm(forms.Form):
     """Which question of a study itself says what to answer, and what."""
 
-    asked = forms.ChoiceField(label=_("Question, and the answer that it asks for"))
+    asked = forms.ChoiceField(label=_("Question, and the answer it asks for"))
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -109,7 +109,7 @@ class CheckForm(forms.Form):
 
 
 class LimitsForm(forms.ModelForm[Limits]):
-    """From where on a figure makes a flag."""
+    """When a figure becomes a flag."""
 
     class Meta:
         model = Limits

@@ -65,13 +65,13 @@ def stored(request: HttpRequest) -> HttpResponse:
     )
     if form.is_bound and form.is_valid():
         if len(own) >= MOST_OF_A_PERSON:
-            form.add_error(None, _("You keep %(n)d messages; remove one first.") % {"n": MOST_OF_A_PERSON})
+            form.add_error(None, _("You have %(n)d messages; remove one first.") % {"n": MOST_OF_A_PERSON})
         elif any(each.title == form.cleaned_data["title"] for each in own):
             form.add_error("title", _("You have a message of this name. Choose another."))
         else:
             # Sent twice at the same moment, it is kept once.
             MessageTemplate.objects.bulk_create([form.save(commit=False)], ignore_conflicts=True)
-            messages.success(request, _("The message is kept."))
+            messages.success(request, _("The message is saved."))
             return redirect("quality:messages")
     shown = {"own": own, "form": form}
     return render(request, "quality/messages.html", shown, status=422 if form.is_bound else 200)

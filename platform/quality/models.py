@@ -39,18 +39,18 @@ class Qualification(models.Model):
     pass_mark = models.PositiveSmallIntegerField(
         validators=[MinValueValidator(1)],
         verbose_name=_("pass mark"),
-        help_text=_("So many right answers, or more, pass."),
+        help_text=_("This many right answers, or more, pass."),
     )
     tries = models.PositiveSmallIntegerField(
         default=2,
         validators=[MinValueValidator(1), MaxValueValidator(20)],
         verbose_name=_("tries"),
-        help_text=_("How often somebody may try, in all studies together."),
+        help_text=_("How often somebody can try, in all studies together."),
     )
     feedback = models.BooleanField(
         default=True,
         verbose_name=_("say what was wrong"),
-        help_text=_("After a try that does not pass: which answers were wrong, and why."),
+        help_text=_("After an attempt that does not pass: which answers were wrong, and why."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -118,7 +118,7 @@ class Check(models.Model):
 
 
 class Limits(models.Model):
-    """From where on a figure makes a flag, in one study."""
+    """When a figure becomes a flag, in one study."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="quality_limits")
     unread_share = _share(
@@ -136,10 +136,10 @@ class Limits(models.Model):
     peers_gap = _share(
         DEFAULTS.peers_gap, _("Agreement lost"), _("So much less than the others agree among themselves.")
     )
-    gold_least = _share(DEFAULTS.gold_least, _("Gold judged rightly"), _("Surely below this share."))
+    gold_least = _share(DEFAULTS.gold_least, _("Gold judged correctly"), _("Surely below this share."))
     attention_misses = models.PositiveSmallIntegerField(
         default=DEFAULTS.attention_misses,
-        verbose_name=_("Checks of attention"),
+        verbose_name=_("Attention checks"),
         help_text=_("More failed than this."),
     )
 

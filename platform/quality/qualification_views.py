@@ -47,7 +47,7 @@ def _edited(request: HttpRequest, own: Qualification) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, _("Saved. A study wants it once you say so there."))
+            messages.success(request, _("Saved. Studies require it once you choose it there."))
             return redirect("quality:qualification", pk=saved.pk)
     context = {
         "form": form,
@@ -68,7 +68,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         own.delete()
     except ProtectedError:
-        messages.error(request, _("Studies want it, or people have tried it, so it is kept."))
+        messages.error(request, _("Studies require it, or people have tried it, so it is kept."))
         return redirect("quality:qualification", pk=pk)
     messages.success(request, _("The qualification is deleted."))
     return redirect("quality:qualifications")
@@ -83,7 +83,7 @@ def require(request: HttpRequest, pk: int) -> HttpResponse:
     form = RequirementForm(request.POST, user=request.user, study=study)
     if form.is_valid():
         qualifying.require(study, form.cleaned_data["qualification"])
-        messages.success(request, _("Saved. It holds for workers who have not begun."))
+        messages.success(request, _("Saved. It applies to workers who have not started."))
     else:
-        messages.error(request, _("There is no such qualification. Nothing was changed."))
+        messages.error(request, _("There is no such qualification. No changes were made."))
     return redirect("quality:study", pk=pk)

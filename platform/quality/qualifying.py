@@ -102,13 +102,13 @@ def save(qualification: Qualification) -> Qualification:
         Qualification.objects.select_for_update().get(pk=qualification.pk)
         if qualification.attempts.exists():
             raise ValidationError(
-                _("People have tried it, so it stays as it is: all are to pass the same. Make another.")
+                _("People have tried it, so it is fixed: everybody must pass the same one. Make another.")
             )
     if qualification.pass_mark > qualification.of:
         raise ValidationError(
             {
                 "pass_mark": _(
-                    "Nobody could pass: %(mark)d right answers are wanted, and there are %(n)d questions."
+                    "Nobody could pass: %(mark)d right answers are required, and there are %(n)d questions."
                 )
                 % {"mark": qualification.pass_mark, "n": qualification.of}
             }
@@ -128,7 +128,7 @@ def require(study: Study, qualification: Qualification | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fared:
-    """How people fared: how many tried, passed, and used all tries in vain."""
+    """How people fared: how many tried, passed, and used all attempts without passing."""
 
     tried: int
     passed: int
@@ -153,7 +153,10 @@ def warning(qualification: Qualification) -> str:
     if found.passed or found.failed < FIRST:
         return ""
     return ngettext(
-        "%(n)d person has used all tries, and nobody has passed. Look at the questions and the pass mark.",
-        "%(n)d people have used all tries, and nobody has passed. Look at the questions and the pass mark.",
+        "%(n)d person has used all attempts, and nobody has passed. Look at the questions and the pass mark.",
+        (
+            "%(n)d people have used all attempts, and nobody has passed. Look at the questions and "
+            "the pass mark."
+        ),
         found.failed,
     ) % {"n": found.failed}

@@ -161,7 +161,7 @@ def _check(each: Check) -> dict[str, Any]:
 @require_POST
 @login_required
 def checks(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take a question for a check of attention, or no more."""
+    """Take a question for an attention check, or no more."""
     study = study_with_workers(request, pk)
     form = CheckForm(request.POST, study=study)
     if "remove" in request.POST:
@@ -170,10 +170,12 @@ def checks(request: HttpRequest, pk: int) -> HttpResponse:
     elif form.is_valid():
         form.save()
     else:
-        messages.error(request, _("That is no question of this study with its answer. Nothing was changed."))
+        messages.error(
+            request, _("That is not a question of this study with its answer. No changes were made.")
+        )
         return redirect("quality:study", pk=pk)
     flagging.look(study)
-    messages.success(request, _("Saved, and all workers were looked at anew."))
+    messages.success(request, _("Saved, and all workers were checked again."))
     return redirect("quality:study", pk=pk)
 
 

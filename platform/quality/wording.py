@@ -16,8 +16,8 @@ TITLES = {
     Kind.REPEATS: gettext_lazy("Another answer the second time"),
     Kind.PEERS: gettext_lazy("Little agreement with the others"),
     Kind.GOLD: gettext_lazy("Gold judged wrongly"),
-    Kind.ATTENTION: gettext_lazy("A check of attention failed"),
-    Kind.MACHINE: gettext_lazy("Perhaps written by a machine"),
+    Kind.ATTENTION: gettext_lazy("An attention check failed"),
+    Kind.MACHINE: gettext_lazy("Possibly written by a machine"),
     Kind.PASTED: gettext_lazy("Messages pasted"),
 }
 
@@ -40,20 +40,20 @@ def _fast(f: Figures) -> str:
 def _run(f: Figures) -> str:
     return (
         _(
-            "%(length)d of %(answers)d answers in a row are the same; by the answers of others the chance of "
-            "that is %(chance).1g at most."
+            "%(length)d of %(answers)d answers in a row are the same; judging by the answers of others, the "
+            "chance of that is at most %(chance).1g."
         )
         % f
     )
 
 
 def _repeats(f: Figures) -> str:
-    return _("Of what came a second time, %(same)d of %(of)d answers were the same or next to it.") % f
+    return _("Of what was shown a second time, %(same)d of %(of)d answers were the same or next to it.") % f
 
 
 def _peers(f: Figures) -> str:
     says = _(
-        "Agrees with others in %(own)d %% of the answers on %(items)d items, where these agree among "
+        "Agrees with others in %(own)d %% of the answers on %(items)d items, while they agree among "
         "themselves in %(others)d %%."
     ) % {"own": _percent(f["own"]), "others": _percent(f["others"]), "items": f["items"]}
     if "alpha" not in f:
@@ -65,7 +65,7 @@ def _peers(f: Figures) -> str:
 
 
 def _gold(f: Figures) -> str:
-    return _("%(right)d of %(of)d gold items were judged rightly (%(low)d to %(high)d %%).") % {
+    return _("%(right)d of %(of)d gold items were judged correctly (%(low)d to %(high)d %%).") % {
         "right": f["right"], "of": f["of"], "low": _percent(f["low"]), "high": _percent(f["high"]),
     }  # fmt: skip
 
@@ -73,8 +73,8 @@ def _gold(f: Figures) -> str:
 def _attention(f: Figures) -> str:
     return (
         ngettext(
-            "%(missed)d of %(of)d check of attention was failed.",
-            "%(missed)d of %(of)d checks of attention were failed.",
+            "%(missed)d of %(of)d attention check was failed.",
+            "%(missed)d of %(of)d attention checks were failed.",
             int(f["of"]),
         )
         % f
@@ -89,8 +89,8 @@ def _machine(f: Figures) -> str:
 
 def _pasted(f: Figures) -> str:
     return _(
-        "%(pasted)d of %(messages)d messages were pasted for the most part; all were typed in %(seconds)d "
-        "seconds together."
+        "%(pasted)d of %(messages)d messages were mostly pasted; all were typed in %(seconds)d seconds in "
+        "total."
     ) % {"pasted": f["pasted"], "messages": f["messages"], "seconds": round(f["seconds"])}
 
 

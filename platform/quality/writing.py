@@ -62,7 +62,7 @@ def _question(block: Sequence[tuple[int, str]]) -> Written:
         elif mark == ">":
             why.append(rest)
         elif choices:
-            raise _at(number, _("A choice begins with * or -, and a new question after an empty line."))
+            raise _at(number, _("A choice begins with * or -, and a new question follows an empty line."))
         else:
             said.append(line)
     right = [place for place, (_choice, is_right) in enumerate(choices) if is_right]
@@ -79,7 +79,7 @@ def _refuse_choice(number: int, mark: str, choice: str, before: Sequence[str]) -
     if not choice:
         raise _at(number, _("There is nothing after the %(mark)s.") % {"mark": mark})
     if choice in before:
-        raise _at(number, _("“%(choice)s” stands there twice.") % {"choice": choice})
+        raise _at(number, _("“%(choice)s” appears twice.") % {"choice": choice})
 
 
 def _refuse_question(first: int, said: Sequence[str], choices: int, right: int) -> None:
@@ -94,7 +94,7 @@ def _refuse_question(first: int, said: Sequence[str], choices: int, right: int) 
     if not right:
         raise _at(first, _("No choice is right. Begin the right one with *."))
     if right == choices:
-        raise _at(first, _("Every choice is right, so the question tells nothing. Begin wrong ones with -."))
+        raise _at(first, _("Every choice is right, so the question shows nothing. Begin wrong ones with -."))
 
 
 def _at(line: int, says: str) -> ValidationError:

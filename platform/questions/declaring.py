@@ -181,7 +181,7 @@ class _Declaring:
 
 
 def value_of(where: str, question: QuestionDraft, number: int) -> Scalar:
-    """What is stored of a choice; where the draft leaves it open, what follows from its place or caption.
+    """What is stored about a choice; where the draft leaves it open, what follows from its place or caption.
 
     Raises:
         DeclarationError: the draft says neither yes nor no, or no whole number, where it must.

@@ -100,7 +100,7 @@ class Editor:
                 "source", _("Source"), "line", draft.source, most=300,
                 help=_("The publication, or who wrote them."),
             ),
-            self._field("subjects[]", _("What can be judged with it"), "checks", options=tuple(about)),
+            self._field("subjects[]", _("What it can be asked about"), "checks", options=tuple(about)),
         ]  # fmt: skip
 
     @cached_property
@@ -121,8 +121,8 @@ class Editor:
             for n, each in enumerate(self.draft.scores, 1)
         ]
         return self._field(
-            "headline", _("The score that stands for the set"), "select", options=tuple(options),
-            help=_("Where there is room for one only, as in lists of studies."),
+            "headline", _("The score that represents the set"), "select", options=tuple(options),
+            help=_("Where there is room for only one, as in lists of studies."),
         )  # fmt: skip
 
     @cached_property
@@ -214,7 +214,7 @@ class Editor:
                 f"{at}.help", _("Help"), "area", question.help, optional=True,
                 help=_("Workers read it in the instructions, and beside the question."),
             ),
-            "optional": self._check(f"{at}.optional", _("Workers may skip it"), question.optional),
+            "optional": self._check(f"{at}.optional", _("Workers can skip it"), question.optional),
             **self._condition(at, n, question),
         }  # fmt: skip
         groups = {"one": "list", "several": "list", "scale": "scale", "text": "text"}
@@ -296,7 +296,7 @@ class Editor:
             "title": self._field(f"{at}.title", _("Title"), "line", score.title, most=400),
             "key": self._field(f"{at}.key", _("Key"), "line", score.key, most=50, help=_("Name in files.")),
             "terms": self._field(f"{at}.terms[]", _("Made of"), "checks", options=tuple(self._terms(score))),
-            "combine": self._select(f"{at}.combine", _("Several are made one by"), COMBINED, score.combine),
+            "combine": self._select(f"{at}.combine", _("Combine several by"), COMBINED, score.combine),
         }
         return self._row("scores", n, score.id, _("Score %(n)s") % {"n": n + 1}, parts)
 

@@ -71,7 +71,7 @@ class QuestionSetField(forms.ChoiceField):
 
     def _why_not(self, key: str) -> str:
         if key not in QUESTION_SETS and not newest_of(sets_of(self.user)).filter(key=key).exists():
-            return f"There is no question set “{key[:60]}” that you may use. Choose one of the list."
+            return f"There is no question set “{key[:60]}” that you can use. Choose one from the list."
         asked = question_set(key)
         return (
             f"“{asked.title}” is asked about {in_words(asked.subjects)}; this study judges "
@@ -83,7 +83,9 @@ class ImportForm(forms.Form):
     """A declaration as JSON, pasted or as a file."""
 
     file = forms.FileField(
-        required=False, label=_("File"), help_text=_("Such as tone-v1.json, which the page of a set gives.")
+        required=False,
+        label=_("File"),
+        help_text=_("Such as tone-v1.json, which you can download from the page of a set."),
     )
     text = forms.CharField(
         required=False,

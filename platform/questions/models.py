@@ -18,7 +18,7 @@ class OwnSet(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="question_sets"
     )
-    shared = models.BooleanField(default=False, help_text=_("Every researcher here may read it and use it."))
+    shared = models.BooleanField(default=False, help_text=_("Every researcher here can read it and use it."))
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(
         null=True, blank=True, help_text=_("Since when lists and new studies leave it out.")

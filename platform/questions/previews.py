@@ -20,7 +20,7 @@ _TRIED_ON: dict[Subject, dict[str, Any]] = {
     Subject.RESPONSE: {"context": _TALK, "text": _REPLY},
     Subject.PAIR: {"context": _TALK, "sides": [{"texts": [_REPLY]}, {"texts": ["That is nice."]}]},
     Subject.CONTEXT: {"context": _TALK},
-    Subject.PERSON: {"context": ["Here people read that some questions about themselves follow."]},
+    Subject.PERSON: {"context": ["Here people read that a few questions about themselves follow."]},
 }
 
 

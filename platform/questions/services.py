@@ -61,7 +61,7 @@ def add_version(set_id: int, declared: object, *, by: User, seen: int | None = N
     if seen is not None and seen != newest.number:
         raise DeclarationError(
             "declaration",
-            f"Version {newest.number} was saved meanwhile; this page began with version {seen}.",
+            f"Version {newest.number} was saved in the meantime; this page started from version {seen}.",
             "Open the newest version in another tab, and make your change there.",
         )
     if {**questions.to_json(), "key": newest.key} == newest.declaration:

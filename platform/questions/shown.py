@@ -39,4 +39,4 @@ def why_not_taken(error: AnswersError) -> str:
     """Why answers were not taken, for who gave them: in detail in English, which is the error's language."""
     if get_language() == "en":
         return error.message
-    return gettext("That answer does not fit the question. Please answer it once more.")
+    return gettext("That answer does not fit the question. Please answer it again.")

@@ -146,7 +146,7 @@ def _take(request: HttpRequest, found: OwnSet | None) -> HttpResponse:
     try:
         draft = drafts.sent(request.POST)
     except UnreadableDraftError:
-        return HttpResponseBadRequest("These are not the fields of this page. Open the page anew.")
+        return HttpResponseBadRequest("These are not the fields of this page. Reload the page.")
     if found:
         draft.key = found.name
     seen = _number(request.POST.get("seen", ""))

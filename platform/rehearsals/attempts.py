@@ -47,11 +47,11 @@ def begin(study: Study, workers: int, *, by: User) -> Attempt:
         )
     under_way = [each for each in Attempt.objects.select_for_update() if look_after(each).is_under_way]
     if any(each.study_id == study.pk for each in under_way):
-        raise ValidationError(_("This study is being rehearsed already. Wait until that is over."))
+        raise ValidationError(_("This study is already being rehearsed. Wait until that is over."))
     if len(under_way) >= MOST_AT_ONCE:
         said = ngettext(
-            "%(n)s rehearsal is under way. Start this one once it is over.",
-            "%(n)s rehearsals are under way. Start this one once one of them is over.",
+            "%(n)s rehearsal is in progress. Start this one once it is over.",
+            "%(n)s rehearsals are in progress. Start this one once one of them is over.",
             len(under_way),
         )
         raise ValidationError(said % {"n": len(under_way)})
@@ -67,7 +67,7 @@ def look_after(attempt: Attempt) -> Attempt:
     """The attempt as it is; one whose process is gone has failed."""
     silent = timezone.now() - attempt.told_at > PATIENCE
     if attempt.is_under_way and silent and not is_worked_on(REHEARSALS, attempt.study_id):
-        _fail(attempt, _("Its process ended without a word; the log says why. Rehearse again."))
+        _fail(attempt, _("Its process ended unexpectedly; the log says why. Rehearse again."))
         attempt.refresh_from_db()
     return attempt
 

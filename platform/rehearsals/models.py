@@ -26,7 +26,7 @@ class Attempt(models.Model):
     """The newest rehearsal of a study that was started with a button: how far it is, or why it broke off."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", _("Waits to begin")
+        QUEUED = "queued", _("Waiting to start")
         RUNNING = "running", _("Under way")
         DONE = "done", _("Done")
         FAILED = "failed", _("Broke off")

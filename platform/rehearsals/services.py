@@ -34,8 +34,8 @@ def make_rehearsal(study: Study, workers: int) -> Study:
     task = task_of(study)
     if not isinstance(task, RehearsedTask):
         raise UnrehearsableError(
-            f"Nothing is judged in “{study.title}”, so there is nothing to rehearse. If a study judges what "
-            "comes of it, rehearse the one that judges."
+            f"Nothing is judged in “{study.title}”, so there is nothing to rehearse. If another study judges "
+            "what it produces, rehearse that one."
         )
     copy = task.copied(study, workers)
     return set_state(copy.pk, Study.State.OPEN)
@@ -83,7 +83,7 @@ def delete_rehearsal(rehearsal: Study) -> None:
         ValueError: this is no rehearsal; nothing was deleted.
     """
     if rehearsal.rehearsal_of_id is None:
-        raise ValueError(f"Study {rehearsal.pk} is no rehearsal, so it is not deleted.")
+        raise ValueError(f"Study {rehearsal.pk} is not a rehearsal, so it is not deleted.")
     workers = Worker.objects.filter(participations__study=rehearsal)
     only_here = list(workers.exclude(participations__study__rehearsal_of=None).values_list("pk", flat=True))
     Label.objects.filter(study=rehearsal).delete()

@@ -139,7 +139,7 @@ def _unheard(told: Sequence[tuple[str, str]]) -> str:
 
 
 def _full(shown: Sequence[Running]) -> list[Need]:
-    says = _("It has all that it wanted, and is still open.")
+    says = _("It has everything it wanted, and is still open.")
     return [
         Need(each.study.title, says, each.study.get_absolute_url(), _("Close it"))
         for each in shown

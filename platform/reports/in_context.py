@@ -31,7 +31,7 @@ class Order(StrEnum):
     HARDEST = "hardest"
     """The lowest main score over all systems; those with few judgments after the others."""
     DISPUTED = "disputed"
-    """The largest share of raters who answer otherwise than most."""
+    """The largest share of raters who answer differently from most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def _recruit(study: Study) -> _Found:
         return _("Recruit"), _("Open the study, then give its link to workers."), address, False, False
     unwell, all_of_them = _unwell(study)
     if study.state == Study.State.OPEN and unwell:
-        told = _("No worker gets these now: %(bots)s.")
+        told = _("No worker gets these at the moment: %(bots)s.")
         if all_of_them:
             told = _("No bot answers, so nobody new is admitted: %(bots)s.")
         says = told % {"bots": unwell}
@@ -149,9 +149,9 @@ def _results(study: Study) -> _Found:
     answer = (report.result or {}).get("answer") if report else None
     address = reverse("reports:study", args=[study.pk])
     if answer is None:
-        return _("Results"), _("The report fills by itself."), address, False, False
+        return _("Results"), _("The report fills in by itself."), address, False, False
     certain = bool(answer.get("certain"))
-    says = _("The report tells who leads.") if certain else _("The report has its first numbers.")
+    says = _("The report says who leads.") if certain else _("The report has its first numbers.")
     return _("Results"), says, address, certain, False
 
 

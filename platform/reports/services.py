@@ -31,9 +31,9 @@ RESEND_AFTER = timedelta(seconds=60)
 # A computation that fails says why; one whose process dies each time would be begun for ever.
 MOST_ATTEMPTS = 3
 DIED = (
-    f"The process that computed it ended {MOST_ATTEMPTS} times before it was done, most likely for want of "
-    f"memory. Give the Celery worker more (its log and the system's say how much it had), then compute the "
-    f"report anew."
+    f"The process that computed it ended {MOST_ATTEMPTS} times before it was done, most likely because it "
+    "ran out of memory. Give the Celery worker more (its log and the system's say how much it had), then "
+    "compute the report again."
 )
 
 

@@ -159,7 +159,7 @@ class Slice(Generic[M]):
             self.broken = resting[0]
         elif self.failures >= MOST_FAILURES_IN_A_ROW:
             self.broken = (
-                f"The bot failed {self.failures} times in a row. It said last: {troubles[-1].detail}"
+                f"The bot failed {self.failures} times in a row. Its last message: {troubles[-1].detail}"
             )
 
     def _adapt(self, seconds: float, *, overloaded: bool) -> None:

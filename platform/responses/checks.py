@@ -44,7 +44,7 @@ def problem_of(text: str, turns: Sequence[str], earlier: Iterable[str]) -> str:
     if unfit:
         return _kept(unfit)
     if _is_copied(text, turns):
-        return _kept(_("That repeats what was said already. Write what you would answer."))
+        return _kept(_("That repeats what has already been said. Write what you would answer."))
     if _letters(text) and _letters(text) in {_letters(each) for each in earlier}:
         return _kept(_("You wrote exactly this before. Write something that fits this conversation."))
     return _bot_like(text)

@@ -80,7 +80,7 @@ class ResponseFileForm(forms.Form):
         ending = ENDINGS.get(name.lower().rpartition(".")[2])
         if ending is None:
             raise ValidationError(
-                gettext("“%(value)s” ends on none of .%(value_2)s. Save it as one.")
+                gettext("“%(value)s” does not end in any of .%(value_2)s. Save it as one of these.")
                 % {"value": name[-60:], "value_2": ", .".join(ENDINGS)}
             )
         try:

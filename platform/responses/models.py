@@ -48,7 +48,7 @@ class ResponseRun(models.Model):
     """
 
     class State(models.TextChoices):
-        QUEUED = "queued", _("Waiting to begin")
+        QUEUED = "queued", _("Waiting to start")
         RUNNING = "running", _("Under way")
         DONE = "done", _("Complete")
         FAILED = "failed", _("Stopped with errors")

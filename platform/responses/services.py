@@ -61,7 +61,7 @@ def start_run(
         )
     if not 1 <= repetitions <= MOST_REPETITIONS:
         raise ValidationError(
-            gettext("%(repetitions)s repetitions cannot be; choose 1 to %(most_repetitions)s.")
+            gettext("%(repetitions)s repetitions are not possible; choose 1 to %(most_repetitions)s.")
             % {"repetitions": repetitions, "most_repetitions": MOST_REPETITIONS}
         )
     return ResponseRun.objects.create(
@@ -189,7 +189,7 @@ def note_waiting(run: ResponseRun, why: str, *, now: datetime) -> None:
     """Say why the run does not move; give it up if that has lasted too long."""
     if now - (run.active_at or now) > PATIENCE:
         minutes = PATIENCE.seconds // 60
-        fail(run.pk, f"The bot gave no response for {minutes} minutes. It said last: {why}", now)
+        fail(run.pk, f"The bot gave no response for {minutes} minutes. Its last message: {why}", now)
     else:
         ResponseRun.objects.filter(pk=run.pk, state__in=AT_WORK).update(reason=why[:2000])
 
@@ -220,7 +220,7 @@ def retry(run_id: int) -> ResponseRun:
     over = (ResponseRun.State.FAILED, ResponseRun.State.CANCELLED)
     if run.source != Source.BOT or run.state not in over:
         raise ValidationError(
-            gettext("This run is “%(value)s”, so there is nothing to take up.")
+            gettext("This run is “%(value)s”, so there is nothing to continue.")
             % {"value": run.get_state_display()}
         )
     ResponseFault.objects.filter(run=run).update(attempts=0)

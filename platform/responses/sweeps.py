@@ -72,13 +72,13 @@ def check(grid: Grid, contexts: int) -> None:
     for n in grid.samples:
         if not 1 <= n <= LARGEST_N:
             raise ValidationError(
-                gettext("N = %(n)s cannot be; choose numbers from 1 to %(largest)s.")
+                gettext("N = %(n)s is not possible; choose numbers from 1 to %(largest)s.")
                 % {"n": n, "largest": LARGEST_N}
             )
     for t in grid.temperatures:
         if not 0 < t <= HIGHEST_T:
             raise ValidationError(
-                gettext("T = %(t)s cannot be; choose temperatures above 0, up to %(highest)s.")
+                gettext("T = %(t)s is not possible; choose temperatures above 0, up to %(highest)s.")
                 % {"t": f"{t:g}", "highest": f"{HIGHEST_T:g}"}
             )
     if (drawn := grid.drawn(contexts)) > MOST_SAMPLES:
@@ -132,7 +132,7 @@ def go_on(sweep: Sweep) -> list[ResponseRun]:
     over = (ResponseRun.State.FAILED, ResponseRun.State.CANCELLED)
     found = list(sweep.runs.filter(state__in=over).order_by("pk"))
     if not found:
-        raise ValidationError(gettext("Nothing of this sweep is stopped, so there is nothing to continue."))
+        raise ValidationError(gettext("No part of this sweep is stopped, so there is nothing to continue."))
     return [services.retry(run.pk) for run in found]
 
 

@@ -24,7 +24,7 @@ from responses.queries import progress, runs_of
 
 PER_PAGE = 50
 SHOWN = 50  # findings of a preview, faults of a run
-NO_QUEUE = "The job queue does not answer. The run is stored and begins by itself when Redis is back."
+NO_QUEUE = "The job queue does not answer. The run is stored and starts by itself when Redis is back."
 
 _FORMATS = {
     "jsonl": (files.jsonl_lines, "application/jsonl"),

@@ -79,7 +79,7 @@ class ShareOut(Schema):
 class ShareIn(Schema, extra="forbid"):
     """What somebody may do."""
 
-    role: Literal["read", "change"] = Field(description="Read what came of it, or work on it.")
+    role: Literal["read", "change"] = Field(description="Read its results, or work on it.")
 
 
 @router.get("/studies/{slug:code}/shares", response=answers(list[ShareOut], 404))

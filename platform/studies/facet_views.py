@@ -45,7 +45,7 @@ def facets(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             set_facets(study, form.cleaned_data)
-            messages.success(request, _("The facets are saved. The report follows."))
+            messages.success(request, _("The facets are saved. The report is being updated."))
             return redirect("studies:facets", pk=pk)
         except ValidationError as error:
             form.add_error(None, error)

@@ -36,7 +36,7 @@ def set_facets(study: Study, facets: Mapping[str, Mapping[str, str]]) -> None:
     for name, levels in facets.items():
         if name not in bots:
             raise ValidationError(
-                _("“%(name)s” is no bot of this study. It has %(bots)s.")
+                _("“%(name)s” is not a bot of this study. It has %(bots)s.")
                 % {"name": name[:LONGEST], "bots": ", ".join(sorted(bots)) or _("none")}
             )
         bots[name].facets = _checked(name, levels)
@@ -76,7 +76,7 @@ def parsed(text: str) -> dict[str, str]:
         facet, equals, level = (each.strip() for each in part.partition("="))
         if not (facet and equals and level):
             raise ValidationError(
-                _("“%(part)s” is no facet. Write name=level with commas between: kind=VHRED, data=Reddit")
+                _("“%(part)s” is not a facet. Write name=level with commas between: kind=VHRED, data=Reddit")
                 % {"part": part[:LONGEST]}
             )
         if facet in found:

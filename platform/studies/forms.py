@@ -42,7 +42,7 @@ class StudyForm(forms.ModelForm[Study]):
         label=_("Consent text"),
         widget=forms.Textarea,
         max_length=20_000,
-        help_text=_("What stands in [brackets] at first is for you to fill in, or to delete."),
+        help_text=_("What is in [brackets] is for you to fill in, or to delete."),
     )
 
     class Meta:

@@ -69,7 +69,7 @@ def _needed(study: Study) -> list[Check]:
     return [
         done,
         _consent_check(study),
-        Check(_("Panels"), cannot or fine, not cannot, _("Mend the panels"), panels),
+        Check(_("Panels"), cannot or fine, not cannot, _("Fix the panels"), panels),
     ]
 
 
@@ -99,7 +99,7 @@ def open_study(study: Study) -> list[Tried]:
     if told and not any(each.answered for each in told):
         why = " ".join(f"{each.bot}: {each.says}" for each in told)
         raise ValidationError(
-            _("None of its bots answers, so nobody could be admitted and it stays as it is. %(why)s")
+            _("None of its bots answers, so nobody could be admitted and nothing changes. %(why)s")
             % {"why": why}
         )
     set_state(study.pk, Study.State.OPEN)

@@ -26,7 +26,7 @@ PROTOCOL_FIELDS = (
     "re_entry_most",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.
-OPENED = "The study has been opened, so its protocol stays as it is. Make a new study to change it."
+OPENED = "The study has been opened, so its protocol is fixed. Make a new study to change it."
 
 _PROMISED_LONGER = "People have agreed with %s days to withdraw. It can be more, not fewer."
 _PROMISED_SOONER = "People have agreed to be erased after %s days. It can be fewer, not more."
@@ -159,8 +159,8 @@ def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
     if task.asks and all(ask.about == About.PERSON for ask in asks):
         raise ValidationError(
             gettext(
-                "Only the people themselves are asked about. Choose also the questions about what is said or "
-                "shown, with which the report begins."
+                "Only the people themselves are asked about. Also choose the questions about what is said or "
+                "shown, which come first in the report."
             )
         )
     for number, ask in enumerate(asks):
@@ -184,7 +184,7 @@ def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
     if (ask.about == About.PERSON) != (ask.moment in OF_PEOPLE):
         return "people are asked about themselves before they begin or when their work is done."
     if any((ask.question_set, ask.about) == (each.question_set, each.about) for each in earlier):
-        return "the same is asked twice. Remove one of the two."
+        return "the same thing is asked twice. Remove one of the two."
     return ""
 
 
@@ -222,7 +222,7 @@ def set_state(study_id: int, state: Study.State) -> Study:
         )
     if Study.State.PAUSED in (state, study.state):
         raise ValidationError(
-            gettext("“%(title)s” is paused or resumed on its page Monitor. A paused study is resumed first.")
+            gettext("“%(title)s” is paused or resumed on its page Monitor. Resume a paused study first.")
             % {"title": study.title}
         )
     if state == Study.State.OPEN:

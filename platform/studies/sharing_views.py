@@ -27,7 +27,7 @@ def sharing(request: HttpRequest, pk: int) -> HttpResponse:
         except ValidationError as error:
             refused = " ".join(error.messages)
         else:
-            told = _("%(name)s may change it.") if shared.may_change else _("%(name)s may read it.")
+            told = _("%(name)s can now change it.") if shared.may_change else _("%(name)s can now read it.")
             messages.success(request, told % {"name": shared.person})
             return redirect("studies:sharing", pk=pk)
     shares = study.shares.select_related("person")

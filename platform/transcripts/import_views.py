@@ -173,7 +173,7 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
     record = get_object_or_404(imports_of(request.user), pk=pk)
-    what = "import is undone" if record.imported_at else "upload is thrown away"
+    what = "import is undone" if record.imported_at else "upload is discarded"
     if not attempt(request, partial(undoing.undo, pk), done=f"The {what}: {record.file_name}"):
         return redirect("transcripts:import", pk=pk)
     return redirect("transcripts:imports", pk=record.study_id)

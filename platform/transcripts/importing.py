@@ -114,7 +114,7 @@ def set_format(draft: TranscriptImport, key: str) -> None:
     """
     if key not in FORMATS:
         raise ImportRefusedError(
-            _("There is no format “%(key)s”. Choose one of the list.") % {"key": key[:40]}
+            _("There is no format “%(key)s”. Choose one from the list.") % {"key": key[:40]}
         )
     draft.format = key
     draft.save(update_fields=["format"])
@@ -177,7 +177,7 @@ def language_of(study: Study, asked: str) -> str:
             _("Say in which language these conversations are: one of the study's, %(have)s.") % {"have": have}
             if not language
             else _(
-                "“%(language)s” is no language of this study, which has %(have)s. Add it to the study, or "
+                "“%(language)s” is not a language of this study, which has %(have)s. Add it to the study, or "
                 "import the conversations into another."
             )
             % {"language": language[:20], "have": have}

@@ -81,7 +81,10 @@ def add_turn(dialogue_id: int, *, position: int, text: str, now: datetime | None
         return
     if position != dialogue.turns:
         raise RelayRefusedError(
-            _("Another turn was saved here meanwhile, perhaps in another tab. Yours was not: “%(text)s”")
+            _(
+                "Another turn has been saved here in the meantime, perhaps in another tab. Yours "
+                "was not: “%(text)s”"
+            )
             % {"text": text[:200]}
         )
     _refuse_ended(dialogue)
@@ -189,7 +192,7 @@ def _count(dialogue: Dialogue, turns: int) -> None:
 
 def _refuse_ended(dialogue: Dialogue) -> None:
     if dialogue.ended_at:
-        raise RelayRefusedError(_("This conversation is finished, so that its turns stay as they are."))
+        raise RelayRefusedError(_("This conversation is finished, so its turns are fixed."))
 
 
 def _refuse_too_long(dialogue: Dialogue, turns: int) -> None:
@@ -198,7 +201,7 @@ def _refuse_too_long(dialogue: Dialogue, turns: int) -> None:
         raise RelayRefusedError(
             _(
                 "That would be %(turns)d turns; this study allows %(most)d, the opening included. Finish it "
-                "before."
+                "first."
             )
             % {"turns": turns, "most": most}
         )

@@ -56,7 +56,9 @@ def import_requested(record_id: int) -> None:
             under_way.give_up(record_id, str(error))
         except Exception:
             log.exception("The import %s broke off.", record_id)
-            under_way.give_up(record_id, _("The import broke off; the log says why. Nothing was imported."))
+            under_way.give_up(
+                record_id, _("The import stopped early; the log says why. Nothing was imported.")
+            )
 
 
 @transaction.atomic
@@ -111,7 +113,9 @@ def _bring_in(record: TranscriptImport, found: Iterator[Checked | Rated | Proble
         record.left_out += sum(isinstance(each, Problem) for each in batch)
         under_way.tell(record.pk, len(batch))
     if not record.conversations and not record.labels:
-        raise ImportRefusedError(_("There is no conversation and no rating in the file that could come in."))
+        raise ImportRefusedError(
+            _("There is no conversation and no rating in the file that can be imported.")
+        )
     # The database refuses turns in a finished dialogue, so they are finished last.
     record.dialogues.update(ending=Dialogue.Ending.COMPLETE, ended_at=now)
     record.imported_at, record.content = now, None

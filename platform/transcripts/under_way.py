@@ -42,7 +42,7 @@ def look_after(record: TranscriptImport) -> TranscriptImport:
     """The import as it is; one whose process is gone has broken off."""
     if record.asked_at and not record.imported_at:
         if timezone.now() - record.asked_at > PATIENCE and not is_worked_on(IMPORTS, record.pk):
-            give_up(record.pk, _("Its process ended without a word; the log says why. Import it again."))
+            give_up(record.pk, _("Its process ended unexpectedly; the log says why. Import it again."))
         record.refresh_from_db(fields=["asked_at", "imported_at", "refusal"])
     return record
 

@@ -46,7 +46,7 @@ def refuse_labelled(dialogues: Iterable[int]) -> None:
     list(turns.select_for_update(of=("self",)).values_list("pk", flat=True))
     if turns.filter(LABELLED).exists():
         raise ImportRefusedError(
-            _("Some of these turns have labels, and labels are never thrown away. The conversations stay.")
+            _("Some of these turns have labels, and labels are never discarded. The conversations stay.")
         )
 
 

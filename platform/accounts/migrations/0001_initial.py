@@ -189,7 +189,7 @@ class Migration(migrations.Migration):
                 ("expires_at", models.DateTimeField()),
                 (
                     "ended_at",
-                    models.DateTimeField(blank=True, help_text="When it was used or taken back.", null=True),
+                    models.DateTimeField(blank=True, help_text="When it was used or revoked.", null=True),
                 ),
                 (
                     "invited_by",

@@ -31,8 +31,8 @@ class Migration(migrations.Migration):
                     "open_to_all",
                     models.BooleanField(
                         default=False,
-                        help_text="All who sign in see its settings and figures, talk with it and use it in their studies.",
-                        verbose_name="everybody may use it",
+                        help_text="Everybody who signs in can see its settings and figures, talk with it and use it in their studies.",
+                        verbose_name="everybody can use it",
                     ),
                 ),
                 ("adapter", models.CharField(help_text="Name in the registry of chatbots/.", max_length=60)),

@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
                     "owner",
                     models.ForeignKey(
                         blank=True,
-                        help_text="Nobody: it ships with the platform, and every researcher may use it.",
+                        help_text="Nobody: it ships with the platform, and every researcher can use it.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="context_sets",

@@ -45,8 +45,8 @@ class Migration(migrations.Migration):
                     "open_to_all",
                     models.BooleanField(
                         default=False,
-                        help_text="All who sign in may read it and use it in studies.",
-                        verbose_name="everybody may use it",
+                        help_text="Everybody who signs in can read it and use it in studies.",
+                        verbose_name="everybody can use it",
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
                     "owner",
                     models.ForeignKey(
                         blank=True,
-                        help_text="Nobody: it ships with the platform, and every researcher may use it.",
+                        help_text="Nobody: it ships with the platform, and every researcher can use it.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="knowledge_bases",

@@ -95,13 +95,13 @@ class Migration(migrations.Migration):
                             django.core.validators.MinValueValidator(0),
                             django.core.validators.MaxValueValidator(1),
                         ],
-                        verbose_name="Gold judged rightly",
+                        verbose_name="Gold judged correctly",
                     ),
                 ),
                 (
                     "attention_misses",
                     models.PositiveSmallIntegerField(
-                        default=0, help_text="More failed than this.", verbose_name="Checks of attention"
+                        default=0, help_text="More failed than this.", verbose_name="Attention checks"
                     ),
                 ),
                 (
@@ -136,7 +136,7 @@ class Migration(migrations.Migration):
                 (
                     "pass_mark",
                     models.PositiveSmallIntegerField(
-                        help_text="So many right answers, or more, pass.",
+                        help_text="This many right answers, or more, pass.",
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="pass mark",
                     ),
@@ -145,7 +145,7 @@ class Migration(migrations.Migration):
                     "tries",
                     models.PositiveSmallIntegerField(
                         default=2,
-                        help_text="How often somebody may try, in all studies together.",
+                        help_text="How often somebody can try, in all studies together.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(20),
@@ -157,7 +157,7 @@ class Migration(migrations.Migration):
                     "feedback",
                     models.BooleanField(
                         default=True,
-                        help_text="After a try that does not pass: which answers were wrong, and why.",
+                        help_text="After an attempt that does not pass: which answers were wrong, and why.",
                         verbose_name="say what was wrong",
                     ),
                 ),

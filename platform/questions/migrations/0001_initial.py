@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 (
                     "shared",
                     models.BooleanField(
-                        default=False, help_text="Every researcher here may read it and use it."
+                        default=False, help_text="Every researcher here can read it and use it."
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

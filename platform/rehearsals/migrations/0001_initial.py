@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
-                            ("queued", "Waits to begin"),
+                            ("queued", "Waiting to start"),
                             ("running", "Under way"),
                             ("done", "Done"),
                             ("failed", "Broke off"),

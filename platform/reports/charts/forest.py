@@ -146,7 +146,7 @@ def _forest(
 
 
 def _human_line(axes: Axes, result: Result, panel: Panel, palette: Palette) -> None:
-    """What people reach at the score that stands for the set, with its interval."""
+    """What people reach at the score that represents the set, with its interval."""
     place = headline(result)
     human = next((bot["cells"][place] for bot in result["bots"] if bot["bot"] == HUMAN), None)
     if human is None or human["value"] is None or place not in dict(panel.scores):

@@ -46,18 +46,18 @@ def panels_of(result: Result) -> list[Panel]:
 
 
 def headline(result: Result) -> int:
-    """The place of the score that stands for the set."""
+    """The place of the score that represents the set."""
     return [column["key"] for column in result["columns"]].index(result["headline"])
 
 
 def main_panel(result: Result) -> Panel:
-    """The panel with the score that stands for the set."""
+    """The panel with the score that represents the set."""
     panels, place = panels_of(result), headline(result)
     return next((panel for panel in panels if place in dict(panel.scores)), panels[0])
 
 
 def ranked(result: Result) -> Sequence[Mapping[str, Any]]:
-    """The bots, the best by the score that stands for the set first."""
+    """The bots, the best by the score that represents the set first."""
     place = headline(result)
 
     def lowness(bot: Mapping[str, Any]) -> float:

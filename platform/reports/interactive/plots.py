@@ -99,7 +99,7 @@ def _published_marks(panel: Panel, system: str, cells: Sequence[Cell]) -> Iterat
 
 
 def _guide(result: Result, panel: Panel) -> Plot | None:
-    """What people reach at the score that stands for the set, where they were judged, too."""
+    """What people reach at the score that represents the set, where they were judged, too."""
     place = headline(result)
     human = next((bot["cells"][place] for bot in result["bots"] if bot["bot"] == HUMAN), None)
     if human is None or human["value"] is None or place not in dict(panel.scores):

@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
-                            ("queued", "Waiting to begin"),
+                            ("queued", "Waiting to start"),
                             ("running", "Under way"),
                             ("done", "Complete"),
                             ("failed", "Stopped with errors"),

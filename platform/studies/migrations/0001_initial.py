@@ -137,7 +137,7 @@ class Migration(migrations.Migration):
                             ("without_excluded", "Without the workers excluded by the rules below"),
                         ],
                         default="all",
-                        help_text="The report's numbers follow it; the other analysis is shown beside. It is declared before the study opens and stays as it is.",
+                        help_text="The report's numbers follow it; the other analysis is shown beside them. It is declared before the study opens and is then fixed.",
                         max_length=20,
                         verbose_name="primary analysis",
                     ),
@@ -146,7 +146,7 @@ class Migration(migrations.Migration):
                     "exclusion_rules",
                     models.TextField(
                         blank=True,
-                        help_text="By which rules workers are excluded, such as: all answers alike, or a median of less than 2 seconds per answer. Each exclusion names its reason, and the excluded are paid.",
+                        help_text="By which rules workers are excluded, such as: all answers alike, or a median of less than 2 seconds per answer. Each exclusion names its reason, and excluded workers are still paid.",
                         max_length=2000,
                         verbose_name="rules of exclusion",
                     ),
@@ -155,7 +155,7 @@ class Migration(migrations.Migration):
                     "pilot_size",
                     models.PositiveSmallIntegerField(
                         default=0,
-                        help_text="After so many people nobody new is admitted until you have looked and go on. They are then excluded from the primary analysis. 0: no pilot.",
+                        help_text="After this many people nobody new is admitted until you have looked and go on. They are then excluded from the primary analysis. 0: no pilot.",
                         validators=[django.core.validators.MaxValueValidator(1000)],
                         verbose_name="people of the pilot",
                     ),
@@ -223,7 +223,7 @@ class Migration(migrations.Migration):
                     "withdrawal_days",
                     models.PositiveSmallIntegerField(
                         default=30,
-                        help_text="So long after the end of their part people may have their texts and answers removed. They are told so before they agree; later it can be made longer, not shorter.",
+                        help_text="How long after the end of their part people can have their texts and answers removed. They are told before they agree; later it can be made longer, not shorter.",
                         validators=[django.core.validators.MaxValueValidator(3650)],
                         verbose_name="days to withdraw",
                     ),
@@ -232,7 +232,7 @@ class Migration(migrations.Migration):
                     "retention_days",
                     models.PositiveSmallIntegerField(
                         default=180,
-                        help_text="So long after the end of somebody's part their panel id and all else by which they could be found again are erased, once they are paid. Later it can be made shorter, not longer.",
+                        help_text="How long after the end of somebody's part their panel id, and everything else by which they could be found again, are erased, once they are paid. Later it can be made shorter, not longer.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(3650),
@@ -290,7 +290,7 @@ class Migration(migrations.Migration):
                     "closed_to_workers_of",
                     models.ManyToManyField(
                         blank=True,
-                        help_text="Who took part in one of these studies cannot take part in this one.",
+                        help_text="People who took part in one of these studies cannot take part in this one.",
                         related_name="closes",
                         to="studies.study",
                     ),
@@ -299,7 +299,7 @@ class Migration(migrations.Migration):
                     "extensions",
                     models.PositiveSmallIntegerField(
                         default=10,
-                        help_text="How often a worker may ask for the same time once more. Fewer than ten shut out people who need longer (WCAG 2.2.1).",
+                        help_text="How often a worker can ask for the same time again. Fewer than ten shut out people who need longer (WCAG 2.2.1).",
                         validators=[django.core.validators.MaxValueValidator(100)],
                         verbose_name="extensions",
                     ),
@@ -308,7 +308,7 @@ class Migration(migrations.Migration):
                     "message_minutes",
                     models.PositiveSmallIntegerField(
                         default=0,
-                        help_text="For each message, judgment or text, from the moment when it is the worker's turn. 0: as long as they like.",
+                        help_text="For each message, judgment or text, from the moment it is the worker's turn. 0: no limit.",
                         validators=[django.core.validators.MaxValueValidator(240)],
                         verbose_name="minutes for each message",
                     ),
@@ -317,7 +317,7 @@ class Migration(migrations.Migration):
                     "session_minutes",
                     models.PositiveSmallIntegerField(
                         default=0,
-                        help_text="From the beginning of the work to its end; waiting for a partner is not counted. 0: as long as they like.",
+                        help_text="From the beginning of the work to its end; waiting for a partner does not count. 0: no limit.",
                         validators=[django.core.validators.MaxValueValidator(1440)],
                         verbose_name="minutes for the whole",
                     ),
@@ -326,7 +326,7 @@ class Migration(migrations.Migration):
                     "notes_typing",
                     models.BooleanField(
                         default=False,
-                        help_text="Of each message in a chat: how many characters were pasted, and how long it was typed; never which keys. Workers read so before they agree.",
+                        help_text="Of each message in a chat: how many characters were pasted, and how long it was typed; never which keys. Workers read this before they agree.",
                         verbose_name="note pasting and time of typing",
                     ),
                 ),
@@ -343,7 +343,7 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="study_exclusions_need_rules",
-                        violation_error_message="Say by which rules workers are excluded, or take all workers as the primary analysis.",
+                        violation_error_message="Say by which rules workers are excluded, or use all workers as the primary analysis.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -592,7 +592,7 @@ class Migration(migrations.Migration):
                     ("up_to", "Up to a number of times"),
                 ],
                 default="once",
-                help_text="People who have finished may take part again and are paid each time. In the results they count as one worker. Prolific and Mechanical Turk admit a person to each of their own studies once, whatever is chosen here.",
+                help_text="People who have finished may take part again and are paid each time. In the results they count as one worker. Prolific and Mechanical Turk admit a person to each of their own studies only once, whatever is chosen here.",
                 max_length=10,
                 verbose_name="how often a person takes part",
             ),
@@ -602,7 +602,7 @@ class Migration(migrations.Migration):
             name="re_entry_most",
             field=models.PositiveSmallIntegerField(
                 default=2,
-                help_text="Times per person. Counts only with “Up to a number of times”.",
+                help_text="Times per person. Applies only with “Up to a number of times”.",
                 validators=[
                     django.core.validators.MinValueValidator(2),
                     django.core.validators.MaxValueValidator(100),
@@ -615,7 +615,7 @@ class Migration(migrations.Migration):
             name="material",
             field=models.TextField(
                 blank=True,
-                help_text="Texts that workers have beside what they do. A line that begins with # names one; what follows is its text.",
+                help_text="Texts that workers see beside their task. A line that begins with # names one; what follows is its text.",
                 max_length=100000,
                 validators=[knowledge.sections.refuse_unreadable],
                 verbose_name="texts",
@@ -626,7 +626,7 @@ class Migration(migrations.Migration):
             name="bots_read",
             field=models.BooleanField(
                 default=False,
-                help_text="Bots that can use knowledge get the same texts, as in their prompt; others ignore them.",
+                help_text="Bots that can use knowledge get the same texts, for instance in their prompt; others ignore them.",
                 verbose_name="let the bots read them, too",
             ),
         ),
@@ -650,7 +650,7 @@ class Migration(migrations.Migration):
                 base_field=models.CharField(max_length=30),
                 blank=True,
                 default=list,
-                help_text="Words by which lists are narrowed, such as: pilot, 2026.",
+                help_text="Words to filter lists by, such as: pilot, 2026.",
                 size=10,
             ),
         ),

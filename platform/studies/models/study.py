@@ -90,8 +90,8 @@ class Study(models.Model):
         default=PrimaryAnalysis.ALL,
         verbose_name=_("primary analysis"),
         help_text=_(
-            "The report's numbers follow it; the other analysis is shown beside. It is declared before "
-            "the study opens and stays as it is."
+            "The report's numbers follow it; the other analysis is shown beside them. It is declared before "
+            "the study opens and is then fixed."
         ),
     )
     exclusion_rules = models.TextField(
@@ -99,8 +99,8 @@ class Study(models.Model):
         blank=True,
         verbose_name=_("rules of exclusion"),
         help_text=_(
-            "By which rules workers are excluded, such as: all answers alike, or a median of less than "
-            "2 seconds per answer. Each exclusion names its reason, and the excluded are paid."
+            "By which rules workers are excluded, such as: all answers alike, or a median of less than 2 "
+            "seconds per answer. Each exclusion names its reason, and excluded workers are still paid."
         ),
     )
     pilot_size = models.PositiveSmallIntegerField(
@@ -108,8 +108,8 @@ class Study(models.Model):
         validators=[MaxValueValidator(1000)],
         verbose_name=_("people of the pilot"),
         help_text=_(
-            "After so many people nobody new is admitted until you have looked and go on. They are "
-            "then excluded from the primary analysis. 0: no pilot."
+            "After this many people nobody new is admitted until you have looked and go on. They are then "
+            "excluded from the primary analysis. 0: no pilot."
         ),
     )
     pilot_over_at = models.DateTimeField(
@@ -129,8 +129,8 @@ class Study(models.Model):
         default=ReEntry.ONCE,
         verbose_name=_("how often a person takes part"),
         help_text=_(
-            "People who have finished may take part again and are paid each time. In the results they "
-            "count as one worker. Prolific and Mechanical Turk admit a person to each of their own studies "
+            "People who have finished may take part again and are paid each time. In the results they count "
+            "as one worker. Prolific and Mechanical Turk admit a person to each of their own studies only "
             "once, whatever is chosen here."
         ),
     )
@@ -138,7 +138,7 @@ class Study(models.Model):
         default=2,
         validators=[MinValueValidator(2), MaxValueValidator(100)],
         verbose_name=_("at most"),
-        help_text=_("Times per person. Counts only with “Up to a number of times”."),
+        help_text=_("Times per person. Applies only with “Up to a number of times”."),
     )
     material = models.TextField(
         max_length=LONGEST_PASTED,
@@ -146,15 +146,16 @@ class Study(models.Model):
         validators=[refuse_unreadable],
         verbose_name=_("texts"),
         help_text=_(
-            "Texts that workers have beside what they do. A line that begins with # names one; "
-            "what follows is its text."
+            "Texts that workers see beside their task. A line that begins with # names one; what follows is "
+            "its text."
         ),
     )
     bots_read = models.BooleanField(
         default=False,
         verbose_name=_("let the bots read them, too"),
         help_text=_(
-            "Bots that can use knowledge get the same texts, as in their prompt; others ignore them."
+            "Bots that can use knowledge get the same texts, for instance in their prompt; others ignore "
+            "them."
         ),
     )
     knowledge = models.ForeignKey(
@@ -212,8 +213,7 @@ class Study(models.Model):
         validators=[MaxValueValidator(240)],
         verbose_name=_("minutes for each message"),
         help_text=_(
-            "For each message, judgment or text, from the moment when it is the worker's turn. "
-            "0: as long as they like."
+            "For each message, judgment or text, from the moment it is the worker's turn. 0: no limit."
         ),
     )
     session_minutes = models.PositiveSmallIntegerField(
@@ -221,8 +221,7 @@ class Study(models.Model):
         validators=[MaxValueValidator(1440)],
         verbose_name=_("minutes for the whole"),
         help_text=_(
-            "From the beginning of the work to its end; waiting for a partner is not counted. "
-            "0: as long as they like."
+            "From the beginning of the work to its end; waiting for a partner does not count. 0: no limit."
         ),
     )
     extensions = models.PositiveSmallIntegerField(
@@ -230,16 +229,16 @@ class Study(models.Model):
         validators=[MaxValueValidator(100)],
         verbose_name=_("extensions"),
         help_text=_(
-            "How often a worker may ask for the same time once more. Fewer than ten shut out people "
-            "who need longer (WCAG 2.2.1)."
+            "How often a worker can ask for the same time again. Fewer than ten shut out people who need "
+            "longer (WCAG 2.2.1)."
         ),
     )
     notes_typing = models.BooleanField(
         default=False,
         verbose_name=_("note pasting and time of typing"),
         help_text=_(
-            "Of each message in a chat: how many characters were pasted, and how long it was typed; "
-            "never which keys. Workers read so before they agree."
+            "Of each message in a chat: how many characters were pasted, and how long it was typed; never "
+            "which keys. Workers read this before they agree."
         ),
     )
     withdrawal_days = models.PositiveSmallIntegerField(
@@ -247,8 +246,8 @@ class Study(models.Model):
         validators=[MaxValueValidator(3650)],
         verbose_name=_("days to withdraw"),
         help_text=_(
-            "So long after the end of their part people may have their texts and answers removed. "
-            "They are told so before they agree; later it can be made longer, not shorter."
+            "How long after the end of their part people can have their texts and answers removed. They are "
+            "told before they agree; later it can be made longer, not shorter."
         ),
     )
     retention_days = models.PositiveSmallIntegerField(
@@ -256,8 +255,8 @@ class Study(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(3650)],
         verbose_name=_("days until ids are erased"),
         help_text=_(
-            "So long after the end of somebody's part their panel id and all else by which they could "
-            "be found again are erased, once they are paid. Later it can be made shorter, not longer."
+            "How long after the end of somebody's part their panel id, and everything else by which they "
+            "could be found again, are erased, once they are paid. Later it can be made shorter, not longer."
         ),
     )
     contact = models.EmailField(
@@ -270,7 +269,7 @@ class Study(models.Model):
         symmetrical=False,
         blank=True,
         related_name="closes",
-        help_text=_("Who took part in one of these studies cannot take part in this one."),
+        help_text=_("People who took part in one of these studies cannot take part in this one."),
     )
 
     rehearsal_of = models.OneToOneField(
@@ -287,7 +286,7 @@ class Study(models.Model):
         default=list,
         blank=True,
         size=MOST_TAGS,
-        help_text=_("Words by which lists are narrowed, such as: pilot, 2026."),
+        help_text=_("Words to filter lists by, such as: pilot, 2026."),
     )
     archived_at = models.DateTimeField(
         null=True,
@@ -321,7 +320,7 @@ class Study(models.Model):
                 | ~Q(exclusion_rules="")
                 | Q(pilot_size__gt=0),
                 violation_error_message=_(
-                    "Say by which rules workers are excluded, or take all workers as the primary analysis."
+                    "Say by which rules workers are excluded, or use all workers as the primary analysis."
                 ),
             ),
             models.CheckConstraint(

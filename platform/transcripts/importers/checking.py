@@ -113,7 +113,7 @@ def _stay_within(limits: Limits, conversations: int, turns: int, line: int) -> N
     ):
         if number > most:
             raise UnreadableError(
-                line, f"Here the file passes {most} {what}, the most for one import. Split it."
+                line, f"Here the file passes {most} {what}, the limit for one import. Split it."
             )
 
 

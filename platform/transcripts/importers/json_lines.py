@@ -22,18 +22,18 @@ def objects(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield Problem(number, f"This line is no JSON: {json_fault(error)}.")
+            yield Problem(number, f"This line is not JSON: {json_fault(error)}.")
             continue
         if isinstance(value, dict):
             yield number, value
         else:
-            yield Problem(number, "This line is no JSON object. Each line must be one, in braces.")
+            yield Problem(number, "This line is not a JSON object. Each line must be one, in braces.")
 
 
 def said(value: object, *, speaker: str, text: str, line: int) -> Said | Problem:
     """An utterance from an object that has these two keys."""
     if not isinstance(value, dict):
-        return Problem(line, f"A turn is no object with “{speaker}” and “{text}”.")
+        return Problem(line, f"A turn is not an object with “{speaker}” and “{text}”.")
     for key in (speaker, text):
         if not isinstance(value.get(key), str):
             return Problem(line, f"A turn has no text under “{key}”.")
@@ -66,7 +66,9 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
         if "turns" in value:
             yield _whole(value, line)
         elif not id_:
-            yield Problem(line, "This line has neither “turns” nor “conversation”, so it is no turn of any.")
+            yield Problem(
+                line, "This line has neither “turns” nor “conversation”, so it is not a turn of any."
+            )
         else:
             open_id = id_
             open_turns.append(said(value, speaker="speaker", text="text", line=line))
@@ -77,6 +79,6 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
 def _whole(value: dict[str, Any], line: int) -> Conversation | Problem:
     turns = value["turns"]
     if not isinstance(turns, list):
-        return Problem(line, "“turns” is no list.")
+        return Problem(line, "“turns” is not a list.")
     id_ = str(value.get("id", f"line {line}"))[:200]
     return conversation(id_, line, [said(each, speaker="speaker", text="text", line=line) for each in turns])

@@ -53,7 +53,7 @@ def _skip(text: str, position: int) -> int:
 def _after(text: str, begins: int, position: int, mark: str) -> int:
     if not text.startswith(mark, position):
         raise UnreadableError(
-            _line(text, begins, position), f"Here a “{mark}” is missing: this is no JSON object by id."
+            _line(text, begins, position), f"Here a “{mark}” is missing: this is not a JSON object by id."
         )
     return _skip(text, position + 1)
 
@@ -62,10 +62,10 @@ def _decoded(text: str, begins: int, position: int) -> tuple[Any, int]:
     try:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
-        raise UnreadableError(_line(text, begins, error.pos), f"This is no JSON: {error.msg}.") from error
+        raise UnreadableError(_line(text, begins, error.pos), f"This is not JSON: {error.msg}.") from error
     except (ValueError, RecursionError) as error:
         raise UnreadableError(
-            _line(text, begins, position), f"This is no JSON: {str(error)[:200]}"
+            _line(text, begins, position), f"This is not JSON: {str(error)[:200]}"
         ) from error
 
 

@@ -209,7 +209,7 @@ def _rows(source: Source, known: Sequence[str], check: Callable[[list[str]], Non
                 yield begins, dict.fromkeys(known, "") | dict(there)
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise UnreadableError(reader.line_num, f"This is no CSV: {error}.") from error
+        raise UnreadableError(reader.line_num, f"This is not CSV: {error}.") from error
 
 
 def _check_records(columns: list[str]) -> None:

@@ -29,7 +29,7 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
 def _conversation(line: int, value: dict[str, Any]) -> Conversation | Problem:
     pairs = value.get("dialog")
     if not isinstance(pairs, list) or not all(isinstance(pair, list) for pair in pairs):
-        return Problem(line, "“dialog” is no list of lists of turns.")
+        return Problem(line, "“dialog” is not a list of lists of turns.")
     turns = [said(act, speaker="id", text="text", line=line) for pair in pairs for act in pair]
     spoken = [turn for turn in turns if not (isinstance(turn, Said) and turn.text == SILENCE)]
     return conversation(f"line {line}", line, spoken)

@@ -34,7 +34,7 @@ def texts_of(reading_set: Mapping[str, Any], agent: str) -> list[Read]:
 
 def _factual(agent: str, sections: object) -> Iterator[Read]:
     if not isinstance(sections, dict):
-        raise ReadingSetError(f"{agent} is no object of factual sections.")
+        raise ReadingSetError(f"{agent} is not an object of factual sections.")
     if strange := sections.keys() - set(FACTUAL):
         raise ReadingSetError(f"{agent} has “{min(strange)[:40]}”. Its sections are {', '.join(FACTUAL)}.")
     for key in FACTUAL:
@@ -42,7 +42,7 @@ def _factual(agent: str, sections: object) -> Iterator[Read]:
             continue
         where, section = f"{agent}, {key}", sections[key]
         if not isinstance(section, dict):
-            raise ReadingSetError(f"{where} is no object.")
+            raise ReadingSetError(f"{where} is not an object.")
         variants = [variant for variant, name in LEADS.items() if name in section]
         if len(variants) != 1:
             raise ReadingSetError(
@@ -51,7 +51,7 @@ def _factual(agent: str, sections: object) -> Iterator[Read]:
         lead = _text(f"{where}, lead", section[LEADS[variants[0]]])
         facts = section.get("fun_facts", [])
         if not isinstance(facts, list):
-            raise ReadingSetError(f"{where}, fun_facts is no list.")
+            raise ReadingSetError(f"{where}, fun_facts is not a list.")
         points = [_text(f"{where}, fact {number}", fact) for number, fact in enumerate(facts, start=1)]
         entity = _text(f"{where}, entity", section.get("entity"), longest=_LONGEST_HEADING)
         yield Read(key, f"Factual Section {key[-1]}", entity, lead, points, variants[0])
@@ -61,7 +61,7 @@ def _of_article(reading_set: Mapping[str, Any]) -> Iterator[Read]:
     """The sections of the article; its headline stands over the first."""
     article = reading_set.get("article") or {}
     if not isinstance(article, dict):
-        raise ReadingSetError("article is no object.")
+        raise ReadingSetError("article is not an object.")
     shown: Sequence[str] = [] if reading_set.get("config") == NO_ARTICLE else ARTICLE
     for key in shown:
         if key in article:
@@ -73,7 +73,7 @@ def _of_article(reading_set: Mapping[str, Any]) -> Iterator[Read]:
 def _text(where: str, value: object, longest: int = _LONGEST) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ReadingSetError(
-            f"{where} is no text. Give the reading sets after their build, which puts texts in for numbers."
+            f"{where} is not text. Give the reading sets after their build, which puts texts in for numbers."
         )
     if len(value) > longest:
         raise ReadingSetError(f"{where} has {len(value)} characters; {longest} can be stored.")

@@ -121,9 +121,9 @@ def _own(number: int, value: Mapping[str, Any]) -> Given:
     if sentiment is not None and sentiment not in SENTIMENTS:
         raise _WrongError(f"turn {number}: sentiment is {_short(sentiment)}. Write {_one_of(SENTIMENTS)}.")
     if not isinstance(sources, list):
-        raise _WrongError(f"turn {number}: knowledge_source is no list.")
+        raise _WrongError(f"turn {number}: knowledge_source is not a list.")
     if unknown := [each for each in sources if each not in list(SOURCES)]:
-        raise _WrongError(f"turn {number}: {_short(unknown[0])} is no section. Write {_one_of(SOURCES)}.")
+        raise _WrongError(f"turn {number}: {_short(unknown[0])} is not a section. Write {_one_of(SOURCES)}.")
     answers: dict[str, Any] = {} if sentiment is None else {"sentiment": sentiment}
     if sources:
         answers["source"] = [each for each in SOURCES if each in sources]
@@ -138,7 +138,7 @@ def _heard(number: int, value: Mapping[str, Any]) -> Given:
 def _ratings(value: Mapping[str, Any]) -> dict[str, Given]:
     ratings = value.get("conversation_rating") or {}
     if not isinstance(ratings, dict):
-        raise _WrongError("conversation_rating is no object by agent.")
+        raise _WrongError("conversation_rating is not an object by agent.")
     if strange := ratings.keys() - set(AGENTS):
         raise _WrongError(f"conversation_rating names {_short(min(strange))}. Write agent_1 or agent_2.")
     found = {agent: _rating(f"conversation_rating of {agent}", each) for agent, each in ratings.items()}
@@ -161,8 +161,8 @@ def _missing(content: list[Any], texts: Mapping[str, list[Read]]) -> Iterator[st
     for number, (before, turn) in enumerate(pairwise(content), start=2):
         if before["agent"] == turn["agent"] and {"sentiment", "turn_rating"} & turn.keys():
             yield (
-                f"turn {number}: {turn['agent']} goes on, so it is joined to turn {number - 1}. Of both the "
-                "sources are kept, and the first sentiment and rating."
+                f"turn {number}: {turn['agent']} speaks again, so it is joined to turn {number - 1}. Of both "
+                "the sources are kept, and the first sentiment and rating."
             )
     shown = {agent: {text.key for text in of} for agent, of in texts.items() if of}
     for number, turn in enumerate(content, start=1):

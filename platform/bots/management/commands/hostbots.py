@@ -50,7 +50,7 @@ class Command(BaseCommand):
             _keep_running(options["names"])
         settings.BOTS_HERE = names or None
         if hangs := asyncio.run(self._host()):
-            self.stderr.write("A bot hangs again and again. Start this host anew.")
+            self.stderr.write("A bot keeps hanging. Restart this host.")
         leave(70 if hangs else 0)
 
     async def _host(self) -> bool:
@@ -63,7 +63,7 @@ class Command(BaseCommand):
             while not stopping.is_set() and not host.needs_new_process():
                 news = ", ".join(f"{each.row.name}: {each.resident.state}" for each in host.everything())
                 if news != said:
-                    self.stdout.write(news or "No active bot is called so.")
+                    self.stdout.write(news or "There is no active bot of that name.")
                     self.stdout.flush()
                     said = news
                 try:

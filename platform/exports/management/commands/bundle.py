@@ -22,7 +22,7 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"There is no study {study}. Give the number in the address of its page.")
         if output is None and sys.stdout.isatty():
-            raise CommandError("A zip archive is nothing for a terminal. Name a file with --output.")
+            raise CommandError("A zip archive cannot be shown in a terminal. Name a file with --output.")
         if output is None:
             write_bundle(found.pk, sys.stdout.buffer)
             return

@@ -10,8 +10,8 @@ from project.dumps import DumpError, backup
 
 class Command(BaseCommand):
     help = (
-        "Write everything that PostgreSQL holds to one file, as of one moment; workers may go on meanwhile. "
-        "Keep the secret key with it: without it workers' sessions and resume cookies are void."
+        "Write everything that PostgreSQL holds to one file, as of one moment; workers can carry on "
+        "meanwhile. Keep the secret key with it: without it workers' sessions and resume cookies are void."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,5 +23,5 @@ class Command(BaseCommand):
         except DumpError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(
-            f"{file}: {size / 1e6:.1f} MB. Try it: manage.py restore, with another DATABASE_URL."
+            f"{file}: {size / 1e6:.1f} MB. To try it: manage.py restore, with another DATABASE_URL."
         )

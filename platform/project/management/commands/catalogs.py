@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 
 class Command(BaseCommand):
-    help = "Bring the catalogs in locale/ up to date, and say which texts of workers want a translation."
+    help = "Bring the catalogs in locale/ up to date, and say which of the workers' texts need a translation."
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -17,6 +17,6 @@ class Command(BaseCommand):
             if language == settings.LANGUAGE_CODE:
                 continue
             wanted = catalogs.renew(language)
-            self.stdout.write(f"{name}: {len(wanted)} texts want a translation.")
+            self.stdout.write(f"{name}: {len(wanted)} texts need a translation.")
             for each in wanted:
                 self.stdout.write(f"  {each}")

@@ -26,8 +26,8 @@ class Command(BaseCommand):
     help = (
         "Try a study out: simulated workers (careful, careless, straight-lining, leaving, with two tabs) "
         "talk or judge in a copy of it, through pages and socket, and its report is compared with what they "
-        "planted: scores, and agreement where several judge the same. Ends with 1 if it differs. Where "
-        "workers talk, the study's own bots answer, also those that cost money."
+        "planted: scores, and agreement where several judge the same. Exits with 1 if it differs. Where "
+        "workers talk, the study's own bots answer, including those that cost money."
     )
     requires_system_checks = []
 
@@ -84,7 +84,7 @@ class Command(BaseCommand):
                 return run(rehearsal, server=server, workers=workers, at_once=at_once, say=say)
         except* (MismatchError, PageError, StartError) as errors:
             first = errors.exceptions[0]
-            raise CommandError(f"The rehearsal broke off: {first}") from None
+            raise CommandError(f"The rehearsal stopped early: {first}") from None
 
     def _say(self, outcome: Outcome) -> None:
         for finding in outcome.findings:

@@ -12,7 +12,7 @@ from project.layout import AnotherVersionError, bring_up_to_date
 class Command(BaseCommand):
     help = (
         "Put what `manage.py backup` wrote in the place of what the database holds: all of it or nothing. "
-        "Stop all programs of Turnwise but PostgreSQL before."
+        "First stop all programs of Turnwise but PostgreSQL."
     )
     requires_system_checks = []
 

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--language", default="", help="code; not needed where the study has one language only"
         )
-        parser.add_argument("--dry-run", action="store_true", help="say what would come in, and stop")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be imported, and stop")
 
     def handle(self, *args: Any, file: Path, study: str, **options: Any) -> None:
         found = Study.objects.filter(code=study).first()
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         with opened:
             format_key = options["format"] or format_of(opened)
             if not format_key:
-                raise CommandError(f"{file} looks like no known format. Give --format.")
+                raise CommandError(f"{file} does not look like any known format. Give --format.")
             seen = preview(Source(opened), format_key, BY_COMMAND)
             leave_out_unrateable(found, seen)
             systems = guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge) | _named(
