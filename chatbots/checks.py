@@ -32,7 +32,7 @@ def checked(returned: object) -> Response | str:
     if isinstance(returned, Failure):
         return f"failed: {last_line(returned.error)}"
     if not isinstance(returned, Response):
-        return f"returned {_kind(returned)} instead of a Response. Mend its respond()."
+        return f"returned {_kind(returned)} instead of a Response. Fix its respond()."
     try:
         clean = clean_response(returned)
     except Exception as error:
@@ -43,9 +43,9 @@ def checked(returned: object) -> Response | str:
 def checked_batch(returned: object, asked: int) -> list[object]:
     """What a bot returned for so many contexts, one by one; all failures if the whole is unusable."""
     if not isinstance(returned, list | tuple):
-        why = f"it returned {_kind(returned)} instead of a list of responses. Mend its respond()."
+        why = f"it returned {_kind(returned)} instead of a list of responses. Fix its respond()."
     elif len(returned) != asked:
-        why = f"it returned {len(returned)} responses for {asked} contexts. Mend its respond()."
+        why = f"it returned {len(returned)} responses for {asked} contexts. Fix its respond()."
     else:
         return list(returned)
     return [Failure(TypeError(why))] * asked

@@ -25,7 +25,7 @@ def folders() -> list[Path]:
 
 def missing_folders() -> dict[str, str]:
     """What TURNWISE_BOT_PATH names although there is no such folder: the part → what to do."""
-    cure = "there is no such folder. Create it, or mend TURNWISE_BOT_PATH"
+    cure = "there is no such folder. Create it, or fix TURNWISE_BOT_PATH"
     return {f"TURNWISE_BOT_PATH={folder}": cure for folder in folders() if not folder.is_dir()}
 
 
@@ -75,7 +75,7 @@ def check_path(path: str) -> str:
     except ValueError:
         raise
     except Exception as error:  # whatever the lab's code raises
-        raise ValueError(f"its module cannot be imported: {last_line(error)}. Mend it") from None
+        raise ValueError(f"its module cannot be imported: {last_line(error)}. Fix it") from None
     return path
 
 

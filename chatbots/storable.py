@@ -36,7 +36,7 @@ def _unfit(value: Any, place: tuple[str, ...]) -> Iterator[Problem]:
         if found := _UNFIT.search(value):
             yield Problem(field, ascii(found[0]), "is a character that cannot be stored. Remove it")
     elif isinstance(value, float) and not math.isfinite(value):
-        yield Problem(field, str(value), "is no number that can be stored. Give a finite one")
+        yield Problem(field, str(value), "is not a number that can be stored. Give a finite one")
     elif isinstance(value, Mapping):
         for name, part in value.items():
             yield from _unfit(str(name), (*place, "(name)"))

@@ -252,7 +252,7 @@ class CandidateFilter(WrapperBot):
             return self._said(response, text, f"the first candidate {self.fault}; said another")
         if (text := self.fallback(context, response)) is not None:
             return self._said(response, text, f"every candidate {self.fault}; said a fallback", fallback=True)
-        did = f"every candidate {self.fault}, and so does every fallback; said the first all the same"
+        did = f"every candidate {self.fault}, and so does every fallback; said the first anyway"
         return replace(response, remarks=(*response.remarks, self.remark(did)))
 
     def _said(self, response: Response, text: str, did: str, *, fallback: bool = False) -> Response:

@@ -125,7 +125,7 @@ def _check(y: FloatArray, levels: Mapping[str, tuple[AnyArray, IntArray]]) -> No
             raise ValueError(f"There are {len(y)} scores, and facet {name} has {len(codes)} levels for them.")
     wrong = np.flatnonzero(~np.isfinite(y))
     if wrong.size:
-        raise ValueError(f"Score {wrong[0] + 1} is {y[wrong[0]]}; leave out who gave none.")
+        raise ValueError(f"Score {wrong[0] + 1} is {y[wrong[0]]}; leave out those who gave none.")
 
 
 def _too_little(

@@ -250,7 +250,7 @@ def _tails(level: float) -> tuple[float, float]:
 def _check_arguments(resamples: int, level: float) -> None:
     if resamples < 100:
         raise ValueError(
-            f"resamples={resamples} is too few for an interval; use 100 at least, better 10,000."
+            f"resamples={resamples} is too few for an interval; use at least 100, better 10,000."
         )
     if not 0 < level < 1:
         raise ValueError(f"level={level} is not a coverage between 0 and 1, such as 0.95.")

@@ -172,8 +172,8 @@ def _check(rated: Talks, rating: FloatArray, self_play: Talks) -> None:
     if bots < FEWEST_BOTS:
         counted = "is 1 bot" if bots == 1 else f"are {bots} bots"
         raise HybridError(
-            f"There {counted} with ratings; the line is fitted without each in turn, so it needs "
-            f"{FEWEST_BOTS} at least, and a correlation means little below ten."
+            f"There {counted} with ratings; the line is fitted without each in turn, so it needs at least "
+            f"{FEWEST_BOTS}, and a correlation means little below ten."
         )
     lacking = sorted(set(rated.bot.tolist()) - set(self_play.bot.tolist()))
     if lacking:
@@ -332,7 +332,7 @@ def _permutation_p(
 ) -> float | Undefined:
     """How often chance correlates as well: leaving out bots makes chance correlate below 0, not at 0."""
     if np.ptp(estimates) == 0 or np.ptp(means) == 0:
-        return Undefined("All bots are alike in what is foretold or in what people gave.")
+        return Undefined("All bots are alike in what is predicted or in what people gave.")
     dealt = rng.permuted(np.tile(rating, (permutations, 1)), axis=1)  # (p, n)
     weights = [fold.design.mean(axis=0) @ fold.fit.inverse for fold in folds]
     foretold = np.column_stack([dealt[:, f.kept] @ w for f, w in zip(folds, weights, strict=True)])

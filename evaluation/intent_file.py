@@ -132,7 +132,7 @@ def _number(where: str, row: Mapping[str, Any], name: str) -> float:
     try:
         value = float(row[name])
     except (KeyError, TypeError, ValueError):
-        raise FileError(f"{where}: {name} = {row.get(name)!r} is no number. Give one.") from None
+        raise FileError(f"{where}: {name} = {row.get(name)!r} is not a number. Give one.") from None
     if not np.isfinite(value):
         raise FileError(f"{where}: {name} = {value} is not finite. Give a number.")
     return value

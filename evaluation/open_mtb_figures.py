@@ -102,7 +102,7 @@ def automatic_figures(
     """
     by_id = {context.id: context for context in contexts}
     if unknown := sorted(set(responses) - set(by_id)):
-        raise ValueError(f"{unknown[0]!r} is no context of the benchmark; give the ids of its file")
+        raise ValueError(f"{unknown[0]!r} is not a context of the benchmark; give the ids of its file")
     if not responses:
         return Undefined("there is no response")
     folded = Counter(" ".join(words(text)) or text for text in responses.values())

@@ -106,7 +106,7 @@ def power_of(
     """
     _check(difference, deviation, 0.5, level)
     if conversations < 2:
-        raise ValueError(f"conversations={conversations} is no study; it needs at least 2 with each bot.")
+        raise ValueError(f"conversations={conversations} is not a study; it needs at least 2 with each bot.")
     if correlation is not None and not -1 <= correlation < 1:
         raise ValueError(f"correlation={correlation} must lie in [-1, 1); at 1 the difference has no spread.")
     freedom = (2 if correlation is None else 1) * (conversations - 1)
@@ -166,7 +166,7 @@ def further_needed(found: Difference, *, power: float = 0.8) -> int | Undefined:
     if isinstance(found.interval, Undefined) or isinstance(found.p_holm, Undefined):
         return Undefined("The difference has no interval yet.")
     if found.p_holm < 1 - found.interval.level:
-        return Undefined("The difference is told already.")
+        return Undefined("The difference is already clear.")
     width = found.scale[1] - found.scale[0]
     first, second, _ = found.clusters
     deviation = found.error / math.sqrt(1 / first + 1 / second) / width

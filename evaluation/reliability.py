@@ -78,7 +78,7 @@ def intraclass(ratings: Ratings, *, level: float = LEVEL) -> Intraclass | Undefi
         The correlations; `Undefined` for missing ratings, fewer than two units or raters, or no variation.
 
     Raises:
-        ValueError: ratings that are no numbers.
+        ValueError: ratings that are not numbers.
     """
     n, k = ratings.units, ratings.raters
     if min(n, k) < 2:

@@ -45,5 +45,5 @@ def _json_rows(path: Path, file: Iterable[str]) -> Iterator[Row]:
         except (ValueError, RecursionError) as error:
             raise FileError(f"{path}, line {number}: {error}. Write one JSON object a line.") from None
         if not isinstance(row, dict):
-            raise FileError(f"{path}, line {number}: no JSON object. Write one a line.")
+            raise FileError(f"{path}, line {number}: not a JSON object. Write one a line.")
         yield f"{path}, line {number}", row

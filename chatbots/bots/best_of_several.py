@@ -80,7 +80,7 @@ class BestOfSeveralBot(EnsembleBot):
         scores = [float(score) for score in self._scorer.scores(turns, [each.response.text for each in said])]
         if len(scores) != len(said):
             raise ValueError(
-                f"The scorer gave {len(scores)} scores for {len(said)} replies. Mend its scores()."
+                f"The scorer gave {len(scores)} scores for {len(said)} replies. Fix its scores()."
             )
         repeated = [repeats(each.response.text, turns) for each in said]
         order = sorted(range(len(said)), key=lambda nth: (repeated[nth], -scores[nth]))

@@ -67,7 +67,7 @@ class HTTPBot(ServiceBot):
             named = set(_PLACEHOLDER.findall(str(template)))
             if unknown := sorted(named - set(PLACEHOLDERS)):
                 known = ", ".join(PLACEHOLDERS)
-                raise ValueError(f"{{{{{unknown[0]}}}}} is no placeholder. There are {known}")
+                raise ValueError(f"{{{{{unknown[0]}}}}} is not a placeholder. There are {known}")
             return template
 
         @field_validator("headers")

@@ -12,7 +12,7 @@ from chatbots.registry import register
 class CausalBot(ModelBot):
     """A causal language model of Hugging Face, given the turns joined by its end-of-text token.
 
-    For models trained as DialoGPT was. Instruction models belong into `huggingface-chat`.
+    For models trained as DialoGPT was. Instruction models belong in `huggingface-chat`.
     """
 
     Configuration: ClassVar[type[BotConfiguration]] = SampledConfiguration

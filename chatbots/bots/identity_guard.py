@@ -69,7 +69,7 @@ class IdentityGuardBot(WrapperBot):
         )
         check_replies: bool = Field(
             True,
-            description="Replace the bot's reply to a turn that may ask, where it denies to be a machine.",
+            description="Replace the bot's reply to a turn that may ask, where it denies being a machine.",
         )
 
         @model_validator(mode="after")
@@ -124,7 +124,7 @@ class IdentityGuardBot(WrapperBot):
         if self.configuration.check_replies and found.category in _UNTRUE:
             said = response.text[found.start : found.end]
             return self._said(
-                response, self._answer, f"the reply denies to be a machine ('{said}'); replaced"
+                response, self._answer, f"the reply denies being a machine ('{said}'); replaced"
             )
         if self.configuration.ambiguous == "append":
             text = f"{response.text} {self.configuration.confirmation}"

@@ -281,7 +281,7 @@ def held_out(folder: Path, bot: str) -> dict[str, object] | None:
             "tokenizer": str(told["tokenizer"]),
         }
     except (ValueError, KeyError, TypeError) as error:
-        cure = f"{HELD_OUT} there needs “perplexity”, “data” and “tokenizer” ({error!r}). Mend or remove it."
+        cure = f"{HELD_OUT} there needs “perplexity”, “data” and “tokenizer” ({error!r}). Fix or remove it."
         raise ConfigurationError(bot, [Problem("checkpoint", str(folder), cure)]) from error
 
 

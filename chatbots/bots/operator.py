@@ -40,7 +40,7 @@ class OperatorBot(Bot):
             ge=1,
             le=20,
             title="Conversations at once",
-            description="So many people are admitted for each operator who is there.",
+            description="This many people are admitted for each operator who is there.",
         )
         seconds: float = Field(
             2.0, ge=0, le=60, title="Floor", description="No reply comes sooner than this, in seconds."
@@ -55,7 +55,7 @@ class OperatorBot(Bot):
             180.0,
             ge=10,
             le=3600,
-            description="After so many seconds without a reply people may end the conversation; they are "
+            description="After this many seconds without a reply people can end the conversation; they are "
             "paid in full.",
         )
 

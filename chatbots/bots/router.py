@@ -40,11 +40,11 @@ class Rule:
         before, colon, bot = line.rpartition(":")
         phrases = tuple(part.strip() for part in before.split(",") if part.strip())
         if not colon or not phrases or not bot.strip():
-            raise ValueError(f"'{line}' is no rule. Write words, a colon and a bot: weather, rain: eliza")
+            raise ValueError(f"'{line}' is not a rule. Write words, a colon and a bot: weather, rain: eliza")
         for phrase in phrases:
             if phrase.startswith("@") and phrase not in (*LISTS, QUESTION):
                 known = ", ".join((*LISTS, QUESTION))
-                raise ValueError(f"'{phrase}' is no list of words. There are {known}")
+                raise ValueError(f"'{phrase}' is not a list of words. There are {known}")
             if not phrase.startswith("@") and not words(phrase):
                 raise ValueError(f"'{phrase}' has no letter and no digit. Write a word")
         return cls(phrases, bot.strip())

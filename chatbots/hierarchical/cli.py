@@ -35,7 +35,7 @@ def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser
     """Add this package's commands to a parser."""
     _add_describe(commands.add_parser("describe", help="print a preset and its parameter counts as JSON"))
     _add_corpus(commands.add_parser("corpus", help="build a corpus from conversations"))
-    _add_train(commands.add_parser("train", help="train a model on a corpus, or go on with a run"))
+    _add_train(commands.add_parser("train", help="train a model on a corpus, or continue a run"))
     _add_perplexity(commands.add_parser("perplexity", help="measure a checkpoint on a part of a corpus"))
     _add_reply(commands.add_parser("reply", help="answer one context"))
     _add_export(commands.add_parser("export", help="write a checkpoint's weights alone, for use"))
@@ -81,7 +81,7 @@ def build_corpus(options: argparse.Namespace) -> None:
 def _add_train(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--corpus", type=Path, required=True)
-    add("--output", type=Path, required=True, help="folder of logs and checkpoints; run again to go on")
+    add("--output", type=Path, required=True, help="folder of logs and checkpoints; run again to continue")
     add("--preset", choices=PRESETS, default="small-vhred", help="shape; its vocabulary becomes the corpus's")
     add("--targets", type=Path, help="what the teachers say, for a preset with EI")
     add("--input-only", action="store_true", help="let the context read the targets instead of learning them")

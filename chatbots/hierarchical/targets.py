@@ -61,7 +61,7 @@ class TargetFile:
                     f"{self.path} has {name} of shape {values.shape} for {len(self._keys)} texts. {MAKE_IT}"
                 )
             if not np.isfinite(values).all():
-                raise TargetsError(f"{self.path} has {name} that are no numbers. {MAKE_IT}")
+                raise TargetsError(f"{self.path} has {name} that are not numbers. {MAKE_IT}")
         if self._emotions is not None and not np.allclose(self._emotions.sum(axis=1), 1, atol=1e-2):
             raise TargetsError(f"{self.path} has emotions that do not sum to 1. {MAKE_IT}")
 

@@ -103,7 +103,7 @@ def _fetched(model: str, revision: str, offline: bool) -> Path:
             else "See that the name, revision and network are right"
         )
         raise ModelFilesError(
-            f"{model} at revision {revision} cannot be had: {first_line}. {cure}, or give a folder."
+            f"{model} at revision {revision} cannot be fetched: {first_line}. {cure}, or give a folder."
         ) from None
     return Path(path)
 
@@ -186,7 +186,7 @@ def check_hash(folder: Path, expected: str | None) -> None:
     """
     if expected and (found := content_hash(folder)) != expected.lower():
         raise ModelFilesError(
-            f"{folder} has the hash {found}, not {expected}. Give the files that were meant, or mend sha256"
+            f"{folder} has the hash {found}, not {expected}. Give the files that were meant, or fix sha256"
         )
 
 

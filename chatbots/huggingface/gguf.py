@@ -51,7 +51,7 @@ def convert(file: Path, folder: Path) -> None:
         ModuleNotFoundError: a library is missing.
     """
     if folder.exists():
-        raise ModelFilesError(f"{folder} is there already. Remove it, or name another")
+        raise ModelFilesError(f"{folder} already exists. Remove it, or name another")
     import torch
     import transformers
 
@@ -91,7 +91,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "source", metavar="FILE|PACKAGE", help="a .gguf file, or an installed package with one"
     )
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="to be made; name it as the bot's model")
+    parser.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="folder to make; name it as the bot's model"
+    )
     options = parser.parse_args(arguments)
     try:
         convert(gguf_file(options.source), options.folder)

@@ -21,7 +21,7 @@ def confirmation_checked(text: str) -> str:
     """
     found = categorise(text)
     if found.category in (Reply.DENIES, Reply.CONTRADICTS):
-        raise ValueError(f"denies to be a machine ('{text[found.start : found.end]}'). Say what it is")
+        raise ValueError(f"denies being a machine ('{text[found.start : found.end]}'). Say what it is")
     if GROUPS[found.category] is not Group.CONFIRMS or found.category is Reply.UNCLEAR:
         raise ValueError("does not say plainly that it is a machine. Write, for instance: I am a chatbot.")
     return text

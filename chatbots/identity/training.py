@@ -32,7 +32,7 @@ def train(
         ClassifierError: the kind is unknown or a label has no text.
     """
     if kind not in KINDS:
-        raise ClassifierError(f"'{kind}' is no kind of classifier. Known: {', '.join(KINDS)}.")
+        raise ClassifierError(f"'{kind}' is not a kind of classifier. Known: {', '.join(KINDS)}.")
     labels = labels_of(utterances)
     if missing := set(Label) - set(labels):
         raise ClassifierError(

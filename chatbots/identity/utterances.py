@@ -88,14 +88,14 @@ def _json_rows(path: Path, file: Iterable[str]) -> Iterator[tuple[str, Mapping[s
         except ValueError as error:
             raise UtteranceError(f"{where}: {error}. Write one JSON object a line.") from None
         if not isinstance(row, dict):
-            raise UtteranceError(f'{where}: no JSON object. Write one a line, as {{"text": ...}}.')
+            raise UtteranceError(f'{where}: not a JSON object. Write one a line, as {{"text": ...}}.')
         yield where, row
 
 
 def _utterance(where: str, row: Mapping[str, object], labelled: bool) -> Utterance:
     text, label = row.get("text"), row.get("label") or None
     if not isinstance(text, str):
-        raise UtteranceError(f"{where}: text = {text!r} is no text. Mend it or leave the line out.")
+        raise UtteranceError(f"{where}: text = {text!r} is not text. Fix it or leave the line out.")
     if label is None and labelled:
         raise UtteranceError(f"{where}: no label. Give p, a or n.")
     if label is not None and label not in set(Label):

@@ -86,7 +86,7 @@ def _reading_set(document: Mapping[str, Any]) -> ReadingSet:
         texts[agent] = (*of_agent, *shown)
         for text in texts[agent]:
             if not isinstance(text, str):
-                raise TypeError(f"{json.dumps(text)[:80]} is no text")
+                raise TypeError(f"{json.dumps(text)[:80]} is not text")
     first = document[AGENTS[0]]
     return ReadingSet(tuple(first[name]["entity"] for name in FACTUAL if name in first), texts)
 
@@ -109,7 +109,7 @@ def read_conversations(path: Path, reading_sets: Mapping[str, ReadingSet]) -> li
             conversation = _of_line(key, document) if lines else _of_topical_chat(key, document)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ConversationsError(
-                f"{path}, conversation {key}: {_said(error)}. Mend or leave out."
+                f"{path}, conversation {key}: {_said(error)}. Fix or leave it out."
             ) from None
         if reading_sets:
             if key not in reading_sets:
@@ -148,14 +148,14 @@ def _of_topical_chat(key: str, document: Mapping[str, Any]) -> Conversation:
 def _of_line(key: str, document: Mapping[str, Any]) -> Conversation:
     turns = document["turns"]
     if not isinstance(turns, list):
-        raise TypeError("turns is no list")
+        raise TypeError("turns is not a list")
     said = [turn["text"] if isinstance(turn, dict) else turn for turn in turns]
     return Conversation(key, "", tuple((AGENTS[i % 2], _text(text)) for i, text in enumerate(said)))
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{json.dumps(value)[:80]} is no text")
+        raise TypeError(f"{json.dumps(value)[:80]} is not text")
     return value
 
 
@@ -177,10 +177,10 @@ def _documents(path: Path) -> Iterator[tuple[str, Any]]:
     except (ValueError, RecursionError) as error:
         if isinstance(error, ConversationsError):
             raise
-        raise ConversationsError(f"{path} is no JSON: {error}. Fetch it again.") from None
+        raise ConversationsError(f"{path} is not JSON: {error}. Fetch it again.") from None
     if not isinstance(document, dict):
         raise ConversationsError(
-            f"{path} is no JSON object of conversations by their ids. Name another file."
+            f"{path} is not a JSON object of conversations by their ids. Name another file."
         )
     yield from document.items()
 
@@ -191,5 +191,5 @@ def _lines(path: Path) -> Iterator[tuple[str, Any]]:
             try:
                 document = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise ConversationsError(f"{path}, line {number} is no JSON: {error}. Mend it.") from None
+                raise ConversationsError(f"{path}, line {number} is not JSON: {error}. Fix it.") from None
             yield f"in line {number}", document

@@ -42,7 +42,7 @@ def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser
     _add_describe(commands.add_parser("describe", help="print a configuration's parameter counts as JSON"))
     _add_everyday(commands.add_parser("everyday", help="write conversations of everyday talk from templates"))
     _add_corpus(commands.add_parser("corpus", help="build a corpus from message trees or conversations"))
-    _add_train(commands.add_parser("train", help="train a model on a corpus, or go on with a run"))
+    _add_train(commands.add_parser("train", help="train a model on a corpus, or continue a run"))
     _add_perplexity(commands.add_parser("perplexity", help="measure a checkpoint on held-out pairs"))
     _add_sweep(commands.add_parser("sweep", help="answer contexts with several N and T, to be judged"))
     _add_export(commands.add_parser("export", help="write a checkpoint's weights alone, for use"))
@@ -63,7 +63,7 @@ def describe(options: argparse.Namespace) -> None:
 
 def _add_everyday(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--output", type=Path, required=True, help="JSON Lines to be; .gz compresses")
+    add("--output", type=Path, required=True, help="JSON Lines to write; .gz compresses")
     add("--conversations", type=int, default=50_000)
     add("--seed", type=int, default=0, help="the same one gives the same file")
     parser.set_defaults(run=write_everyday)
@@ -80,7 +80,7 @@ def write_everyday(options: argparse.Namespace) -> None:
 def _add_corpus(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--input", type=Path, nargs="+", required=True, help="JSON Lines, perhaps .gz; each file is one part")
-    add("--output", type=Path, required=True, help="folder of the corpus; run again to go on")
+    add("--output", type=Path, required=True, help="folder of the corpus; run again to continue")
     add("--stage", choices=("all", "scan", "tokenizer", "encode", "merge"), default="all")
     add("--only", metavar="I/N", help="of the parts in order of name, every Nth from the Ith (from 0) on")
     add("--workers", type=int, default=1, help="processes; each takes one part at a time")
@@ -88,8 +88,8 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
     add("--tokenizer", type=Path, help="use this tokenizer.model instead of learning one")
     add("--heldout", type=float, default=0.02, help="share of trees held out")
     add("--safety", choices=("profanity-check", "none"), default="profanity-check")
-    add("--most-repeats", type=int, default=100, help="occurrences of one text that are borne")
-    add("--most-malformed", type=float, default=0.01, help="share of malformed lines that is borne")
+    add("--most-repeats", type=int, default=100, help="most occurrences of one text")
+    add("--most-malformed", type=float, default=0.01, help="largest share of malformed lines")
     parser.set_defaults(run=build_corpus)
 
 
@@ -129,7 +129,7 @@ def _chosen_parts(corpus: Corpus, only: str | None) -> Sequence[Path]:
 def _add_train(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--corpus", type=Path, required=True)
-    add("--output", type=Path, required=True, help="folder of log and checkpoints; run again to go on")
+    add("--output", type=Path, required=True, help="folder of log and checkpoints; run again to continue")
     add("--preset", choices=PRESETS, default="small", help="shape; its vocabulary becomes the corpus's")
     add("--begin-with", type=Path, help="a checkpoint whose weights a new run begins with")
     add("--steps", type=int, required=True)
@@ -143,7 +143,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--heads", type=int, help="of attention, instead of the preset's; must divide its hidden size")
     add("--positions", type=int, default=8192, help="most positions of a batch of one process")
     add("--accumulation", type=int, default=1, help="batches per update and process")
-    add("--precision", choices=("fp32", "bf16"), help="of products; the device's fastest if not told")
+    add("--precision", choices=("fp32", "bf16"), help="of products; default: the device's fastest")
     add("--clip", type=float, default=1.0, help="most norm of the gradient; 0 for none")
     add("--seed", type=int, default=0)
     add("--validate-every", type=int, default=1000)
@@ -255,7 +255,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--checkpoint", type=Path, required=True)
     add("--contexts", type=Path, required=True, help="JSON Lines with id and turns, as contexts are exported")
-    add("--output", type=Path, required=True, help="folder of the responses; run again to go on")
+    add("--output", type=Path, required=True, help="folder of the responses; run again to continue")
     add("--samples", type=int, nargs="+", default=[1, 4, 20, 100, 400], help="N; default: 1 4 20 100 400")
     add("--temperature", type=float, nargs="+", default=[0.88], help="T; default: 0.88")
     add("--top-k", type=int, help="draw from this many likeliest tokens")

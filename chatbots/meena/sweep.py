@@ -58,7 +58,7 @@ def read_contexts(path: Path) -> dict[str, list[str]]:
             row = json.loads(line)
             name, turns = row["id"], row["turns"]
         except (ValueError, KeyError, TypeError):
-            raise ValueError(f"{path}, line {number}: no JSON object with “id” and “turns”.") from None
+            raise ValueError(f"{path}, line {number}: not a JSON object with “id” and “turns”.") from None
         if not (isinstance(turns, list) and turns and all(isinstance(turn, str) for turn in turns)):
             raise ValueError(f"{path}, line {number}: “turns” must be a list of texts, one or more.")
         if str(name) in found:

@@ -45,7 +45,7 @@ class Tokenizer:
             self._pieces: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
         except RuntimeError as error:
             raise ValueError(
-                "These bytes are no sentencepiece model. Pass the tokenizer.model of a corpus."
+                "These bytes are not a sentencepiece model. Pass the tokenizer.model of a corpus."
             ) from error
         found = [self._pieces.pad_id(), self._pieces.unk_id(), self._pieces.bos_id(), self._pieces.eos_id()]
         found.append(self._pieces.piece_to_id(TURN))

@@ -193,7 +193,7 @@ def text_of(value: Any, request: Request, place: str) -> str:
         place: what the place is called, for the message.
 
     Raises:
-        ServiceError: it is no text.
+        ServiceError: it is not text.
     """
     if isinstance(value, str):
         return value

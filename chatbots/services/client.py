@@ -148,7 +148,8 @@ class Client:
                 answer = await self._attempts(request, limit)
         except TimeoutError:
             raise ServiceError(
-                f"{request.url} did not answer within {self.timeout:g} s. See that it runs, or raise timeout."
+                f"{request.url} did not answer within {self.timeout:g} s. Check that it runs, or raise "
+                "timeout."
             ) from None
         except (
             httpcore.NetworkError,
@@ -158,7 +159,7 @@ class Client:
         ) as error:
             why = self._without_secrets(str(error) or type(error).__name__)
             raise ServiceError(
-                f"{request.url} broke the connection or took none: {why}. See that it runs and that the "
+                f"{request.url} broke the connection or took none: {why}. Check that it runs and that the "
                 "address is right."
             ) from None
         return self._parsed(request, answer)
@@ -195,7 +196,7 @@ class Client:
         ) as response:
             received = {name.decode().lower(): value.decode("latin-1") for name, value in response.headers}
             if received.get("content-encoding", "identity").strip().lower() != "identity":
-                raise ServiceError(f"{request.url} sent a compressed answer. Let it honour Accept-Encoding.")
+                raise ServiceError(f"{request.url} sent a compressed answer. Make it honour Accept-Encoding.")
             return Answer(response.status, received, await self._body(request, response))
 
     async def _body(self, request: Request, response: httpcore.Response) -> bytes:
@@ -204,7 +205,7 @@ class Client:
             body += part
             if len(body) > MOST_BYTES:
                 raise ServiceError(
-                    f"{request.url} sent more than {MOST_BYTES:,} bytes. Let it answer with the reply alone."
+                    f"{request.url} sent more than {MOST_BYTES:,} bytes. Make it answer with the reply only."
                 )
         return bytes(body)
 
@@ -222,7 +223,7 @@ class Client:
         try:
             return json.loads(answer.body)
         except (ValueError, RecursionError):
-            raise ServiceError(f"{request.url} answered no JSON: {excerpt or 'nothing'}") from None
+            raise ServiceError(f"{request.url} did not answer with JSON: {excerpt or 'nothing'}") from None
 
     def _without_secrets(self, text: str) -> str:
         for secret in self._hidden:

@@ -171,7 +171,7 @@ def read_config_of(kind: type[Config], folder: Path, name: str) -> Config:
     """
     path = folder / "config.json"
     if not path.exists():
-        raise CheckpointError(f"{folder} is no checkpoint: it has no config.json.")
+        raise CheckpointError(f"{folder} is not a checkpoint: it has no config.json.")
     try:
         return kind.from_dict(json.loads(path.read_text("utf-8")))
     except (ValueError, TypeError) as error:

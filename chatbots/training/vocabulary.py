@@ -89,9 +89,9 @@ class Vocabulary:
         try:
             words = json.loads(content)
         except ValueError as error:
-            raise VocabularyError(f"The vocabulary is no JSON: {error}.") from None
+            raise VocabularyError(f"The vocabulary is not JSON: {error}.") from None
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise VocabularyError("The vocabulary is no JSON list of words.")
+            raise VocabularyError("The vocabulary is not a JSON list of words.")
         return cls(words)
 
     def to_json(self) -> bytes:

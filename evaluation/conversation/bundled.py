@@ -28,7 +28,9 @@ def read_bundle(path: Path) -> list[Recorded]:
         with zipfile.ZipFile(path) as archive:
             return _read(BundleFiles(path, archive))
     except zipfile.BadZipFile as error:
-        raise FileError(f"{path}: {error}. The download may be broken off; take the bundle again.") from None
+        raise FileError(
+            f"{path}: {error}. The download may be incomplete; download the bundle again."
+        ) from None
 
 
 def _read(bundle: BundleFiles) -> list[Recorded]:

@@ -62,14 +62,14 @@ def _add_conversation(commands: Any) -> argparse.ArgumentParser:
 
 
 def _add_hybrid(commands: Any) -> argparse.ArgumentParser:
-    about = "What self-play foretells of people's ratings, each bot by a line fitted without it."
+    about = "What self-play predicts of people's ratings, each bot by a line fitted without it."
     told = f"{about} {NOT_FOR_TRAINING}"
     command: argparse.ArgumentParser = commands.add_parser("hybrid", help=about, description=told)
     rated = "conversations with people and ratings, or their study's bundle"
     command.add_argument("file", type=Path, metavar="RATINGS", help=rated)
     played = "the same bots with themselves, or their study's bundle"
     command.add_argument("self_play", type=Path, nargs="+", metavar="SELF_PLAY", help=played)
-    foretold = "the rating that is foretold; default: quality"
+    foretold = "the rating that is predicted; default: quality"
     command.add_argument("--scale", default="quality", help=foretold)
     command.set_defaults(run=hybrid_metric)
     return command
@@ -97,7 +97,7 @@ def _level(text: str) -> float:
     except ValueError:
         level = 0.0
     if not 0 < level < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no level between 0 and 1, such as 0.9.")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a level between 0 and 1, such as 0.9.")
     return level
 
 
@@ -297,7 +297,7 @@ def _played(paths: Sequence[Path], names: Sequence[str]) -> dict[str, list[Recor
         for each in read_conversations(path):
             if not each.is_self_play:
                 raise FileError(
-                    f"{path}, line {each.line}: not only bots speak in it, so it is no self-play."
+                    f"{path}, line {each.line}: not only bots speak in it, so it is not self-play."
                 )
             if len(set(each.bots)) == 1 and each.bots[0] in found:
                 found[each.bots[0]].append(each)

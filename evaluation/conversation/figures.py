@@ -116,7 +116,7 @@ def warnings(name: str, conversations: Sequence[Conversation]) -> list[str]:
     if circling:
         found.append(
             f"{name}: {circling} of {len(conversations)} conversations go in circles: at least half of their "
-            f"turns repeat an earlier one, so that their metrics are those of few sentences."
+            "turns repeat an earlier one, so their metrics are those of a few sentences."
         )
     return found
 

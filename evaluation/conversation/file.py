@@ -95,7 +95,7 @@ def _documents(path: Path, file: Iterator[str]) -> Iterator[tuple[int, dict[str,
         except (ValueError, RecursionError) as error:
             raise FileError(f"{path}, line {number_}: no JSON ({error}).") from None
         if not isinstance(document, dict):
-            raise FileError(f"{path}, line {number_}: no JSON object. A line is such as {_EXAMPLE}")
+            raise FileError(f"{path}, line {number_}: not a JSON object. A line is such as {_EXAMPLE}")
         yield number_, document
 
 
@@ -121,7 +121,7 @@ def _ratings(path: Path, line: int, given: object) -> dict[str, float]:
         raise FileError(f"{path}, line {line}: ratings is {json.dumps(given)[:80]}, and should be an object.")
     for scale, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise FileError(f"{path}, line {line}: the rating “{scale}” is {value!r}, which is no number.")
+            raise FileError(f"{path}, line {line}: the rating “{scale}” is {value!r}, which is not a number.")
     return {scale: float(value) for scale, value in given.items()}
 
 

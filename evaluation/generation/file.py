@@ -70,7 +70,9 @@ def _generated(where: str, row: Mapping[str, Any], given: Mapping[str, Any], con
             "the tokens' natural logarithms."
         )
     if unknown is not None and (tokens is None or unknown > tokens):
-        raise FileError(f"{where}: unknown = {unknown}, but there are {tokens or 'no'} tokens. Mend one.")
+        raise FileError(
+            f"{where}: unknown = {unknown}, but there are {tokens or 'no'} tokens. Fix one of them."
+        )
     # An empty response is a response, which a cell of JSON tells from none; an empty cell of CSV is one, too.
     response = _text(where, row, "response")
     if response is None and likelihood is None:
@@ -82,20 +84,20 @@ def _text(where: str, row: Mapping[str, Any], name: str) -> str | None:
     value = row.get(name)
     if value is None or isinstance(value, str):
         return value
-    raise FileError(f"{where}: {name} = {json.dumps(value)[:80]} is no text. Write it in quotation marks.")
+    raise FileError(f"{where}: {name} = {json.dumps(value)[:80]} is not text. Write it in quotation marks.")
 
 
 def _references(where: str, row: Mapping[str, Any]) -> tuple[str, ...]:
     several: Any = row.get("references", [])
     if not isinstance(several, Sequence) or isinstance(several, str):
         raise FileError(
-            f"{where}: references = {json.dumps(several)[:80]} is no list. Use reference for one."
+            f"{where}: references = {json.dumps(several)[:80]} is not a list. Use reference for one."
         )
     one = _text(where, row, "reference")
     found = ([] if one is None else [one]) + list(several)
     for each in found:
         if not isinstance(each, str):
-            raise FileError(f"{where}: references has {json.dumps(each)[:80]}, which is no text.")
+            raise FileError(f"{where}: references has {json.dumps(each)[:80]}, which is not text.")
     return tuple(found)
 
 
@@ -107,7 +109,7 @@ def _number(where: str, row: Mapping[str, Any], name: str) -> float | None:
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value) or isinstance(row[name], bool):
-        raise FileError(f"{where}: {name} = {json.dumps(row[name])[:80]} is no finite number. Give one.")
+        raise FileError(f"{where}: {name} = {json.dumps(row[name])[:80]} is not a finite number. Give one.")
     return value
 
 
@@ -116,5 +118,5 @@ def _count(where: str, row: Mapping[str, Any], name: str, *, least: int) -> int 
     if value is None:
         return None
     if value < least or value != int(value) or value > 2**53:
-        raise FileError(f"{where}: {name} = {value:g} is no whole number from {least} up. Give the count.")
+        raise FileError(f"{where}: {name} = {value:g} is not a whole number from {least} up. Give the count.")
     return int(value)

@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """From where on a figure makes a flag. A share of 0, or a chance of 0, never does."""
+    """When a figure becomes a flag. A share of 0, or a chance of 0, never does."""
 
     unread_share: float = 0.3
     pace: float = 0.35
@@ -75,7 +75,7 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Gold, or a check of attention, as one worker judged it."""
+    """Gold, or an attention check, as one worker judged it."""
 
     is_right: bool
     is_check: bool

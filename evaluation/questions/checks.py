@@ -160,7 +160,7 @@ def _check_choices(where: str, question: Question) -> Iterator[DeclarationError]
             said = getattr(choice, name)
             if any(is_same(said, getattr(other, name)) for other in question.choices[:number]):
                 yield DeclarationError(
-                    f"{place}.{name}", f"“{said}” is there twice.", "Give each choice its own."
+                    f"{place}.{name}", f"“{said}” appears twice.", "Give each choice its own."
                 )
     values = [choice.value for choice in question.choices]
     if question.has_mean and values != sorted(values):

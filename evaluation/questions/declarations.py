@@ -31,7 +31,7 @@ class QuestionSet:
         source: the publication that defines it, or who does.
         scores: what a report shows; none given: the share of yes, the share of each choice, the mean of
             numbers, and nothing of free text.
-        headline: key of the score that stands for the set where there is room for one; "": the first.
+        headline: key of the score that represents the set where there is room for one; "": the first.
         examples: worked examples for the instructions.
         translations: by language code, by English text, the translation.
 
@@ -78,7 +78,7 @@ class QuestionSet:
 
     @property
     def main_score(self) -> Score | None:
-        """The score that stands for the set; None if only free text is asked."""
+        """The score that represents the set; None if only free text is asked."""
         return self.score(self.headline) if self.headline else None
 
     def check(self, answers: Mapping[str, object]) -> dict[str, Answer]:

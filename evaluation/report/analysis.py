@@ -60,7 +60,7 @@ class AnalysisPlan:
 
         Args:
             judged: the labels of all.
-            figures: what is stored of the labels that are kept, given as (n,) booleans.
+            figures: what is stored about the labels that are kept, given as (n,) booleans.
 
         Returns:
             These figures, and `primary`, `rules`, `excluded` and `other`: None if nobody was excluded, since

@@ -23,7 +23,7 @@ def answer(
     Returns:
         `score`, `percent`, `systems`, `noun` and the `leader`; of a single system its `value` with `low` and
         `high`; of several the `next` with `difference`, `low`, `high`, `p`, whether it is `certain`, and, if
-        it is not, how many `more` conversations with each would tell such a difference. None without a score.
+        it is not, how many `more` conversations with each would show such a difference. None without a score.
     """
     score = questions.main_score
     if score is None:

@@ -89,7 +89,9 @@ def recompute(path: Path) -> Recomputed:
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}. Give the path of a study's bundle.") from None
     except zipfile.BadZipFile as error:
-        raise FileError(f"{path}: {error}. The download may be broken off; take the bundle again.") from None
+        raise FileError(
+            f"{path}: {error}. The download may be incomplete; download the bundle again."
+        ) from None
 
 
 def _recomputed(bundle: BundleFiles) -> Recomputed:
@@ -102,8 +104,8 @@ def _recomputed(bundle: BundleFiles) -> Recomputed:
         raise
     except KeyError as error:
         raise FileError(
-            f"{bundle.path}: one of its files names {error}, and that is not where it should be. Take the "
-            f"bundle again."
+            f"{bundle.path}: one of its files names {error}, and that is not where it should be. Download "
+            "the bundle again."
         ) from None
     except ValueError as error:  # labels that cannot be true
         raise FileError(f"{bundle.path}, data/{_labels_of(bundle)}.jsonl: {error}") from None

@@ -50,7 +50,7 @@ class BundleFiles:
         if unpacked > max(MOST_UNPACKED_BYTES, MOST_TIMES_LARGER * packed):
             raise FileError(
                 f"{path}: it is {packed / 1e6:.1f} MB, and unpacked {unpacked / 1e6:,.0f} MB. A bundle of "
-                f"ours is at most {MOST_TIMES_LARGER} times as large unpacked, so this is none. Take the "
+                f"ours is at most {MOST_TIMES_LARGER} times as large unpacked, so this is none. Download the "
                 "bundle again from where it was made."
             )
 
@@ -63,11 +63,11 @@ class BundleFiles:
         try:
             found: dict[str, Any] = json.loads(self._archive.read(name))
         except KeyError:
-            raise FileError(f"{self.path}: there is no {name}, so it is no bundle of a study.") from None
+            raise FileError(f"{self.path}: there is no {name}, so it is not a bundle of a study.") from None
         except ValueError as error:
             raise FileError(f"{self.path}, {name}: {error}.") from None
         if not isinstance(found, dict):
-            raise FileError(f"{self.path}, {name}: no JSON object. Take the bundle again.")
+            raise FileError(f"{self.path}, {name}: not a JSON object. Download the bundle again.")
         return found
 
     def listed(self, name: str) -> list[Any]:
@@ -75,9 +75,9 @@ class BundleFiles:
         try:
             found = json.loads(self._archive.read(name))
         except (KeyError, ValueError) as error:
-            raise FileError(f"{self.path}, {name}: {error}. Take the bundle again.") from None
+            raise FileError(f"{self.path}, {name}: {error}. Download the bundle again.") from None
         if not isinstance(found, list):
-            raise FileError(f"{self.path}, {name}: no JSON list. Take the bundle again.")
+            raise FileError(f"{self.path}, {name}: not a JSON list. Download the bundle again.")
         return found
 
     def has(self, table: Table) -> bool:
@@ -92,7 +92,7 @@ class BundleFiles:
         """
         name = f"data/{table.name}.jsonl"
         if name not in self._archive.namelist():
-            raise FileError(f"{self.path}: there is no {name}. Take the bundle again.")
+            raise FileError(f"{self.path}: there is no {name}. Download the bundle again.")
         with self._archive.open(name) as lines:
             for number, line in enumerate(lines, 1):
                 try:
@@ -123,7 +123,7 @@ class BundleFiles:
 def _wrong_column(row: object, table: Table) -> str:
     """What is wrong with a row, and in which column; empty if nothing is."""
     if not isinstance(row, dict):
-        return f"{row!r} is no JSON object."
+        return f"{row!r} is not a JSON object."
     for column in table.columns:
         if column.name not in row:
             if column.name in _LATER:

@@ -19,7 +19,9 @@ def questions_of(bundle: BundleFiles, key: str) -> QuestionSet:
                 return QuestionSet.from_json(declared)
             except DeclarationError as error:
                 raise FileError(f"{bundle.path}, questions.json: {error}") from None
-    raise FileError(f"{bundle.path}: questions.json does not declare the set “{key}”. Take the bundle again.")
+    raise FileError(
+        f"{bundle.path}: questions.json does not declare the set “{key}”. Download the bundle again."
+    )
 
 
 def plan_of(bundle: BundleFiles, about: Row) -> AnalysisPlan:

@@ -1,4 +1,4 @@
-"""What people said of themselves, before their work and after it: shares, means and texts. Pure.
+"""What people said about themselves, before their work and after it: shares, means and texts. Pure.
 
 These figures describe who took part; nothing is estimated from them, so they have no intervals. Everybody who
 answered is in them, also whom the analysis of judgments leaves out.

@@ -153,8 +153,8 @@ WORKERS = Table(
         Column(
             "outcome",
             Kind.TEXT,
-            "`complete` or `bot_failed`; empty if they have not finished; of who took part "
-            "several times, of the last",
+            "`complete` or `bot_failed`; empty if they have not finished; for those who took part several "
+            "times, the last one",
         ),
         Column("excluded_at", Kind.TIME, "when they were excluded in this study, UTC; empty: they are not"),
         Column(
@@ -366,7 +366,7 @@ def questionnaires_table(sets: Sequence[QuestionSet]) -> Table:
     return Table(
         "questionnaires",
         "One row for each time that somebody was asked questions about themselves, in the order of their "
-        "answers. Who left all of them out has a row without answers.",
+        "answers. Those who skipped all of them have a row without answers.",
         (
             Column("number", Kind.INTEGER, "which time it was that they took part, from 1"),
             Column("moment", Kind.TEXT, "`before_work` or `after_work`"),

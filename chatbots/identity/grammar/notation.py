@@ -105,7 +105,7 @@ class Grammar:
             for name in _references(rule):
                 if name not in self.rules:
                     raise GrammarError(
-                        f"rule {rule.name}: there is no rule {name}. Write it or mend the name."
+                        f"rule {rule.name}: there is no rule {name}. Write it or fix the name."
                     )
         _ = self.order
 
@@ -220,7 +220,9 @@ def joined(words: Iterable[str]) -> str:
 def _header(content: str) -> re.Match[str]:
     if header := _HEADER.fullmatch(content):
         return header
-    raise GrammarError(f"'{content}' is no header of a rule. Write name:, name (category): or name, whole:")
+    raise GrammarError(
+        f"'{content}' is not the header of a rule. Write name:, name (category): or name, whole:"
+    )
 
 
 def _choices_into(blocks: Sequence[tuple[object, list[Choice]]], content: str) -> None:
@@ -253,7 +255,7 @@ def _symbols(text: str) -> tuple[Symbol, ...]:
         return ()
     pieces = list(_PIECE.finditer(text))
     if not text.strip() or "".join(piece[0] for piece in pieces) != text:
-        raise GrammarError(f"'{text}' is no choice. Write words, {{rule}} or {_NOTHING} for nothing.")
+        raise GrammarError(f"'{text}' is not a choice. Write words, {{rule}} or {_NOTHING} for nothing.")
     found = [
         Reference(piece["name"]) if piece["name"] else Phrase(tuple(tokens(piece[0]))) for piece in pieces
     ]

@@ -120,8 +120,8 @@ class Corpus:
         if report.malformed > self.settings.most_malformed * report.lines:
             raise CorpusError(
                 f"{part}: {report.malformed} of {report.lines} lines are malformed, more than "
-                f"{self.settings.most_malformed:.1%}. First: {'; '.join(report.malformed_lines[:3])}. "
-                "Repair them, or raise --most-malformed."
+                f"{self.settings.most_malformed:.1%}. First: {'; '.join(report.malformed_lines[:3])}. Fix "
+                "them, or raise --most-malformed."
             )
 
     def learn_tokenizer(self, given: Path | None = None) -> None:

@@ -126,7 +126,7 @@ def _add(levels: list[list[Exchange]], depth: int, kind: str, texts: list[str], 
 def _check_names(text: str, slots: Slots, where: str) -> None:
     for name in _NAME.finditer(text):
         if name[2].lower() not in slots:
-            raise TemplateError(f"{where}: {name[0]} is no slot of slots.txt.")
+            raise TemplateError(f"{where}: {name[0]} is not a slot of slots.txt.")
     if text.count("{") != len(_NAME.findall(text)):
         raise TemplateError(f"{where}: a brace that encloses no slot.")
 

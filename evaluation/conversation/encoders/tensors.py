@@ -22,8 +22,8 @@ def read_tensors(path: Path) -> dict[str, Any]:
         raise EncoderError(f"{path}: {error.strerror}.") from None
     except Exception as error:  # whatever a broken file makes of pickle and zip
         raise EncoderError(
-            f"{path}: no weights of PyTorch ({str(error).splitlines()[0][:200]}). Take the file again; if "
-            f"it holds a whole model, store its state_dict."
+            f"{path}: no weights of PyTorch ({str(error).splitlines()[0][:200]}). Get the file again; if it "
+            "holds a whole model, store its state_dict."
         ) from None
     if not isinstance(tensors, dict):
         raise EncoderError(f"{path}: it holds no tensors by name. Store the model's state_dict.")

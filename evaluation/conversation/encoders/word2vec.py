@@ -83,7 +83,7 @@ class Word2Vec:
                 if end < 0 or end + 1 + 4 * size > len(data):
                     raise EncoderError(
                         f"{self._path}: it ends at word {number} of {count}, or its vectors do not have "
-                        f"{size} numbers. Take the file again."
+                        f"{size} numbers. Get the file again."
                     )
                 word = data[at:end].lstrip(b"\n").decode("utf-8", "replace")
                 if word in asked:
