@@ -130,7 +130,7 @@ def test_measures_are_marked_and_decisions_made_taken_back_and_paid_the_same(
         == [Decimal("1.50")] * 2
     )
     again = browser.post(done, {"what": "bonus", "amount": "1.50"}, follow=True).content.decode()
-    assert "Nothing was changed" in again
+    assert "No changes were made" in again
     assert PayEntry.objects.filter(reason="bonus").count() == 2
 
     browser.post(at, {"what": "take_back", "state": "rejected"})
@@ -151,7 +151,7 @@ def test_only_accepted_ones_are_in_the_files_and_a_rejected_one_gives_its_articl
     services.reject(talks[1], reason="Copied", by=rex)
 
     assert reading.places_left(study.pk, knowledge) == 1
-    with pytest.raises(ValidationError, match="decided on already: Rejected"):
+    with pytest.raises(ValidationError, match="already been decided on: Rejected"):
         services.reject(talks[1], reason="Again", by=rex)
     assert services.accept(talks[1:2], by=rex) == 0
     out = json.loads("".join(topical_chat.conversations(study)))

@@ -168,7 +168,7 @@ def test_researchers_do_not_enter_the_admin(rex: User) -> None:
     response = client.get("/admin/", follow=True)
 
     assert response.status_code == 403
-    assert "You may not do that here" in response.content.decode()
+    assert "You cannot do that here" in response.content.decode()
 
 
 def test_who_opens_another_s_study_reads_whose_it_may_be_and_where_to_go(study: Study, mallory: User) -> None:
@@ -186,7 +186,7 @@ def test_who_opens_another_s_study_reads_whose_it_may_be_and_where_to_go(study: 
 def test_who_is_not_signed_in_is_told_of_links_not_of_owners(db: None) -> None:
     page = Client().get("/no/such/page/").content.decode()
 
-    assert "open the link that you were given" in page
+    assert "open the link you were given" in page
     assert "belongs to somebody else" not in page
 
 

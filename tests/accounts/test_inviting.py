@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 OWN = "a quite different phrase 7"
 NINA = {"username": "nina", "password1": OWN, "password2": OWN}
-NOBODY = "This link lets nobody in"
+NOBODY = "This link is not valid"
 
 
 def invited(admin: Client, **sent: str) -> str:
@@ -64,9 +64,9 @@ def test_a_link_ends_when_it_is_taken_back_or_over_or_its_admin_is_none(ada: Use
     Colleague.objects.filter(pk=late.pk).update(expires_at=now - timedelta(seconds=1))
 
     said = admin.post(f"/people/invitations/{back.pk}/take-back/", follow=True).content.decode()
-    assert "The link lets nobody in any more." in said
+    assert "The link no longer lets anybody in." in said
     said = admin.post(f"/people/invitations/{back.pk}/take-back/", follow=True).content.decode()
-    assert "Nothing was changed" in said
+    assert "No changes were made" in said
     assert [Client().get(path).status_code for path in paths] == [404, 404, 200]
     User.objects.filter(pk=ada.pk).update(is_superuser=False)
     assert Client().post(paths[2], NINA).status_code == 404
@@ -78,13 +78,13 @@ def test_what_cannot_be_is_refused_in_words(
 ) -> None:
     admin = sign_in(ada)
     nobody = admin.post("/people/invite/", {"whom": "  "})
-    assert (nobody.status_code, "Write for whom the link is" in nobody.content.decode()) == (422, True)
+    assert (nobody.status_code, "Say who the link is for" in nobody.content.decode()) == (422, True)
     assert "at most 80 characters" in admin.post("/people/invite/", {"whom": "x" * 81}).content.decode()
     path = invited(admin)
     monkeypatch.setattr(inviting, "MOST_OPEN", 1)
     assert "1 invitations are open." in admin.post("/people/invite/", {"whom": "Otto"}).content.decode()
     assert sign_in(rex).post("/people/invite/", {"whom": "Otto"}).status_code == 404
-    assert "You are signed in already" in sign_in(rex).post(path, NINA).content.decode()
+    assert "You are already signed in" in sign_in(rex).post(path, NINA).content.decode()
     assert Colleague.objects.filter(ended_at=None).count() == 1
 
 

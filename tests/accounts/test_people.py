@@ -54,7 +54,7 @@ def test_somebody_joins_with_a_password_for_one_time(ada: User, sign_in: SignIn)
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("REX", "Somebody signs in here as “rex” already."),
+        ("REX", "Somebody already signs in here as “rex”."),
         ("", "This field cannot be blank."),
         ("a b", "Enter a valid username."),
         ("x" * 151, "at most 150 characters"),

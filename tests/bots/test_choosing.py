@@ -100,7 +100,7 @@ def test_a_name_that_no_bot_has_is_said_and_kept(many: list[Bot], rex: User, sig
 
     text = answer.content.decode()
     assert answer.status_code == 422
-    assert "There is no bot “bot-1” that you may choose." in text
+    assert "There is no bot “bot-1” that you can choose." in text
     assert 'value="bot-1"' in text
 
 
@@ -124,7 +124,7 @@ def test_nobody_names_a_bot_that_they_may_not_see(many: list[Bot], rex: User) ->
 
     form = RunForm(rex, {"bot": "", "bot-other": "bot-00"})
 
-    assert "There is no bot “bot-00” that you may choose." in form.errors["bot"][0]
+    assert "There is no bot “bot-00” that you can choose." in form.errors["bot"][0]
 
 
 def test_a_bot_inside_another_may_be_one_that_is_not_listed(

@@ -81,7 +81,7 @@ def test_a_wrapper_takes_a_registered_bot_from_the_list(rex: User, sign_in: Sign
         (["cat@1"], "give at least 2"),
         (
             ["cat@1", "hers@1"],
-            "“Bots” cannot be &#x27;hers&#x27;: there is no such bot that you may use. Choose another.",
+            "“Bots” cannot be &#x27;hers&#x27;: there is no such bot that you can use. Choose another.",
         ),
         (["cat@1", "cat@9"], "“Bots” cannot be &#x27;cat v9&#x27;: its revisions go from 1 to 1."),
     ],
@@ -121,7 +121,7 @@ def test_a_bot_inside_stays_at_its_revision_until_another_is_chosen(rex: User, s
 def test_private_bots_of_others_are_refused_and_one_that_was_shared_is_kept(rex: User, ada: User) -> None:
     hers = scripted("hers", ada)
     scripted("cat", rex)
-    with pytest.raises(ChatbotError, match="'hers': there is no such bot that you may use"):
+    with pytest.raises(ChatbotError, match="'hers': there is no such bot that you can use"):
         team(rex, named("cat"), named("hers"))
     share(hers, named=[rex], open_to_all=False)
     bot = team(rex, named("cat"), named("hers"))
@@ -134,7 +134,7 @@ def test_private_bots_of_others_are_refused_and_one_that_was_shared_is_kept(rex:
 @pytest.mark.parametrize(
     ("inside", "why"),
     [
-        (named("nobody"), "'nobody': there is no such bot that you may use"),
+        (named("nobody"), "'nobody': there is no such bot that you can use"),
         (named("cat", 2), "'cat v2': its revisions go from 1 to 1"),
         (named("cat") | {"configuration": {}}, "'cat': a registered bot brings its own settings. Leave"),
         ({"adapter": "vote", "configuration": {"bots": [named("cat"), named("nobody")]}}, "'nobody'"),

@@ -329,8 +329,8 @@ def test_bots_are_listed_by_kind(rex: User, rexs_bot: Bot, sign_in: SignIn) -> N
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (["every", "hidden"], "There is no bot “hidden” that you may ask now."),
-        (["every", "off"], "There is no bot “off” that you may ask now."),
+        (["every", "hidden"], "There is no bot “hidden” that you can ask now."),
+        (["every", "off"], "There is no bot “off” that you can ask now."),
         (["every"], "Tick a second bot"),
         (["every", "b1", "b2", "b3", "b4"], "5 bots are ticked; at most 4 are asked at once."),
     ],
@@ -375,7 +375,7 @@ def test_a_long_list_of_bots_has_pages_and_can_be_searched(
 
 
 def test_a_secret_is_asked_for_again_where_the_form_comes_back(rex: User, sign_in: SignIn) -> None:
-    client, again = sign_in(rex), "Enter it once more: what you entered is not kept."
+    client, again = sign_in(rex), "Enter it again: what you entered was not kept."
     form = {"name": "mine", "title": "", "setting-needed": "x", "setting-key": "sesame"}
 
     page = client.post("/bots/new/everything/", form).content.decode()
@@ -404,7 +404,7 @@ def test_settings_that_must_be_given_stand_first(db: None) -> None:
         (
             "router",
             {"rules": "rain eliza"},
-            "“Rules”: &#x27;rain eliza&#x27; is no rule. Write words, a colon",
+            "“Rules”: &#x27;rain eliza&#x27; is not a rule. Write words, a colon",
         ),
     ],
 )

@@ -56,9 +56,9 @@ def test_a_perplexity_is_entered_and_taken_back(version: BotVersion, rex: User) 
 @pytest.mark.parametrize(
     ("value", "data", "why"),
     [
-        (0.99, "test set", "0.99 is no perplexity"),
-        (float("nan"), "test set", "nan is no perplexity"),
-        (float("inf"), "test set", "inf is no perplexity"),
+        (0.99, "test set", "0.99 is not a perplexity"),
+        (float("nan"), "test set", "nan is not a perplexity"),
+        (float("inf"), "test set", "inf is not a perplexity"),
         (20.0, " ", "on which held-out data"),
         (20.0, "x" * 301, "Shorten it to 300"),
     ],

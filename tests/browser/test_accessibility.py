@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 async def test_the_worker_pages(wanda: Visitor, study: Study) -> None:
     page = wanda.page
     await wanda.go(study.get_entry_url())
-    await page.get_by_text("Go on with a resume code").click()
+    await page.get_by_text("Continue with a resume code").click()
     assert await wanda.flaws() == []
     await page.get_by_label("I agree to take part").check()
     await page.get_by_role("button", name="Continue").click()

@@ -100,7 +100,7 @@ async def test_from_the_ratings_one_can_go_back_to_talking(chatter: Visitor) -> 
     await chatter.page.get_by_role("button", name="Finish").click()
     await expect(chatter.page.get_by_role("group", name="good")).to_be_visible()
 
-    await chatter.page.get_by_role("button", name="Go on talking").click()
+    await chatter.page.get_by_role("button", name="Keep talking").click()
 
     await said(chatter, "One more thing")
     assert await Label.objects.acount() == 0

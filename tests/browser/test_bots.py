@@ -51,7 +51,7 @@ async def test_from_the_empty_list_to_a_reply(visit: Visit, rex: User, width: in
     await page.keyboard.press("Enter")
     await expect(page.locator("#turns li.is-bot p.small")).to_have_count(2)
     assert await visitor.flaws() == []
-    await page.get_by_role("button", name="Start anew").click()
+    await page.get_by_role("button", name="Start over").click()
     await expect(page.locator("#turns li")).to_have_count(0)
     assert await Bot.objects.acount() == 1
 
@@ -98,5 +98,5 @@ async def test_two_bots_hear_the_same_and_the_failure_of_one_stands_in_its_colum
     await expect(ill.locator("li.is-bot").first).to_contain_text("Once.")
     await expect(ill.locator("li.is-bot").last).to_contain_text("Turn 2 was configured to fail")
     assert await visitor.flaws() == []
-    await page.get_by_role("button", name="Start anew").click()
+    await page.get_by_role("button", name="Start over").click()
     await expect(page.locator("li.is-bot")).to_have_count(0)

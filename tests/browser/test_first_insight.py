@@ -63,7 +63,7 @@ async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(
     await do.press(page.get_by_role("link", name="Rehearse").first)
     await do.fill(page.get_by_label("Simulated workers"), "8")  # 30 tell more, and take longer
     await do.press(page.get_by_role("button", name="Rehearse"))
-    await expect(page.get_by_text("The rehearsal is about to begin.")).to_be_visible()
+    await expect(page.get_by_text("The rehearsal is about to start.")).to_be_visible()
 
     # Here no worker takes jobs: what the queued one starts is started by hand.
     study = await Study.objects.aget(title="Tea or coffee")

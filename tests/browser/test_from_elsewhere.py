@@ -74,7 +74,7 @@ async def test_a_file_is_imported_and_taken_back(
     assert await fits(rex)
 
     await page.get_by_label("File with conversations").set_input_files(file)
-    await page.get_by_role("button", name="Upload and look at it").click()
+    await page.get_by_role("button", name="Upload and preview").click()
     problem = page.get_by_role("region", name="Problems").get_by_role("row").nth(1)
     await expect(problem).to_have_text("7A conversation has two speakers; here speaks: “Human”.")
     await expect(page.get_by_label("Which system is “Human”?")).to_have_value("")

@@ -202,14 +202,12 @@ async def test_finish_says_why_not_yet(wanda: Visitor, study: Study) -> None:
     await wanda.exchange("One", "No")
     finish = wanda.page.get_by_role("button", name="Finish")
 
-    await expect(finish).to_have_accessible_description(
-        "Go on talking: 6 more replies to judge, then finish."
-    )
+    await expect(finish).to_have_accessible_description("Keep talking: 6 more replies to judge, then finish.")
     await finish.focus()
     await wanda.page.keyboard.press("Enter")
 
     await expect(wanda.page.locator("#hint")).to_have_text(
-        "Go on talking: 6 more replies to judge, then finish."
+        "Keep talking: 6 more replies to judge, then finish."
     )
     await expect(wanda.page.get_by_role("dialog")).to_be_hidden()
 

@@ -48,7 +48,7 @@ async def test_a_session_outlives_a_killed_server(wanda: Visitor, own_server: Se
     await expect(wanda.page.locator("#connection")).to_contain_text("The connection is lost")
     own_server.start()
 
-    await expect(wanda.page.locator("#thinking")).to_contain_text("is starting again. Your message is saved")
+    await expect(wanda.page.locator("#thinking")).to_contain_text("is restarting. Your message is saved")
     await expect(wanda.bubbles).to_have_text(
         ["Hi!", "First", "Quick.", "Killed while the bot thinks about this", "Slow."]
     )

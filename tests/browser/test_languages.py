@@ -22,8 +22,8 @@ NAMES = re.compile(r"\b(Turnwise|Esc|Enter|Shift|Tab|USD|Bach|lab@example\.org)\
 # Six kinds of number have words of their own.
 NUMBERS = [0, 1, 2, 3, 10, 11, 25, 99, 100, 101, 102, 103, 111, 200, 1000]
 GO_ON = [
-    "Go on talking: %(n)s more reply, then finish.",
-    "Go on talking: %(n)s more replies, then finish.",
+    "Keep talking: %(n)s more reply, then finish.",
+    "Keep talking: %(n)s more replies, then finish.",
 ]
 IN_SCRIPT = """async ([words, numbers]) => {
     const { ngettext } = await import("/static/js/kit/gettext.js");

@@ -172,7 +172,7 @@ async def test_the_page_says_when_the_line_is_broken_and_sends_later_what_was_wr
     await wanda.message.fill("Written in a tunnel")
     await wanda.message.press("Enter")
     await expect(wanda.page.get_by_text("Not sent yet")).to_be_visible()
-    await expect(wanda.page.get_by_text("Your message is kept and sent later.")).to_be_visible()
+    await expect(wanda.page.get_by_text("Your message is kept and will be sent later.")).to_be_visible()
 
     await wanda.page.reload()
     await expect(wanda.page.get_by_text("Written in a tunnel")).to_be_visible()
@@ -193,7 +193,7 @@ async def test_the_resume_code_continues_on_another_device(
     phone = await visit()
 
     await phone.go(study.get_entry_url())
-    await phone.page.get_by_text("Go on with a resume code").click()
+    await phone.page.get_by_text("Continue with a resume code").click()
     await phone.page.get_by_role("textbox", name="Resume code").fill(code.lower())
     await phone.page.get_by_role("button", name="Go on").click()
 
@@ -214,7 +214,7 @@ async def test_a_session_that_is_no_longer_known_is_told_and_led_to_the_resume_c
     await wanda.page.get_by_role("button", name="Reload the page").click()
     await expect(wanda.page.get_by_role("heading", name="We do not know this browser")).to_be_visible()
     await wanda.page.get_by_role("link", name="first page of the study").click()
-    await expect(wanda.page.get_by_text("Go on with a resume code")).to_be_visible()
+    await expect(wanda.page.get_by_text("Continue with a resume code")).to_be_visible()
 
 
 async def test_a_reply_in_a_hidden_tab_marks_its_title_until_it_is_looked_at(

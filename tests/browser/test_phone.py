@@ -32,7 +32,7 @@ def short_study(make_study: MakeStudy) -> Study:
 async def test_every_worker_page_fits(phone: Visitor, short_study: Study) -> None:
     page = phone.page
     await phone.go(short_study.get_entry_url())
-    await page.get_by_text("Go on with a resume code").click()
+    await page.get_by_text("Continue with a resume code").click()
     assert await phone.page.evaluate(CRAMPED) == []
     await page.get_by_label("I agree to take part").check()
     await page.get_by_role("button", name="Continue").click()

@@ -44,7 +44,7 @@ async def test_a_new_worker_learns_by_doing_and_begins(visit: Visit, make_study:
     assert await page.evaluate(FETCHED) == await page.evaluate(ANNOUNCED)
 
     await wanda.press("y")
-    await told(page, "The author would say so, too.", "Would a person have given this answer? Yes")
+    await told(page, "The author would say the same.", "Would a person have given this answer? Yes")
     assert await wanda.flaws() == []
     await page.keyboard.press("Enter")  # the focus is on what leads on
     await wanda.answer("Yes")
@@ -70,7 +70,7 @@ async def test_pairs_and_scales_are_tried_in_the_same_dock(
     await to_the_practice(wanda, pairs)
     await expect(page.locator(".side")).to_have_count(2)
     await wanda.answer("Second")
-    await told(page, "The author would say so, too.", "Which of the two is better? Second")
+    await told(page, "The author would say the same.", "Which of the two is better? Second")
 
     rated = await sync_to_async(make_study)(
         asks=[Asked("likert", About.DIALOGUE, Moment.AT_END)], practice=True

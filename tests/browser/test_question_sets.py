@@ -189,7 +189,7 @@ async def test_a_set_of_all_kinds_at_every_moment_from_the_editor_to_the_bundle(
     phone = await visit(viewport={"width": 320, "height": 640}, has_touch=True)
     page, desk = rex_at.page, Desk(rex_at.page)
     await sign_in(rex_at, "/questions/")
-    await expect(page.get_by_text("No question set of your own yet.")).to_be_visible()
+    await expect(page.get_by_text("No question sets of your own yet.")).to_be_visible()
     assert await rex_at.flaws() == []
     await shot(page, "sets-empty-1280")
     await page.get_by_role("link", name="Write the first one").click()
@@ -297,7 +297,7 @@ async def test_the_preview_takes_answers_as_the_worker_does_and_stores_nothing(
     await visitor.open_question.get_by_role("button", name="Save").click()
 
     await expect(page.locator("#hint")).to_have_text(
-        'That is all. Stored would be {"polite":false,"warmth":5,"why":"Loud"}'
+        'That is all. This would be stored: {"polite":false,"warmth":5,"why":"Loud"}'
     )
     await page.get_by_role("button", name="Try again").click()
     await expect(visitor.open_question).to_have_accessible_name("它礼貌吗?")

@@ -84,13 +84,13 @@ async def test_a_person_is_asked_on_a_small_phone_and_by_the_keyboard(
     await page.get_by_role("button", name="Yes, finish").click()
 
     await page.wait_for_url("**/after/")
-    await expect(page.get_by_role("heading", name="Some last questions")).to_be_visible()
+    await expect(page.get_by_role("heading", name="A few last questions")).to_be_visible()
     assert await fae.flaws() == []
     await page.reload()
     await fae.press("4")
     await fae.answer("Yes, all the time", "Yes, it is fair")
     await pass_over(fae)
-    await page.get_by_role("button", name="Answer once more").click()
+    await page.get_by_role("button", name="Answer again").click()
     await fae.answer("5", "With small problems")
     await fae.open_question.get_by_role("textbox").fill("<b>It blinked</b>")
     await fae.answer("Save", "Yes, it is fair")
@@ -149,5 +149,5 @@ async def test_it_is_asked_in_the_language_of_the_study(
     asked = {"zh": "您多大年纪？", "ar": "كم عمرك؟"}[language]  # noqa: RUF001
     await expect(page.locator("#ask legend")).to_have_text(asked)
     assert await page.evaluate("document.documentElement.dir || 'ltr'") == direction
-    assert not await page.locator("text=Some questions about you").count()
+    assert not await page.locator("text=A few questions about you").count()
     assert await visitor.flaws() == []

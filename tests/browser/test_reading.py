@@ -35,9 +35,9 @@ async def test_the_texts_stand_beside_the_chat_and_in_a_drawer(visit: Visit, mak
     assert await wanda.flaws() == []
 
     await find.fill("DANCE")  # typed letters stay in the search
-    await expect(found).to_have_text("1 of 61. Enter: the next")
+    await expect(found).to_have_text("1 of 61. Enter: next")
     await find.press("Shift+Enter")
-    await expect(found).to_have_text("61 of 61. Enter: the next")
+    await expect(found).to_have_text("61 of 61. Enter: next")
     await expect(column.locator("mark.is-here")).to_be_in_viewport()
     await expect(column.get_by_role("button", name="Wasps")).to_have_attribute("aria-current", "true")
     await find.press("Escape")

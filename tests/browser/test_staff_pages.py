@@ -66,7 +66,7 @@ async def test_a_study_from_the_empty_list_to_the_link_for_workers(
     visitor = await visit()
     page = visitor.page
     await sign_in(visitor)
-    await expect(page.get_by_text("No study yet.")).to_be_visible()
+    await expect(page.get_by_text("No studies yet.")).to_be_visible()
     assert await visitor.flaws() == []
     await page.get_by_role("link", name="Create the first study").click()
     await page.get_by_role("button", name="Save").click()

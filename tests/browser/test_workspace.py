@@ -125,7 +125,7 @@ async def test_the_way_of_a_study_by_touch(visit: Visit, walked: Study) -> None:
     await page.get_by_role("link", name="Study", exact=True).tap()
     await page.get_by_role("button", name="Close the study").tap()
     await page.get_by_role("button", name="Archive").tap()
-    await expect(page.get_by_text("lists leave this study out")).to_be_visible()
+    await expect(page.get_by_text("it no longer appears in lists")).to_be_visible()
     await fits(rex)
     await page.get_by_role("button", name="Restore").tap()
     await expect(page.get_by_role("button", name="Archive")).to_be_visible()

@@ -137,10 +137,10 @@ def test_the_first_of_the_others_stands_in_for_the_bot_of_all_other_turns(made):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"rules": ["rain weather"]}, "'rain weather' is no rule. Write words, a colon and a bot"),
-        ({"rules": [" , : a"]}, "is no rule"),
+        ({"rules": ["rain weather"]}, "'rain weather' is not a rule. Write words, a colon and a bot"),
+        ({"rules": [" , : a"]}, "is not a rule"),
         ({"rules": ["rain: c"]}, "'c' is none of the bots above. They are a, b"),
-        ({"rules": ["@rain: a"]}, "'@rain' is no list of words. There are @greeting, @goodbye"),
+        ({"rules": ["@rain: a"]}, "'@rain' is not a list of words. There are @greeting, @goodbye"),
         ({"rules": ["?!: a"]}, "'?!' has no letter and no digit"),
         ({"otherwise": "c"}, "'c' is none of the bots above"),
         ({"bots": [member("a")]}, "give at least 2"),

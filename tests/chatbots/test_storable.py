@@ -21,7 +21,12 @@ def nested(layers):
     [
         ("scripted", {"replies": ["a", "b\x00"]}, "replies.1", r"'\x00': is a character that cannot be"),
         ("scripted", {"replies": ["\ud83d"]}, "replies.0", r"'\ud83d': is a character that cannot be"),
-        ("http", SERVICE | {"template": {"a": float("inf")}}, "template.a", "inf: is no number that can be"),
+        (
+            "http",
+            SERVICE | {"template": {"a": float("inf")}},
+            "template.a",
+            "inf: is not a number that can be",
+        ),
         ("http", SERVICE | {"template": {"a\x00": 1}}, "template.(name)", "is a character that cannot be"),
         ("scripted", {"replies": ["a" * MOST_CHARS]}, "configuration", "is too long. Shorten the settings"),
         ("latency-floor", nested(300), "bot.configuration.bot…", f"more than {DEEPEST} deep"),

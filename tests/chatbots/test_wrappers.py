@@ -94,7 +94,7 @@ def test_the_fallbacks_are_said_one_after_the_other_then_the_bot_may_repeat():
     assert [response.text for response in said] == [*fallbacks, REPEATED]
     assert [response.fallback for response in said] == [True, True, False]
     assert "every candidate repeats an earlier turn; said a fallback" in said[0].remarks[0]
-    assert "said the first all the same" in said[2].remarks[0]
+    assert "said the first anyway" in said[2].remarks[0]
 
 
 # --- safety --------------------------------------------------------------------------------------

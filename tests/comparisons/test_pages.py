@@ -193,7 +193,7 @@ class TestSideBySide:
 
     @pytest.mark.parametrize(
         ("study", "why"),
-        [("x", "“x” is not the number of a study"), ("0", "no study 0 that you may see"),
+        [("x", "“x” is not the number of a study"), ("0", "no study 0 that you can see"),
          ("9" * 30, "Choose from the list"), ("<b>", "“&lt;b&gt;” is not")],
     )  # fmt: skip
     @pytest.mark.parametrize("address", ["", "perplexity/", "human-likeness/"])
@@ -205,7 +205,7 @@ class TestSideBySide:
     def test_studies_of_others_cannot_be_chosen(self, first: Study, mallory: User, sign_in: SignIn) -> None:
         client = sign_in(mallory)
 
-        assert "There is no study to compare yet" in page_of(client, "/compare/")
+        assert "There are no studies to compare yet" in page_of(client, "/compare/")
         assert "First" not in page_of(client, f"/compare/?study={first.pk}", status=422)
         assert client.get(f"/compare/studies.csv?study={first.pk}").status_code == 422
 
@@ -279,9 +279,9 @@ class TestOverTime:
 
     @pytest.mark.parametrize(
         ("perplexity", "data", "why"),
-        [("0.5", "set", "0.5 is no perplexity"), ("nan", "set", "Enter a number"),
+        [("0.5", "set", "0.5 is not a perplexity"), ("nan", "set", "Enter a number"),
          ("20", "", "on which held-out"),
-         ("1e300", "set", "is no perplexity"), ("20", "x" * 301, "at most 300")],
+         ("1e300", "set", "is not a perplexity"), ("20", "x" * 301, "at most 300")],
     )  # fmt: skip
     def test_a_perplexity_that_cannot_be_is_explained(
         self, first: Study, rex: User, sign_in: SignIn, perplexity: str, data: str, why: str
@@ -375,8 +375,8 @@ class TestAgainstPerplexity:
     ) -> None:
         page = page_of(sign_in(rex), "/compare/perplexity/")
 
-        assert "There is no point to show yet" in page
-        assert '<a href="/bots/ann/history/">Ann</a>: no perplexity is noted.' in page
+        assert "There are no points to show yet" in page
+        assert '<a href="/bots/ann/history/">Ann</a>: no perplexity is recorded.' in page
 
     def test_two_points_have_no_line(self, first: Study, rex: User, sign_in: SignIn) -> None:
         for version in BotVersion.objects.all():
@@ -477,7 +477,7 @@ class TestAgainstHumanLikeness:
         assert "labels of those who talked and of those who judged count together" in mixed
         # 4 replies, all both, and 2 responses, only sensible: specific 4 of 6.
         assert cells_of(mixed, ">Ann</a></th>") == ["100.0", "83.3", "100.0", "66.7"]
-        assert "People: it is no bot, so it has no perplexity." in page_of(client, "/compare/perplexity/")
+        assert "People: it is not a bot, so it has no perplexity." in page_of(client, "/compare/perplexity/")
         over_time = page_of(client, "/bots/ann/history/")
         assert "All items of ssa" in over_time
         assert "All items of human-likeness" not in over_time
@@ -488,7 +488,7 @@ class TestAgainstHumanLikeness:
         page = page_of(sign_in(rex), "/compare/human-likeness/")
 
         assert "one that asks for human-likeness" in page
-        assert "There is no point to show yet" in page
+        assert "There are no points to show yet" in page
 
 
 class TestFiles:

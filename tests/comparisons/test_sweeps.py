@@ -173,19 +173,19 @@ def test_a_stopped_sweep_goes_on_with_what_it_lacks(
     assert list(first.responses.values_list("pk", flat=True)) == kept
     # There is nothing to continue any more, and it says so.
     told = client.post(f"{sweep.get_absolute_url()}continue/", follow=True).content.decode()
-    assert "Nothing of this sweep is stopped" in told
+    assert "No part of this sweep is stopped" in told
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"samples": "1 401"}, "N = 401 cannot be; choose numbers from 1 to 400."),
+        ({"samples": "1 401"}, "N = 401 is not possible; choose numbers from 1 to 400."),
         ({"samples": "1 x"}, "“x” is not a whole number."),
         ({"samples": "1 2 3 4 5 6 7 8 9"}, "1 to 8 numbers N and 1 to 5 temperatures T."),
         ({"samples": " ; "}, "1 to 8 numbers N"),
-        ({"temperatures": "0"}, "T = 0 cannot be"),
+        ({"temperatures": "0"}, "T = 0 is not possible"),
         ({"temperatures": "1 hot"}, "“hot” is not a number."),
-        ({"temperatures": "11"}, "T = 11 cannot be; choose temperatures above 0, up to 10."),
+        ({"temperatures": "11"}, "T = 11 is not possible; choose temperatures above 0, up to 10."),
         ({"context_version": "999999"}, "Select a valid choice."),
     ],
 )

@@ -134,7 +134,7 @@ def test_a_file_that_is_no_text_is_refused_with_its_line() -> None:
         decoded(b"x" * 5_000_001)
     with pytest.raises(FileRefusedError, match="empty"):
         decoded(b"\xef\xbb\xbf \n")
-    with pytest.raises(FileRefusedError, match="ends on none of"):
+    with pytest.raises(FileRefusedError, match="does not end in any of"):
         files.ending_of("contexts.xlsx")
 
 

@@ -65,7 +65,7 @@ def test_a_newer_upload_takes_the_place_of_an_older_preview(rex: User, sign_in: 
 
     page = client.post(older, follow=True)
 
-    assert "gave way to a newer one" in page.content.decode()
+    assert "was replaced by a newer one" in page.content.decode()
     assert client.get(newer).status_code == 200
     assert ContextSet.objects.count() == 0
 

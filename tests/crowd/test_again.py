@@ -99,10 +99,10 @@ def test_a_study_takes_people_once_unless_it_says_otherwise(study: Study) -> Non
     begin(client, study)
     talk(study, [(True, True)] * 7)
 
-    assert "Take part once more" not in says(client.get(f"/s/{study.code}/thanks/"))
+    assert "Take part again" not in says(client.get(f"/s/{study.code}/thanks/"))
     refused = again(client, study)
     assert refused.status_code == 409
-    assert "once, and you have" in says(refused)
+    assert "only once, and you already have" in says(refused)
     assert Participation.objects.count() == 1
 
 
@@ -126,7 +126,7 @@ def test_up_to_twice(twice: Study) -> None:
     assert "again/" not in thanks
     refused = again(client, twice, after=2)
     assert refused.status_code == 409
-    assert "as often as anybody can" in says(refused)
+    assert "as often as you can" in says(refused)
     assert [each.finished for each in progress(twice)] == [2]
 
 
@@ -143,7 +143,7 @@ def test_once_with_each_chatbot(make_study: MakeStudy) -> None:
     assert sorted(met) == ["ann", "bob", "cid"]
     refused = again(client, study, after=3)
     assert refused.status_code == 409
-    assert "with every chatbot of this study" in says(refused)
+    assert "with every chatbot in this study" in says(refused)
 
 
 def test_of_chatbots_not_met_only_those_with_a_place_are_given(make_study: MakeStudy) -> None:
@@ -229,7 +229,7 @@ def test_a_panel_pays_each_time_by_a_submission_of_its_own(twice: Study) -> None
     talk(twice)
 
     assert "again/" not in says(client.get(f"/s/{twice.code}/thanks/"))
-    assert "once more from your panel" in says(again(client, twice))
+    assert "again from your panel" in says(again(client, twice))
     page = client.get(f"/s/{twice.code}/?PROLIFIC_PID=wanda&SESSION_ID=s2")
     carried = re.search(r'name="arrival" value="([^"]+)"', page.content.decode())
     assert carried
@@ -369,7 +369,7 @@ def test_erasing_waits_for_the_last_time_and_takes_all(make_study: MakeStudy) ->
 
 @pytest.mark.parametrize(
     ("language", "sentence"),
-    [("en", "as often as anybody can"), ("zh", "次数已达上限"), ("ar", "أقصى عدد مسموح به")],
+    [("en", "as often as you can"), ("zh", "次数已达上限"), ("ar", "أقصى عدد مسموح به")],
 )
 def test_the_refusal_is_in_the_language_of_the_study(
     make_study: MakeStudy, language: str, sentence: str
@@ -422,10 +422,10 @@ def test_participants_say_which_time_it_was_and_the_flags_of_all_times(
 
     assert [each.number for each in page.context["rows"]] == [2, 1]
     text = page.content.decode()
-    assert "Which time" in text
+    assert "Participation" in text
     assert text.count(in_words("unread", figures)) == 2
     assert [row["number"] for row in csv.DictReader(io.StringIO(lines))] == ["2", "1"]
 
     once = make_study({"other": 1})
-    assert "Which time" not in client.get(f"/studies/{once.pk}/participants/").content.decode()
+    assert "Participation" not in client.get(f"/studies/{once.pk}/participants/").content.decode()
     assert "number" not in b"".join(client.get(f"/studies/{once.pk}/participants.csv")).decode()

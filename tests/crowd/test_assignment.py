@@ -70,7 +70,7 @@ def test_an_abandoned_place_returns_to_the_pool_and_its_worker_may_still_finish(
     keep_place(abandoned.pk)
     later = timezone.now() + HOLD + timedelta(minutes=1)
 
-    with pytest.raises(EntryRefusedError, match="what is still needed"):
+    with pytest.raises(EntryRefusedError, match="what is left"):
         assign(enter(study).pk)
     second = assign(enter(study).pk, now=later)
     for assignment in (abandoned, second):
@@ -86,7 +86,7 @@ def test_whoever_starts_and_sends_nothing_holds_a_place_for_minutes_only(make_st
     soon = timezone.now() + RESERVED + timedelta(seconds=1)
 
     assign(enter(study).pk, now=soon)  # that of the idle one
-    with pytest.raises(EntryRefusedError, match="what is still needed"):
+    with pytest.raises(EntryRefusedError, match="what is left"):
         assign(enter(study).pk, now=soon)
     complete(idle.pk, Outcome.COMPLETE, now=soon)  # they may still finish
 
@@ -125,7 +125,7 @@ def test_one_person_without_cookies_cannot_fill_the_last_places(make_study: Make
     for place in places[:17]:  # each by a message now
         keep_place(place.pk)
 
-    with pytest.raises(EntryRefusedError, match="what is still needed"):
+    with pytest.raises(EntryRefusedError, match="what is left"):
         started("203.0.113.6")
 
 

@@ -352,7 +352,7 @@ def test_a_full_study_says_so_at_the_start(make_study: MakeStudy) -> None:
     response = second.post(f"/s/{study.code}/start/")
 
     assert response.status_code == 409
-    assert "There is nothing left that you could do here." in response.content.decode()
+    assert "There is nothing left for you to do here." in response.content.decode()
     assert "in an hour" not in response.content.decode()
 
 

@@ -195,7 +195,7 @@ def test_the_page_pays_by_its_file_and_warns_of_low_pay(study: Study, staff: Cli
     other = worked(study, 10, Outcome.COMPLETE)
     path = f"/studies/{study.pk}/payments"
     page = staff.get(f"{path}/").content.decode()
-    assert "This pays less than you set out to." in page
+    assert "This pays less than you intended." in page
     assert "18.00 EUR; your target is 20.00" in page
 
     rows = list(csv.DictReader(io.StringIO(b"".join(staff.get(f"{path}.csv")).decode())))
@@ -209,7 +209,7 @@ def test_the_page_pays_by_its_file_and_warns_of_low_pay(study: Study, staff: Cli
     bonus = {"what": "bonus", "amount": "x", "note": ""}
     assert "“x” is not an amount" in staff.post(f"{path}/{other.pk}/", bonus, follow=True).content.decode()
     paid = staff.post(f"{path}/pay/", {"total": "6.00"}, follow=True).content.decode()
-    assert "2 people are noted as paid." in paid
+    assert "2 people are marked as paid." in paid
     assert b"".join(staff.get(f"{path}.csv")).decode().count("\n") == 1
     assert entries(of_panel)["paid"] == Decimal("3.00")
 

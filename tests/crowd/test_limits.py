@@ -67,7 +67,7 @@ def test_nothing_is_extended_where_there_is_no_limit(study: Study) -> None:
     place = assign(enter(study).pk)
     limits.move(place.pk, waits=True, anew=True)
 
-    with pytest.raises(RefusedError, match="There is no limit here"):
+    with pytest.raises(RefusedError, match="There is no time limit here"):
         limits.extend(place.pk, "message")
 
 
@@ -137,7 +137,7 @@ def test_a_worker_reads_the_limits_before_and_the_reason_after(limited: Study) -
     limits.move(place.pk, waits=True, anew=True, now=NOON)
     limits.end_overdue(now=NOON + 11 * MINUTE)
 
-    assert "the time you were at it is paid" in client.get(f"/s/{limited.code}/thanks/").text
+    assert "you are paid for the time you spent" in client.get(f"/s/{limited.code}/thanks/").text
 
 
 @pytest.mark.parametrize(

@@ -210,22 +210,22 @@ LONG = "x" * 10_000
     [
         ("pid=w-1", "It has no signature"),
         ("pid=w-1&signature=", "It has no signature"),
-        ("pid=w-1&signature=0123", "Its signature does not fit"),
-        ("pid=w-1&signature=ä", "Its signature does not fit"),
-        ("pid=w-2&session=s-9&signature={of_w1}", "Its signature does not fit"),
-        ("pid=w-1&signature={of_w1}", "Its signature does not fit"),
+        ("pid=w-1&signature=0123", "Its signature is not valid"),
+        ("pid=w-1&signature=ä", "Its signature is not valid"),
+        ("pid=w-2&session=s-9&signature={of_w1}", "Its signature is not valid"),
+        ("pid=w-1&signature={of_w1}", "Its signature is not valid"),
         (f"PROLIFIC_PID={LONG}", "which is not an id"),
         ("PROLIFIC_PID=<script>alert(1)</script>", "which is not an id"),
         ("PROLIFIC_PID=", "“PROLIFIC_PID” is empty"),
-        ("PROLIFIC_PID=a&PROLIFIC_PID=b", "stands in it 2 times"),
+        ("PROLIFIC_PID=a&PROLIFIC_PID=b", "appears in it 2 times"),
         ("STUDY_ID=st1", "“PROLIFIC_PID” is empty"),
         ("PROLIFIC_PID=%F0%9F%98%80", "which is not an id"),
-        (f"workerId=A1&assignmentId=X&hitId=H&turkSubmitTo={LONG}", "not an address of Mechanical Turk"),
-        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=https://evil.example", "not an address of"),
-        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=http://www.mturk.com", "not an address of"),
-        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=https://www.mturk.com@evil.example", "not an"),
-        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=https://www.mturk.com.evil.example/", "not an"),
-        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=https://[::1", "not an address of"),
+        (f"workerId=A1&assignmentId=X&hitId=H&turkSubmitTo={LONG}", "not a Mechanical Turk"),
+        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=https://evil.example", "not a Mechanical Turk"),
+        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=http://www.mturk.com", "not a Mechanical Turk"),
+        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=https://www.mturk.com@evil.example", "not a Mech"),
+        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=https://www.mturk.com.evil.example/", "not a Mech"),
+        ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=https://[::1", "not a Mechanical Turk"),
         ("invitation=nobody", "no such invitation"),
         (f"invitation={LONG}", "no such invitation"),
     ],
@@ -246,11 +246,11 @@ def test_a_link_that_is_not_as_its_panel_makes_them_is_refused_in_words(
 def test_a_panel_that_the_study_does_not_take_is_refused(make_study: MakeStudy) -> None:
     prolific, nothing_said = taking(make_study(title="A"), "prolific"), make_study(title="B")
 
-    assert "takes nobody from there" in text_of(visit(Client(), prolific, MTURK))
-    assert "takes nobody from there" in text_of(visit(Client(), nothing_said, PROLIFIC))
+    assert "does not take people from there" in text_of(visit(Client(), prolific, MTURK))
+    assert "does not take people from there" in text_of(visit(Client(), nothing_said, PROLIFIC))
     plain = visit(Client(), prolific, "")
     assert plain.status_code == 403
-    assert "can be begun only from: Prolific" in text_of(plain)
+    assert "You can start this study only from: Prolific" in text_of(plain)
     assert "Resume code" in text_of(plain)
     assert Client().post(f"/s/{prolific.code}/consent/", {"agree": "yes", "consent": "1"}).status_code == 403
     assert nothing_stored()
@@ -347,7 +347,7 @@ def test_one_submission_pays_one_person(study: Study) -> None:
     answer = agree(Client(), study, PROLIFIC.replace("5f2c", "77aa"))
 
     assert answer.status_code == 409
-    assert "Somebody else has used it" in text_of(answer)
+    assert "Somebody else has already used it" in text_of(answer)
     assert Participation.objects.count() == Worker.objects.count() == 1
 
 
@@ -423,11 +423,13 @@ def test_a_researcher_ends_work_that_was_returned_at_the_panel(
     path = f"/studies/{study.pk}/participants/{own.pk}/end/"
 
     assert other.post(path, {"outcome": "withdrawn"}).status_code == 404
-    assert "not an end that you can choose" in text_of(staff.post(path, {"outcome": "complete"}, follow=True))
+    assert "not an outcome that you can choose" in text_of(
+        staff.post(path, {"outcome": "complete"}, follow=True)
+    )
     assert not Assignment.objects.get().outcome
 
     assert "the place is free" in text_of(staff.post(path, {"outcome": "timed_out"}, follow=True))
-    assert "had ended before" in text_of(staff.post(path, {"outcome": "withdrawn"}, follow=True))
+    assert "had already ended" in text_of(staff.post(path, {"outcome": "withdrawn"}, follow=True))
     assert Assignment.objects.get().outcome == Outcome.TIMED_OUT
     assert "Your time is up" in text_of(client.get(f"/s/{study.code}/thanks/"))
 
@@ -517,7 +519,7 @@ def test_what_people_came_by_stays_and_codes_may_change(study: Study, staff: Cli
     ):
         answer = staff.post(path, broken)
         assert answer.status_code == 422
-        assert "People have come by this panel" in text_of(answer)
+        assert "People have come through this panel" in text_of(answer)
         assert SECRET not in text_of(answer).partition("errorlist")[2].partition("</ul>")[0]
     assert study.panels.count() == len(TAKEN)
 

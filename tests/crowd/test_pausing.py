@@ -29,14 +29,14 @@ def test_nobody_new_is_admitted_and_whoever_came_in_vain_is_counted(study: Study
     for _ in range(2):
         page = client.get(study.get_entry_url())
         assert page.status_code == 403
-        assert "The research team has paused it for a while" in page.text
+        assert "The research team has paused it for now" in page.text
         assert Pause.objects.get().turned_away == 0  # a page that nobody may have in sight
     for _ in range(2):
         visits.count(study, visits.ticket(study, "paused"))
     study.refresh_from_db()
-    with pytest.raises(EntryRefusedError, match="paused it for a while"):
+    with pytest.raises(EntryRefusedError, match="paused it for now"):
         enter(study)
-    with pytest.raises(EntryRefusedError, match="paused it for a while"):
+    with pytest.raises(EntryRefusedError, match="paused it for now"):
         assign(before.pk)
 
     assert Pause.objects.get().turned_away == 2
@@ -55,7 +55,7 @@ def test_a_pause_is_refused_where_there_is_nothing_to_pause(study: Study) -> Non
     set_state(study.pk, Study.State.OPEN)
     pausing.pause(study.pk, holds=True, by="rex")
 
-    with pytest.raises(ValidationError, match="A paused study is resumed first"):
+    with pytest.raises(ValidationError, match="Resume a paused study first"):
         set_state(study.pk, Study.State.CLOSED)
     with pytest.raises(ValidationError, match="Close it first"):
         archive(study.pk)

@@ -51,7 +51,7 @@ def test_it_holds_after_its_people_until_somebody_goes_on(
     first, second = assign(enter(piloted).pk), assign(enter(piloted).pk)
     third = enter(piloted)
 
-    with pytest.raises(EntryRefusedError, match="paused it for a while"):
+    with pytest.raises(EntryRefusedError, match="paused it for now"):
         assign(third.pk)
     page = client.get(piloted.get_entry_url())
     assert (page.status_code, "The research team has paused it" in page.text) == (403, True)
@@ -64,11 +64,11 @@ def test_it_holds_after_its_people_until_somebody_goes_on(
 
     assert sign_in(mallory).post(f"/studies/{piloted.pk}/pilot/").status_code == 404
     owner = sign_in(rex)
-    assert "Go on: open the study to all" in owner.get(f"/studies/{piloted.pk}/monitor/").text
+    assert "Go on: open the study to everyone" in owner.get(f"/studies/{piloted.pk}/monitor/").text
     said = owner.post(f"/studies/{piloted.pk}/pilot/", follow=True).text
-    assert "The study is open to all, and its pilot is excluded." in said
+    assert "The study is open to everyone, and its pilot is excluded." in said
     again = owner.post(f"/studies/{piloted.pk}/pilot/", follow=True).text
-    assert "is not in its pilot, so there is nothing to go on from." in again
+    assert "is not in its pilot, so there is nothing to continue from." in again
 
     assign(enter(piloted).pk)
     people = Participation.objects.order_by("pk").values_list("pilot", "excluded_reason")
@@ -111,7 +111,7 @@ def test_it_is_declared_before_the_study_opens(piloted: Study, make_study: MakeS
         make_study(pilot_size=2)
     pilot.go_on(piloted.pk, by=rex)
     piloted.pilot_size = 3
-    with pytest.raises(ValidationError, match="its protocol stays as it is"):
+    with pytest.raises(ValidationError, match="its protocol is fixed"):
         save_study(piloted, owner=rex, consent_text="You talk to a machine.", targets={})
     piloted.refresh_from_db()
     copy = clone(piloted, owner=rex)

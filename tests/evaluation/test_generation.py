@@ -146,16 +146,19 @@ def test_the_command_reads_json_lines_and_csv_alike(tmp_path, capsys):
     ("line", "said"),
     [
         ("{", "line 2: "),
-        ("[1]", "line 2: no JSON object"),
-        ('{"response": 3}', "line 2: response = 3 is no text"),
+        ("[1]", "line 2: not a JSON object"),
+        ('{"response": 3}', "line 2: response = 3 is not text"),
         ("{}", "line 2: neither response nor log_likelihood"),
         ('{"response": "a", "tokens": 3}', "line 2: log_likelihood and tokens go together"),
         ('{"log_likelihood": 0.5, "tokens": 3}', "line 2: log_likelihood = 0.5 is above 0"),
-        ('{"log_likelihood": -1e999, "tokens": 3}', "line 2: log_likelihood = -Infinity is no finite number"),
-        ('{"log_likelihood": -1, "tokens": 2.5}', "line 2: tokens = 2.5 is no whole number from 1 up"),
+        (
+            '{"log_likelihood": -1e999, "tokens": 3}',
+            "line 2: log_likelihood = -Infinity is not a finite number",
+        ),
+        ('{"log_likelihood": -1, "tokens": 2.5}', "line 2: tokens = 2.5 is not a whole number from 1 up"),
         ('{"log_likelihood": -1, "tokens": 2, "unknown": 3}', "line 2: unknown = 3, but there are 2 tokens"),
-        ('{"response": "a", "references": "b"}', 'line 2: references = "b" is no list'),
-        ('{"response": "a", "references": [1]}', "line 2: references has 1, which is no text"),
+        ('{"response": "a", "references": "b"}', 'line 2: references = "b" is not a list'),
+        ('{"response": "a", "references": [1]}', "line 2: references has 1, which is not text"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, capsys, line, said):

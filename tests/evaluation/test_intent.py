@@ -85,7 +85,7 @@ def write(path, rows):
     [
         ([row("q")], "line 1: label = 'q' is unknown"),
         ([row(p=0.9)], "line 1: p, a, n = .* sum to 1"),
-        ([row(p="x")], "line 1: p = 'x' is no number"),
+        ([row(p="x")], "line 1: p = 'x' is not a number"),
         ([row(), row(model="b"), row(model="b")], "b was asked other utterances"),
         ([], "no predictions"),
     ],

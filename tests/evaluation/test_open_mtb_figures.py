@@ -93,7 +93,7 @@ def test_no_response_has_no_figures() -> None:
 
 
 def test_a_response_to_an_unknown_context_is_refused() -> None:
-    with pytest.raises(ValueError, match="'z' is no context of the benchmark"):
+    with pytest.raises(ValueError, match="'z' is not a context of the benchmark"):
         automatic_figures([context("a", "Hi")], {}, {"z": "Hello"})
 
 
@@ -129,7 +129,7 @@ def test_a_lab_gets_the_figures_of_its_own_file(tmp_path: Path) -> None:
     [
         (["not json"], "ours.jsonl, line 1: "),
         (['{"context": "hobbies-01"}'], "KeyError('response'); give a JSON object with context and response"),
-        (['{"context": "z", "response": "Hi"}'], "'z' is no context of the benchmark"),
+        (['{"context": "z", "response": "Hi"}'], "'z' is not a context of the benchmark"),
         (['{"context": "hobbies-01", "response": "Hi"}'] * 2, "has hobbies-01 more than once"),
         ([], "there is no response"),
     ],

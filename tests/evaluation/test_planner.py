@@ -184,7 +184,7 @@ def test_several_pairs_need_more_conversations():
 @pytest.mark.parametrize(
     ("first", "second", "reason"),
     [
-        (spaced(20, 0.7, 0.1, 0), spaced(20, 0.5, 0.1, 100), "told already"),
+        (spaced(20, 0.7, 0.1, 0), spaced(20, 0.5, 0.1, 100), "already clear"),
         (spaced(20, 0.5, 0.1, 0), spaced(20, 0.5, 0.1, 100), "so close"),
         (spaced(20, 0.5, 0.1, 0), Sample(np.array([0.4]), np.array([100]), np.array([100])), "needs 2"),
     ],

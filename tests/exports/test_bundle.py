@@ -185,7 +185,7 @@ def test_another_question_set_is_recomputed_from_its_own_columns(
             lambda text: text + text.split("\n", 1)[0] + "\n",
             "data/labels.jsonl, line 31, column rater: rater",
         ),
-        ("study.json", lambda _: "[]", "study.json: no JSON object"),
+        ("study.json", lambda _: "[]", "study.json: not a JSON object"),
         ("study.json", lambda _: "{}", "names 'bots', and that is not where it should be"),
         ("data/turns.jsonl", lambda _: "", "where data/turns.jsonl has no reply"),
         (
@@ -214,8 +214,8 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("readme.txt", "Hello")
 
-    assert "take the bundle again" in command_line("recompute", str(tmp_path / "some.zip")).stderr
-    assert "no bundle of a study" in command_line("recompute", str(tmp_path / "other.zip")).stderr
+    assert "download the bundle again" in command_line("recompute", str(tmp_path / "some.zip")).stderr
+    assert "not a bundle of a study" in command_line("recompute", str(tmp_path / "other.zip")).stderr
     assert "Give the path" in command_line("recompute", str(tmp_path / "none.zip")).stderr
 
 

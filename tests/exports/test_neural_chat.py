@@ -251,7 +251,7 @@ def test_only_labels_given_here_keep_an_import_from_being_undone(study: Study) -
     label.pk, label.turn, label.party = None, reply, Party.READER
     label.save()
 
-    with pytest.raises(ImportRefusedError, match="never thrown away"):
+    with pytest.raises(ImportRefusedError, match="never discarded"):
         undo(record.pk)
 
     label.delete()

@@ -137,7 +137,7 @@ def test_every_payment_and_code_of_a_crowd_is_as_planned_whatever_is_killed(stac
     may_finish = threading.Event()
     crowd = asyncio.run_coroutine_threadsafe(take_part(stack.link, places, may_finish), stack.loop)
     forged = next(place for place in places if place.panel == "url").link("forged", secret="another secret")
-    with pytest.raises(PageError, match="signature does not fit"):
+    with pytest.raises(PageError, match="signature is not valid"):
         patiently(lambda: Visitor(stack.link).get(forged))
 
     for kill in (*(stack.child(name).kill for name in PARTS), stack.bot_host().kill):

@@ -116,9 +116,9 @@ def test_a_reason_is_wanted_at_its_place_and_nowhere_else(opened: Study) -> None
     desk = begin(opened)
     first, second, *_ = judging.state(desk)["items"]
 
-    with pytest.raises(RefusedError, match="No reason is asked here"):
+    with pytest.raises(RefusedError, match="No reason is asked for here"):
         judging.judge(desk, key=UUID(first["key"]), answers=rating(4) | {"reason": "Because."})
-    with pytest.raises(RefusedError, match="Please say why"):
+    with pytest.raises(RefusedError, match="Please also say why"):
         judging.judge(desk, key=UUID(second["key"]), answers=rating(4))
 
     assert not Label.objects.exists()
@@ -129,7 +129,7 @@ def test_as_many_workers_as_wanted_get_one_and_then_the_study_is_full(opened: St
 
     orders = [Slot.objects.filter(batch=desk.batch_id).order_by("place") for desk in desks]
     assert len({tuple(order.values_list("item", flat=True)) for order in orders}) == 3
-    with pytest.raises(EntryRefusedError, match="still needed"):
+    with pytest.raises(EntryRefusedError, match="doing what is left"):
         begin(opened)
     for desk in desks:
         judge_all(desk)
@@ -191,15 +191,15 @@ def test_who_begin_at_once_get_different_batteries(opened: Study) -> None:
     ("fields", "said"),
     [
         ({"targets": ["Denies", "Nobody"], "compared_with": "Denies"}, "nothing of “Nobody” in the queue"),
-        ({"fillers": 6}, "it wants 6 different fillers, and the queue has 5"),
-        ({"repeats": 5}, "5 fillers are to come twice, and a battery has 4"),
-        ({"reasons_at": [8]}, "A reason is asked at place 8, and a battery has 7 items"),
-        ({"compared_with": "Small talk"}, "compared with “Small talk”, which is no target"),
+        ({"fillers": 6}, "it needs 6 different fillers, and the queue has 5"),
+        ({"repeats": 5}, "5 fillers should come twice, but a battery has 4"),
+        ({"reasons_at": [8]}, "A reason is asked for at place 8, and a battery has 7 items"),
+        ({"compared_with": "Small talk"}, "compared with “Small talk”, which is not a target"),
         ({"targets": ["Denies"], "compared_with": "Denies"}, "two targets or more"),
-        ({"fillers_of": ["Denies"]}, "“Denies” is a target and gives fillers"),
-        ({"filler_question": "reason"}, "“reason” is no rating of these questions: appropriate"),
+        ({"fillers_of": ["Denies"]}, "“Denies” is both a target and a source of fillers"),
+        ({"filler_question": "reason"}, "“reason” is not a rating of these questions: appropriate"),
         ({"filler_question": "friendly"}, "Say from which answer on"),
-        ({"repeats": 0}, "A rule looks at what comes twice, and nothing does"),
+        ({"repeats": 0}, "A rule looks at what comes twice, but nothing does"),
     ],
 )
 def test_a_battery_that_cannot_be_is_refused_with_the_cure(
@@ -270,7 +270,7 @@ def test_the_page_composes_shows_and_removes_a_battery(study: Study, rex: User, 
 
     refused = client.post(page, wanted | {"fillers": 9})
     assert refused.status_code == 422
-    assert "wants 9 different fillers" in refused.content.decode()
+    assert "needs 9 different fillers" in refused.content.decode()
     assert client.post(page, wanted).status_code == 302
     shown = client.get(page).content.decode()
     assert shown.count("a second time</td>") + shown.count("a second time, with") == 1
@@ -331,7 +331,7 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
     client.post(page + "exclude/", {"worker": proposed.pseudonym, "undo": "1"})
     assert not Participation.objects.exclude(excluded_at=None).exists()
     assert (
-        "nothing was changed"
+        "no changes were made"
         in client.post(page + "exclude/", {"worker": "W\x00nobody"}, follow=True).content.decode().lower()
     )
 

@@ -132,9 +132,9 @@ def test_items_are_made_gold_by_a_file_that_the_list_of_items_begins(
         ("item,question\n", "no column “right”"),
         ("item,question,right\n", "names no item with a right answer"),
         ("item,question,right\nKEY,sensible,\n", "Line 2: The right answer is missing."),
-        ("item,question,right\nKEY,sensible,perhaps\n", "“perhaps” is no answer to “sensible”"),
-        ("item,question,right\nKEY,clever,Yes\n", "“clever” is no question"),
-        ("item,question,right\nturn 7,sensible,Yes\n", "“turn 7” is no name of an item"),
+        ("item,question,right\nKEY,sensible,perhaps\n", "“perhaps” is not an answer to “sensible”"),
+        ("item,question,right\nKEY,clever,Yes\n", "“clever” is not a question"),
+        ("item,question,right\nturn 7,sensible,Yes\n", "“turn 7” is not the name of an item"),
         (f"item,question,right\n{UUID(int=7)},sensible,Yes\n", "This queue has no item"),
     ],
 )
@@ -163,7 +163,7 @@ def test_gold_without_an_answer_or_judged_already_is_refused(
     assert free
 
     nothing = client.post(f"/studies/{study.pk}/items/{free.key}/gold/", {}, follow=True)
-    with pytest.raises(ValidationError, match="given to workers already"):
+    with pytest.raises(ValidationError, match="already been given to workers"):
         gold.declare(study, {given.item.key: Gold({"sensible": [True]})})
     with pytest.raises(ValidationError, match="there are 0"):
         gold.give(study, 1)

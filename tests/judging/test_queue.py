@@ -114,7 +114,7 @@ def test_an_item_judged_in_another_study_is_not_offered(make_queue: MakeQueue, m
 def test_abandoned_items_go_to_others_when_the_lease_is_over(make_queue: MakeQueue) -> None:
     study = make_queue(2, raters=1)
     begin(study)
-    with pytest.raises(EntryRefusedError, match="still needed"):
+    with pytest.raises(EntryRefusedError, match="doing what is left"):
         begin(study)
 
     expire(study)
@@ -510,5 +510,5 @@ def test_nobody_waits_for_an_item_of_another_language(make_queue: MakeQueue, mak
 
     with pytest.raises(EntryRefusedError, match="nothing left"):
         begin(study, language="en")
-    with pytest.raises(EntryRefusedError, match="still needed"):
+    with pytest.raises(EntryRefusedError, match="doing what is left"):
         begin(study, language="zh")

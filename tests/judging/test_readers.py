@@ -136,7 +136,7 @@ def test_a_process_that_dies_can_be_replaced_and_at_last_the_page_says_so(
     agreement.work_out(study.pk)
 
     page = browser.get(address).content.decode()
-    assert "The process that compared ended 3 times before it was done." in page
+    assert "The process that compared them ended 3 times before it was done." in page
 
     browser.post(f"{address}compare/")
     agreement.work_out(study.pk)

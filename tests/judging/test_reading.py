@@ -76,7 +76,7 @@ def test_what_one_of_two_alone_had_is_said(make_queue: MakeQueue, chats: Study) 
 
     assert beside(queue_of(make_queue, chats)) == [
         ("Bees", ""),
-        ("Wasps", "Only Speaker B had this to read."),
+        ("Wasps", "Only Speaker B could read this."),
     ]
 
 
@@ -105,8 +105,8 @@ def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
         (item,) = judging.state(desk)["items"]
         swapped = Slot.objects.get(batch=desk.batch_id).is_swapped
         assert [each.note for each in item["reading"]] == [
-            "To read in the first conversation only.",
-            "To read in the second conversation only.",
+            "For the first conversation only.",
+            "For the second conversation only.",
         ]
         assert (item["reading"][0].title == title) is not swapped
         seen.append([each.title for each in item["reading"]])
@@ -123,7 +123,7 @@ def test_an_opened_study_goes_on_showing_the_same(make_queue: MakeQueue, sign_in
     plan.shows_reading = True
     page = sign_in(rex)
 
-    with pytest.raises(ValidationError, match="goes on reading the same"):
+    with pytest.raises(ValidationError, match="what its judges read is fixed"):
         subjects.save_plan(plan)
     sent = {"raters_per_item": 1, "batch_size": 5, "lease_seconds": 600, "shows_reading": "on"}
     assert page.post(f"/studies/{queue.pk}/queue/", sent).status_code == 302

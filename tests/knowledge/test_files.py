@@ -50,19 +50,19 @@ def test_what_is_written_reads_the_same() -> None:
         ({"articles": [article(1, 1, 2)]}, "articles[0]", "names 2 of the 3 entities that a"),
         ({"entities": [entity(1, lead=" ")]}, "entities[0].lead", "“lead” is empty."),
         ({"entities": [entity(1, lead=5)]}, "entities[0].lead", "“lead” is 5, not text."),
-        ({"facts": {"Thing 9": ["x"]}}, "facts.Thing 9", "is no entity of this base"),
+        ({"facts": {"Thing 9": ["x"]}}, "facts.Thing 9", "is not an entity of this base"),
         ({"entities": [entity(1, facts=7)]}, "entities[0].facts", "7 of the 8 facts"),
         ({"entities": [entity(1, facts=3)], "configurations": "B"}, "entities[0].facts", "3 of the 4 facts"),
         ({"entities": [entity(1), entity(1)]}, "entities[1]", "that of entities[0], too"),
         ({"articles": [article(1, 1, 2, 3)] * 2}, "articles[1]", "is that of articles[0]"),
         ({"articles": [article(1, 1, text="Thing 1, Thing 2, Thing 3.")]}, "articles[0]", "than 4 sentences"),
-        ({"entities": [entity(1) | {"facts": ["a", "a"]}]}, "entities[0].facts", "1 facts of “Thing 1” are"),
+        ({"entities": [entity(1) | {"facts": ["a", "a"]}]}, "entities[0].facts", "facts of “Thing 1” appear"),
         ({"entities": [entity(1) | {"facts": ["ok", ""]}]}, "entities[0].facts[1]", "It is empty."),
-        ({"entities": ["Venus"]}, "entities[0]", "is no object"),
+        ({"entities": ["Venus"]}, "entities[0]", "is not an object"),
         ({"entities": []}, "file", "There are no entities."),
         ({"configurations": "AZ"}, "configurations", "is none of A, B, C, D"),
         ({"budgets": {"Books": -1}}, "budgets", "how many entities each topic has"),
-        ({"total": 99}, "total", "99 is no number from 1 to 4"),
+        ({"total": 99}, "total", "99 is not a number from 1 to 4"),
         ({"articles": {}}, "articles", "This is not a list."),
     ],
 )  # fmt: skip
@@ -103,8 +103,8 @@ def test_what_departs_from_the_paper_is_told_and_no_obstacle() -> None:
 
     assert built.may_be_imported
     told = {(note.place, note.say) for note in built.notes}
-    assert ("file", "“other” means nothing here and is not kept.") in told
-    assert ("entities[0]", "“colour” means nothing here and is not kept.") in told
+    assert ("file", "“other” has no meaning here and is not kept.") in told
+    assert ("entities[0]", "“colour” has no meaning here and is not kept.") in told
     assert ("entities[0].facts", "11 facts; the paper has 8 to 10.") in told
     assert ("articles[0]", "12 words; the paper takes articles of 600 to 1,000.") in told
     assert ("budgets.Books", "“Books” has 1 entities and a budget of 3.") in told
@@ -142,7 +142,7 @@ def test_of_more_entities_those_talked_about_most_are_kept() -> None:
     [
         ('{"budgets": {"a\\u0000": 1}, "entities": []}', '"a\\u0000" has a character that no text can have'),
         ('{"\\ud800": 1, "entities": []}', '"\\ud800" has a character that no text can have'),
-        ('{"entities": [{"name": "A", "name": "B"}]}', '"name" is there twice in one object'),
+        ('{"entities": [{"name": "A", "name": "B"}]}', '"name" appears twice in one object'),
     ],
     ids=["null", "half", "twice"],
 )

@@ -20,7 +20,7 @@ class Named(NamedTuple):
         {"a": [1, 2.5, True, None, -(10**15)], "b": {"c": []}, "tuple": (1, 2)},
         {"lone surrogate": "\ud83d"},
         {"beyond 64 bits": 2**70},
-        {1: "a key that is no text"},
+        {1: "a key that is not text"},
         [Named(3, "as a list")],
     ],
 )

@@ -194,5 +194,5 @@ def test_the_page_asks_little_and_is_anothers_secret(
 
     assert len(asked) <= 15
     assert "Slow &lt;b&gt;" in page
-    assert "No worker gets these bots now:" in page
+    assert "No worker gets these bots at the moment:" in page
     assert sign_in(mallory).get(path).status_code == 404

@@ -124,7 +124,7 @@ def test_what_cannot_be_redacted_is_refused_in_words(study: Study, rex: User, si
     for sent, said in (
         ({"own": "x"}, "takes 2 to 300 characters"),
         ({"own": "x" * 301}, "takes 2 to 300 characters"),
-        ({"text": "SECRET x"}, "no kind of personal data"),
+        ({"text": "SECRET x"}, "not a kind of personal data"),
     ):
         assert said in sign_in(rex).post(page, sent, follow=True).content.decode()
     with pytest.raises(ValidationError, match="has room for 2000"):

@@ -186,7 +186,7 @@ def test_pay_stays_and_the_id_goes_once_it_is_paid(paid: Study, make_study: Make
     kept = participation_in(elsewhere)
     assert kept.worker.panel_id == arrival.worker
     assert kept.pseudonym != own.pseudonym
-    with pytest.raises(EntryRefusedError, match="you have"):
+    with pytest.raises(EntryRefusedError, match="you already have"):
         enter(paid, arrival)
     assert Participation.objects.filter(study=paid).count() == 1
 
@@ -254,14 +254,14 @@ def test_after_the_last_day_it_is_refused_in_words_and_staff_may_still_do_it(
 
     assert answer.status_code == 403
     assert "write to rex@example.org" in answer.content.decode()
-    with pytest.raises(ValidationError, match="could be withdrawn until"):
+    with pytest.raises(ValidationError, match="could withdraw your texts and answers until"):
         withdraw(own.pk)
     assert Dialogue.objects.exists()
     page = f"/studies/{paid.pk}/participants/{own.pk}/withdraw/"
     assert sign_in(mallory).post(page).status_code == 404
     assert Dialogue.objects.exists()
     client = sign_in(rex)
-    assert "What is stored of" in client.get(page).content.decode()
+    assert "What is stored about" in client.get(page).content.decode()
     assert client.post(page, follow=True).status_code == 200
     assert not Dialogue.objects.exists()
     assert Withdrawal.objects.get().by == rex

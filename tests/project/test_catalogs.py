@@ -55,7 +55,7 @@ def test_texts_are_found_wherever_they_are_written() -> None:
     found = {one for one, _, _ in catalogs.texts()}
 
     assert {
-        "Skip to the content",  # a base of all pages
+        "Skip to content",  # a base of all pages
         "Your consent",  # a template
         "Working by keyboard",  # a block of one that extends another
         "Speaker A",  # handed to an included template

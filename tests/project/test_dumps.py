@@ -186,7 +186,7 @@ def test_nothing_is_restored_under_a_running_server_and_no_backup_replaces_anoth
     file = tmp_path / "turnwise.dump"
     backup(here, file)
 
-    with pytest.raises(DumpError, match="is there already"):
+    with pytest.raises(DumpError, match="already exists"):
         backup(here, file)
     server = psycopg2.connect(fresh)
     with pytest.raises(DumpError, match="1 other connections use"):

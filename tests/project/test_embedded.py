@@ -117,7 +117,7 @@ def test_data_of_another_major_version_is_refused(folder: Path) -> None:
     data = folder / "postgresql" / "data"
     data.mkdir(parents=True)
     (data / "PG_VERSION").write_text("17\n")
-    with pytest.raises(StartError, match="is of PostgreSQL version 17, and this installation runs 18"):
+    with pytest.raises(StartError, match="is from PostgreSQL version 17, but this installation runs 18"):
         PostgreSQL(folder / "postgresql").start()
 
 

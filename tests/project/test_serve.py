@@ -144,10 +144,13 @@ def test_external_services_that_do_not_answer_end_the_start_with_one_line(
     [
         (["--var", "/dev/null/var"], "The data folder /dev/null/var cannot be written (Not a directory). "),
         (["--var", ""], "--var is empty. Name a folder for all data, "),
-        (["--port", "70000"], "--port 70000 is no port. "),
-        (["--port", "-1"], "--port -1 is no port. "),
-        (["--host", "192.0.2.1"], "--host 192.0.2.1 is no address of this machine "),
-        (["--host", "no.such.host.invalid"], "--host no.such.host.invalid is no address of this machine "),
+        (["--port", "70000"], "--port 70000 is not a port. "),
+        (["--port", "-1"], "--port -1 is not a port. "),
+        (["--host", "192.0.2.1"], "--host 192.0.2.1 is not an address of this machine "),
+        (
+            ["--host", "no.such.host.invalid"],
+            "--host no.such.host.invalid is not an address of this machine ",
+        ),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_one_line(
@@ -163,7 +166,7 @@ def test_what_cannot_be_served_is_refused_in_one_line(
     ("name", "value", "complaint"),
     [
         ("TURNWISE_HTTPS", "maybe", "TURNWISE_HTTPS='maybe' is neither yes nor no. "),
-        ("TURNWISE_BOT_DEADLINE", "soon", "TURNWISE_BOT_DEADLINE='soon' is no number. "),
+        ("TURNWISE_BOT_DEADLINE", "soon", "TURNWISE_BOT_DEADLINE='soon' is not a number. "),
     ],
 )
 def test_a_setting_that_cannot_be_read_is_named_in_one_line(

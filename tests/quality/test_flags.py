@@ -66,7 +66,7 @@ def test_a_report_finds_the_flags_and_the_page_has_their_evidence(
     assert not Flag.objects.filter(participation=careful).exists()
     # 40 ms of 5000 ms are 0.8 %; Wilson for 0 of 2 reaches to 66 %
     assert "Took 1 % of the time that others took for the same items (median of 6)." in page
-    assert "0 of 2 gold items were judged rightly (0 to 66 %)." in page
+    assert "0 of 2 gold items were judged correctly (0 to 66 %)." in page
     wrong = study.items.filter(right_answers__isnull=False)
     assert any(f"/studies/{study.pk}/items/{item.key}/" in page for item in wrong)
     people = sign_in(rex).get(f"/studies/{study.pk}/participants/").content.decode()
@@ -148,9 +148,9 @@ def test_who_is_blocked_comes_into_no_study_of_that_person_until_it_is_undone(
     deciding.undo(made, by=rex)
     refuse_whom_it_is_not_for(careless.worker, own)
     assert not Block.objects.exists()
-    with pytest.raises(ValidationError, match="undone already"):
+    with pytest.raises(ValidationError, match="already been undone"):
         deciding.undo(made, by=rex)
-    with pytest.raises(ValidationError, match="“dismiss” is no decision"):
+    with pytest.raises(ValidationError, match="“dismiss” is not a decision"):
         deciding.decide(careless, "dismiss", reason="", by=rex)
 
 
@@ -173,7 +173,7 @@ def test_a_workers_history_tells_of_ones_own_studies_only(
 
     page = sign_in(rex).get(page_of).content.decode()
 
-    assert "0 of 2 gold items were judged rightly" in page
+    assert "0 of 2 gold items were judged correctly" in page
     assert "Gold all wrong." in page
     assert "Hers alone" not in page
     assert sign_in(mallory).get(page_of).status_code == 404
@@ -195,9 +195,9 @@ def test_a_question_that_says_what_to_answer_is_a_check_of_attention(
     page = client.get(f"/studies/{study.pk}/quality/").content.decode()
 
     assert (flag.participation.worker, flag.kind) == (worker_of(dialogues[1]), "attention")
-    assert "1 of 1 check of attention was failed." in page
+    assert "1 of 1 attention check was failed." in page
     assert f"/dialogues/{dialogues[1].public_id}/#turn-0" in page
     client.post(f"/studies/{study.pk}/quality/checks/", {"remove": study.attention_checks.get().pk})
     assert not Flag.objects.exists()
     odd = client.post(f"/studies/{study.pk}/quality/checks/", {"asked": "ssa sensible 9"}, follow=True)
-    assert "no question of this study" in odd.content.decode()
+    assert "not a question of this study" in odd.content.decode()

@@ -68,7 +68,7 @@ def test_who_passes_begins_and_is_known_in_another_study(
     once = browser.post(page, HALF)
     assert once.status_code == 422
     assert "1 of 2 were right" in once.content.decode()
-    assert "You have 1 try left." in once.content.decode()
+    assert "You have 1 attempt left." in once.content.decode()
     passed = browser.post(page, RIGHT)
     assert "You have passed" in passed.content.decode()
     assert browser.post(f"/s/{study.code}/start/")["Location"] == f"/s/{study.code}/chat/"
@@ -92,7 +92,7 @@ def test_who_fails_is_screened_out_with_the_true_reason(
         answer = browser.post(page, HALF)
 
     assert answer["Location"] == f"/s/{study.code}/thanks/"
-    assert "wants 2 of 2 answers right" in browser.get(answer["Location"]).content.decode()
+    assert "requires 2 of 2 right answers" in browser.get(answer["Location"]).content.decode()
     assert Assignment.objects.get(participation=participation).outcome == "screened_out"
     assert browser.post(page, RIGHT)["Location"] == f"/s/{study.code}/thanks/"
     assert Attempt.objects.count() == 2
@@ -136,16 +136,16 @@ def test_an_unanswered_question_is_no_try_and_feedback_may_be_left_out(
     _, browser, page = begun(make_study(), wanted)
 
     incomplete = browser.post(page, {"q0": "7"}).content.decode()
-    assert "not counted as a try" in incomplete
-    assert "You have 2 tries left." in incomplete
+    assert "did not count as an attempt" in incomplete
+    assert "You have 2 attempts left." in incomplete
     tried = browser.post(page, HALF).content.decode()
     assert "The other is no sentence" not in tried
-    assert "Which ones is not told" in tried
+    assert "You are not told which ones" in tried
 
 
 def test_nobody_could_pass_more_than_there_is(wanted: Qualification) -> None:
     wanted.pass_mark = 3
-    with pytest.raises(ValidationError, match="Nobody could pass: 3 right answers are wanted"):
+    with pytest.raises(ValidationError, match="Nobody could pass: 3 right answers are required"):
         qualifying.save(wanted)
 
 
@@ -153,7 +153,7 @@ def test_it_stays_as_it_is_once_somebody_has_tried(wanted: Qualification) -> Non
     Attempt.objects.create(
         worker=Worker.objects.create(), qualification=wanted, number=1, right=2, passed=True, given={}
     )
-    with pytest.raises(ValidationError, match="it stays as it is"):
+    with pytest.raises(ValidationError, match="it is fixed"):
         qualifying.save(wanted)
 
 
@@ -175,7 +175,7 @@ def test_it_is_warned_of_when_the_first_ten_all_fail(
     fail(9)
     assert "nobody has passed" not in client.get(page).content.decode()
     fail(1)
-    assert "10 people have used all tries, and nobody has passed" in client.get(page).content.decode()
+    assert "10 people have used all attempts, and nobody has passed" in client.get(page).content.decode()
     assert "nobody has passed" in client.get("/qualifications/").content.decode()
 
 
@@ -187,7 +187,7 @@ def test_it_is_warned_of_when_the_first_ten_all_fail(
         ("Yes?\n* no\n* never", "Every choice is right"),
         ("Yes?\n* no", "has 1 choices"),
         ("* a\n- b", "no question above"),
-        ("Well?\n* a\n- a", "Line 3: “a” stands there twice."),
+        ("Well?\n* a\n- a", "Line 3: “a” appears twice."),
         ("Well?\n* a\n- \n", "Line 3: There is nothing after"),
         ("Well?\n* a\n- b\nAnd?\n", "Line 4: A choice begins"),
         ("x" * 1001, "more than 1000 characters"),

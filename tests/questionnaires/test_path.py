@@ -77,7 +77,7 @@ def test_nobody_begins_before_they_have_answered(both: Study) -> None:
     assert early.url == f"/s/{both.code}/before/"
     assert not Assignment.objects.exists()
     page = client.get(early.url).content.decode()
-    assert "Some questions about you" in page
+    assert "A few questions about you" in page
     assert "You may skip them" not in page
 
     sent = {"demographics": {"answers": OLD_HAND, "timing": {"shown_ms": 9000, "answer_ms": 9100}}}
@@ -101,10 +101,10 @@ def test_nobody_begins_before_they_have_answered(both: Study) -> None:
         ({"demographics": {"answers": OLD_HAND | {"age": "17"}}}, "17"),
         ({"demographics": {"answers": OLD_HAND | {"shoe_size": 43}}}, "is not a question of this form"),
         ({"demographics": {"answers": {"age": "25-34"}}}, "Please answer"),
-        ("[]", "cannot be read"),
-        ("", "cannot be read"),
-        ("[" * 99_000, "cannot be read"),
-        ('"' + "x" * 200_000 + '"', "cannot be read"),
+        ("[]", "could not be read"),
+        ("", "could not be read"),
+        ("[" * 99_000, "could not be read"),
+        ('"' + "x" * 200_000 + '"', "could not be read"),
     ],
 )
 def test_what_does_not_answer_is_told_so_and_stores_nothing(both: Study, answers: Any, says: str) -> None:

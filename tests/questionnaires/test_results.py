@@ -1,4 +1,4 @@
-"""What people said of themselves: in report, exports and bundle, and nowhere among the judgments."""
+"""What people said about themselves: in report, exports and bundle, and nowhere among the judgments."""
 
 import csv
 import io
@@ -124,7 +124,7 @@ def test_the_page_shows_it_and_runs_nothing(study: Study, rex: User, sign_in: Si
     page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
 
     assert "Age, gender, language, and use of chatbots" in page
-    assert "3 people answered; 1 time it was skipped" in page
+    assert "3 people answered; skipped 1 time" in page
     assert "mean 3.0, standard deviation 1.0" in page
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>alert" not in page

@@ -133,7 +133,7 @@ def test_all_that_is_wrong_is_said_at_once_each_with_its_field(client: Client) -
 
     page = unescape(taken(client, page, "save", **wrong))
 
-    assert "Not saved yet. 7 things are to be put right:" in page
+    assert "Not saved yet. 7 things need to be fixed:" in page
     fields = (
         "title", "key", "questions-0-low", "questions-1-wording", "questions-1-high", "scores-0-terms",
         "scores-1-key",
@@ -150,7 +150,7 @@ def test_a_number_that_is_none_hides_nothing_and_invents_nothing(client: Client)
 
     page = unescape(taken(client, page, "save", key=["mine"], **{"questions.0.low": ["one"]}))
 
-    assert "Not saved yet. One thing is to be put right:" in page
+    assert "Not saved yet. One thing needs to be fixed:" in page
 
 
 def test_every_subject_can_be_previewed(client: Client, rex: User) -> None:
@@ -180,7 +180,7 @@ def test_an_archived_set_leaves_the_lists_and_comes_back(
     assert sign_in(mallory).post("/questions/tone/archive/", {"archived": "yes"}).status_code == 404
 
     page = client.post("/questions/tone/archive/", {"archived": "yes"}, follow=True).content.decode()
-    assert "Nothing of it is lost." in page
+    assert "Nothing is lost." in page
     assert "/questions/tone/" not in client.get("/questions/").content.decode()
     assert "/questions/tone/" in client.get("/questions/?show=archived").content.decode()
     assert "tone-v1" not in client.get("/studies/new/?task=conversation").content.decode()
@@ -263,7 +263,7 @@ def test_what_the_editor_cannot_hold_is_said_before_it_is_lost(client: Client, r
     create_set(TONE | {"questions": [question], "translations": {}}, owner=rex)
 
     assert (
-        "This declaration says more than this page can hold"
+        "This declaration says more than this page can show"
         in client.get("/questions/tone/edit/").content.decode()
     )
 

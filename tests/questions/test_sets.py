@@ -87,7 +87,7 @@ def test_a_version_of_somebody_who_has_not_seen_the_newest_is_refused(rex: User)
     add_version(first.own_set_id, changed(title="Second"), by=rex, seen=1)
 
     with pytest.raises(
-        DeclarationError, match="Version 2 was saved meanwhile; this page began with version 1"
+        DeclarationError, match="Version 2 was saved in the meantime; this page started from version 1"
     ):
         add_version(first.own_set_id, changed(title="Third"), by=rex, seen=1)
     with pytest.raises(DeclarationError, match="Version 2 says exactly this"):

@@ -74,8 +74,8 @@ def test_the_form_offers_sets_in_groups_the_newest_of_each(client: Client, rex: 
             "“Contexts” is asked about contexts without a response; this study judges single replies, whole",
         ),
         ("whole-v1", "“Whole” can be asked about: dialogue. Choose other questions or another subject."),
-        ("private-v1", "There is no question set “private-v1” that you may use."),
-        ("nothing", "There is no question set “nothing” that you may use."),
+        ("private-v1", "There is no question set “private-v1” that you can use."),
+        ("nothing", "There is no question set “nothing” that you can use."),
     ],
 )
 def test_a_set_that_does_not_fit_or_is_not_theirs_is_refused(
@@ -107,7 +107,7 @@ def test_the_set_stays_once_the_study_has_been_opened(make_study: MakeStudy, rex
     study = make_study(question_set="tone-v1")
     add_version(own.own_set_id, TONE | {"title": "Newer"}, by=rex)
 
-    with pytest.raises(ValidationError, match="so its protocol stays as it is"):
+    with pytest.raises(ValidationError, match="so its protocol is fixed"):
         save_study(
             study,
             owner=rex,

@@ -32,7 +32,7 @@ def test_a_rehearsal_tells_its_page_how_far_it_is_and_what_came_of_it(
     page = client.post(f"{address}start/", {"workers": "2"}, follow=True).content.decode()
     before = client.get(f"{address}stamp/").json()["stamp"]
 
-    assert "The rehearsal is about to begin." in page
+    assert "The rehearsal is about to start." in page
     assert "already" in client.post(f"{address}start/", {"workers": "2"}, follow=True).content.decode()
 
     rehearsed(study, "--workers", "2", "--noted")
@@ -60,7 +60,7 @@ def test_the_process_says_in_words_why_it_broke_off(
     assert attempt.state == "failed"
     assert "Each item wants 5 different raters" in attempt.reason
     page = sign_in(rex).get(f"/studies/{queue.pk}/rehearsal/").content.decode()
-    assert "The rehearsal broke off." in page
+    assert "The rehearsal stopped early." in page
     assert begin(queue, 40, by=rex).reason == ""
 
 
@@ -104,7 +104,7 @@ def test_few_at_once_and_none_of_what_nobody_judges(
             f"/studies/{study.pk}/rehearsal/start/", {"workers": "5"}, follow=True
         ).content.decode()
 
-    assert "2 rehearsals are under way" in said(third)
+    assert "2 rehearsals are in progress" in said(third)
     assert "nothing to rehearse" in said(writing)
     assert Attempt.objects.count() == 2
 
@@ -115,7 +115,7 @@ def test_one_whose_process_is_gone_has_failed_and_one_at_work_has_not(study: Stu
 
     with only_here(REHEARSALS, study.pk):
         assert look_after(Attempt.objects.get()).is_under_way
-    assert "ended without a word" in look_after(Attempt.objects.get()).reason
+    assert "ended unexpectedly" in look_after(Attempt.objects.get()).reason
     begin(study, 5, by=rex)
 
 

@@ -142,7 +142,7 @@ def test_only_its_owner_and_admins_delete_a_rehearsal(
 
 
 def test_a_study_of_people_is_never_deleted_as_a_rehearsal(study: Study) -> None:
-    with pytest.raises(ValueError, match="is no rehearsal"):
+    with pytest.raises(ValueError, match="is not a rehearsal"):
         delete_rehearsal(study)
 
 
@@ -184,7 +184,7 @@ def test_a_second_rehearsal_takes_the_place_of_the_first(study: Study) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "said"),
-    [({"task": "writing"}, "rehearse the one that judges"), ({"rehearsal_of": True}, "itself")],
+    [({"task": "writing"}, "rehearse that one"), ({"rehearsal_of": True}, "itself")],
 )
 def test_what_cannot_be_rehearsed_is_said(
     study: Study, make_study: MakeStudy, fields: dict[str, object], said: str

@@ -27,19 +27,19 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
         (
             OPEN,
             "Not yet certain: Ann is 12.0 points ahead of Bob (\N{MINUS SIGN}3.3 to 20.0). About 41 more "
-            "conversations with each would tell such a difference.",
+            "conversations with each would show such a difference.",
         ),
         (
             OPEN | {"low": 1.9, "systems": 4},
             "Not yet certain over all pairs: Ann is 12.0 points ahead of Bob (1.9 to 20.0 for this pair",
         ),
-        (OPEN | {"noun": "context", "more": 1}, "About 1 more context would tell such a difference."),
+        (OPEN | {"noun": "context", "more": 1}, "About 1 more context would show such a difference."),
         (
             OPEN | {"more": None},
             "Not certain: Ann and Bob are 12.0 points apart (\N{MINUS SIGN}3.3 to 20.0), too close",
         ),
-        (OPEN | {"low": None, "more": None}, "Ann is 12.0 points ahead of Bob by SSA, and nothing"),
-        (OPEN | {"low": None, "more": None, "difference": 0.0}, "Ann and Bob are level by SSA, and nothing"),
+        (OPEN | {"low": None, "more": None}, "Ann is 12.0 points ahead of Bob by SSA, and there"),
+        (OPEN | {"low": None, "more": None, "difference": 0.0}, "Ann and Bob are level by SSA, and there"),
         (
             {"score": "SSA", "leader": "Ann", "value": 75.0, "low": 61.1, "high": 85.2},
             "Ann scores 75.0 (61.1 to 85.2) by SSA.",

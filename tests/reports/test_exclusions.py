@@ -174,7 +174,7 @@ def test_the_declared_analysis_is_named_wherever_its_numbers_go(
 def test_the_analysis_cannot_change_once_the_study_has_opened(strict: Study) -> None:
     strict.primary_analysis = "all"
 
-    with pytest.raises(ValidationError, match="its protocol stays as it is") as refused:
+    with pytest.raises(ValidationError, match="its protocol is fixed") as refused:
         save_study(strict, owner=strict.owner, consent_text="You talk to a machine.", targets={})
 
     assert set(refused.value.message_dict) == {"primary_analysis"}

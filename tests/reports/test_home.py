@@ -47,7 +47,7 @@ def test_it_tells_what_needs_somebody_what_runs_and_what_came_out(
     page = client.get("/home/").content.decode()
 
     for said in (
-        "It has all that it wanted, and is still open.",
+        "It has everything it wanted, and is still open.",
         "1 reply failed within a day.",
         "signs of carelessness or fraud.",
         "Its newest report failed.",
@@ -57,9 +57,9 @@ def test_it_tells_what_needs_somebody_what_runs_and_what_came_out(
         "</strong> leads",
     ):
         assert said in page, said
-    assert page.index("No bot answers") < page.index("It has all")  # the worst first
+    assert page.index("No bot answers") < page.index("It has everything")  # the worst first
     other = sign_in(mallory).get("/home/").content.decode()
-    assert "No study yet." in other
+    assert "No studies yet." in other
     assert "Hobbies" not in other
     assert queries(client, "/home/") <= 15
 

@@ -247,7 +247,7 @@ def test_what_is_not_there_is_said(
     strange = "?order=x&find=%25&turns=%C2%B2&category=%27&consistency=maybe&page=-1"
 
     assert "No response to a context" in browser.get(f"/studies/{empty.pk}/report/contexts/").content.decode()
-    assert "No context fits." in browser.get(f"{address}?find=nothing").content.decode()
+    assert "No context matches." in browser.get(f"{address}?find=nothing").content.decode()
     assert browser.get(address + strange).status_code == 200
     other = Context.objects.get(key="c1").pk
     for missing in (f"{address}999999/", f"/studies/{empty.pk}/report/contexts/{other}/"):

@@ -125,7 +125,7 @@ def test_the_bundle_has_times_and_addresses_and_gives_the_same_signs(
 
 
 def agree(study: Study, address: str) -> str:
-    """What is stored of the address of somebody who agrees."""
+    """What is stored about the address of somebody who agrees."""
     Client(REMOTE_ADDR=address).post(f"/s/{study.code}/consent/", {"agree": "yes", "consent": "1"})
     return Participation.objects.latest("pk").address
 

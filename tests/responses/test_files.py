@@ -108,7 +108,11 @@ def test_a_preview_is_its_uploaders_only(
 
 @pytest.mark.parametrize(
     ("name", "content", "part"),
-    [("r.xlsx", CSV, "ends on none of"), ("r.csv", "", "empty"), ("r.csv", "\n\n", "The file is empty")],
+    [
+        ("r.xlsx", CSV, "does not end in any of"),
+        ("r.csv", "", "empty"),
+        ("r.csv", "\n\n", "The file is empty"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_said_at_once(
     version: ContextSetVersion, rex: User, sign_in: SignIn, name: str, content: str, part: str

@@ -34,7 +34,7 @@ SignIn = Callable[[User], Client]
 SAID = "I would love to go to Paris with you some day"
 FALLBACK = "Let us talk about something else"
 REMARK = "repetition-filter: every candidate repeats an earlier turn; said a fallback"
-FREELY = "repetition-filter: every candidate repeats an earlier turn; said the first all the same"
+FREELY = "repetition-filter: every candidate repeats an earlier turn; said the first anyway"
 # To the first context the bot may say its one sentence; in the others somebody has said it before.
 TURNS = [("Hello",), (SAID,), (SAID, "And then?", "Well?")]
 

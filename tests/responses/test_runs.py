@@ -227,7 +227,7 @@ def test_a_silent_bot_is_waited_for_and_then_given_up(make_run: MakeRun) -> None
     services.note_waiting(run, "It is still loading.", now=now + services.PATIENCE + timedelta(seconds=1))
     assert reread(run).state == ResponseRun.State.FAILED
     assert reread(run).reason == (
-        "The bot gave no response for 15 minutes. It said last: It is still loading."
+        "The bot gave no response for 15 minutes. Its last message: It is still loading."
     )
 
 
@@ -262,7 +262,7 @@ def test_a_run_is_begun_and_read_through_its_pages(
     )
     run = ResponseRun.objects.get()
     assert begun.headers["Location"] == f"/responses/{run.pk}/"
-    assert "Waiting to begin" in client.get(begun.headers["Location"]).content.decode()
+    assert "Waiting to start" in client.get(begun.headers["Location"]).content.decode()
     before = client.get(f"{begun.headers['Location']}stamp/").json()["stamp"]
     answer_slice(run.pk)
 
@@ -288,7 +288,7 @@ def test_a_run_is_cancelled_and_taken_up_through_its_page(
     client.post(f"/responses/{run.pk}/retry/")
     assert reread(run).state == ResponseRun.State.QUEUED
     page = client.post(f"/responses/{run.pk}/retry/", follow=True)
-    assert "there is nothing to take up" in page.content.decode()
+    assert "there is nothing to continue" in page.content.decode()
 
 
 def test_others_see_nothing_of_a_run(make_run: MakeRun, mallory: User, sign_in: SignIn) -> None:

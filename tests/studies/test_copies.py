@@ -143,7 +143,7 @@ def test_an_archived_study_is_out_of_lists_until_that_is_taken_back(
 
     page = client.post(f"{address}archive/", follow=True).content.decode()
 
-    assert "lists leave this study out" in page
+    assert "it no longer appears in lists" in page
     assert study.title not in client.get("/studies/").content.decode()
     assert study.title in client.get("/studies/?show=archived").content.decode()
     client.post(f"{address}archive/", {"undo": "yes"})

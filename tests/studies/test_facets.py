@@ -26,7 +26,7 @@ def test_the_page_says_what_is_wrong_and_keeps_what_is_right(
     refused = client.post(page, {"bot-ann": "architecture", "bot-bob": "data=Reddit, data=Cornell"})
     assert refused.status_code == 422
     shown = refused.content.decode()
-    assert "“architecture” is no facet. Write name=level" in shown
+    assert "“architecture” is not a facet. Write name=level" in shown
     assert "“data” is said twice" in shown
     many = client.post(page, {"bot-ann": "a=1, b=2, c=3", "bot-bob": "d=4, e=<b>"})
     assert "These are 5 facets: a, b, c, d, e. A study may have 4" in many.content.decode()
@@ -54,7 +54,7 @@ def test_the_api_gives_and_takes_facets(
 
     assert put(mallory, {"ann": {"data": "Reddit"}})[0] == 404
     status, said = put(rex, {"zoe": {"data": "Reddit"}})
-    assert (status, "is no bot of this study. It has ann." in said) == (422, True)
+    assert (status, "is not a bot of this study. It has ann." in said) == (422, True)
     assert put(rex, {"ann": {"data": "x" * 61}})[0] == 422
     assert put(rex, {"ann": {"data": "Reddit", "kind": ""}}) == (200, '{"ann": {"data": "Reddit"}}')
     assert facets_of(study) == {"ann": {"data": "Reddit"}}

@@ -153,7 +153,7 @@ def test_its_owner_shares_it_by_name_and_stops(
     assert not Share.objects.exists()
 
     page = owner.post(path, {"name": "mallory", "role": "read"}, follow=True).content.decode()
-    assert "mallory may read it." in page
+    assert "mallory can now read it." in page
     assert other.get(report).status_code == 200
     owner.post(path, {"name": "mallory", "role": "change"})
     assert list(shared.shares.values_list("person__username", "may_change")) == [("mallory", True)]

@@ -70,7 +70,7 @@ def test_a_page_has_a_bounded_number_of_rows(rex: User, bot: Bot, sign_in: SignI
         ({"min_turns": "0"}, "greater than or equal to 2"),
         ({"opening_text": ""}, "needs an opening text"),
         ({"languages": "klingon please"}, "is not a list of language codes"),
-        ({"asks-0-question_set": "vibes"}, "There is no question set “vibes” that you may use"),
+        ({"asks-0-question_set": "vibes"}, "There is no question set “vibes” that you can use"),
         ({"pay_amount": "-1"}, "greater than or equal to 0"),
         ({"pay_currency": "€"}, "“€” is not the code of a currency"),
         ({"consent_text": ""}, "This field is required"),
@@ -101,7 +101,7 @@ def test_an_opened_study_keeps_its_protocol(study: Study, rex: User, bot: Bot, s
     assert study.min_turns == 14
 
     study.min_turns = 10
-    with pytest.raises(ValidationError, match="its protocol stays as it is"):
+    with pytest.raises(ValidationError, match="its protocol is fixed"):
         save_study(study, owner=rex, consent_text="You talk to a machine.", targets={bot: 1})
 
 

@@ -99,7 +99,7 @@ def test_readers_judge_again_what_a_pilot_judged(make_queue: MakeQueue, rex: Use
     assert wanted(study) == (6, 6)
     study.refresh_from_db()
     assert_held(study)
-    with pytest.raises(EntryRefusedError, match="paused it for a while"):
+    with pytest.raises(EntryRefusedError, match="paused it for now"):
         begin(study)
 
     go_on(study, rex)
@@ -232,7 +232,7 @@ def test_others_write_in_place_of_a_pilot(
 ) -> None:
     study = piloted_writing(make_writing)
     people = [writing.begin(enter(study).pk) for _ in range(2)]
-    with pytest.raises(EntryRefusedError, match="paused it for a while"):
+    with pytest.raises(EntryRefusedError, match="paused it for now"):
         writing.begin(enter(study).pk)
     for each in people:
         write_all(each)
@@ -320,7 +320,7 @@ def test_two_people_talk_again_and_nobody_of_a_pilot_is_left_alone(
     complete(one.pk, Outcome.COMPLETE, now=timezone.now())  # by a way that no other took
     come(study)
     come(study)  # else the second would wait for a partner who is never admitted
-    with pytest.raises(EntryRefusedError, match="paused it for a while"):
+    with pytest.raises(EntryRefusedError, match="paused it for now"):
         come(study)
     Assignment.objects.filter(outcome="").delete()
     study.participations.all().delete()

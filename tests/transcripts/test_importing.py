@@ -262,7 +262,7 @@ def test_an_import_is_undone_with_everything_it_brought(imported: TranscriptImpo
 def test_an_import_with_a_label_stays(imported: TranscriptImport) -> None:
     label(Turn.objects.filter(bot_version__isnull=False)[0], Worker.objects.create())
 
-    with pytest.raises(ImportRefusedError, match="labels are never thrown away"):
+    with pytest.raises(ImportRefusedError, match="labels are never discarded"):
         undo(imported.pk)
 
     assert imported.dialogues.count() == 2
@@ -359,7 +359,7 @@ def test_chinese_conversations_do_not_come_in_as_english_ones(study: Study, rex:
     with pytest.raises(ImportRefusedError, match=r"mostly in Chinese script.*Nothing was imported"):
         import_draft(draft.pk, systems=systems, scripted_opening=False)
     assert not Dialogue.objects.exists()
-    with pytest.raises(ImportRefusedError, match="“zh” is no language of this study, which has en"):
+    with pytest.raises(ImportRefusedError, match="“zh” is not a language of this study, which has en"):
         import_draft(draft.pk, systems=systems, scripted_opening=False, language="zh")
 
     Study.objects.filter(pk=study.pk).update(languages=["en", "zh"])
@@ -414,7 +414,7 @@ def test_a_file_that_looks_like_nothing_is_read_as_what_one_chooses(
     client = sign_in(rex)
     draft = uploaded(study, b'{"what": 1}')
     assert (
-        "It looks like none of the formats that can be read"
+        "It does not look like any of the formats that can be read"
         in client.get(f"/imports/{draft.pk}/").content.decode()
     )
 
@@ -469,7 +469,7 @@ def test_an_import_whose_process_is_gone_may_be_asked_for_again(study: Study) ->
     under_way.look_after(draft)
 
     assert newer.pk != draft.pk
-    assert "ended without a word" in draft.refusal
+    assert "ended unexpectedly" in draft.refusal
     storing.import_requested(draft.pk)  # a process that comes late
     assert not Dialogue.objects.exists()
     assert import_draft(draft.pk, systems=MITSUKU, scripted_opening=False).conversations == 2
@@ -547,7 +547,7 @@ def test_the_command_can_only_look(study: Study, tmp_path: Path) -> None:
         (["{file}", "--study", "nowhere"], "no study with the code 'nowhere'"),
         (["{file}", "--study", "{code}", "--system", "Nobody=X"], "--system Nobody: write SPEAKER=TITLE"),
         (["{file}", "--study", "{code}", "--system", "Mitsuku="], "no turn of this conversation"),
-        (["{lorem}", "--study", "{code}"], "looks like no known format"),
+        (["{lorem}", "--study", "{code}"], "does not look like any known format"),
     ],
 )
 def test_the_command_says_what_to_do(study: Study, tmp_path: Path, arguments: list[str], says: str) -> None:

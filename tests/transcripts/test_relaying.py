@@ -157,7 +157,7 @@ def test_a_conversation_is_deleted_unless_somebody_judged_it(study: Study, relay
         created_at=now,
         changed_at=now,
     )
-    with pytest.raises(ImportRefusedError, match="never thrown away"):
+    with pytest.raises(ImportRefusedError, match="never discarded"):
         discard(relayed.pk)
     label.delete()
 

@@ -97,7 +97,7 @@ TRAIN = ["train", "--corpus", "nowhere", "--output", "x"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["perplexity", "--checkpoint", "nowhere", "--data", "x"], "nowhere is no checkpoint"),
+        (["perplexity", "--checkpoint", "nowhere", "--data", "x"], "nowhere is not a checkpoint"),
         ([*TRAIN, "--preset", "tiny-vhred-ei"], "name their file with --targets"),
         ([*TRAIN, "--preset", "tiny-vhred", "--targets", "x"], "Take tiny-vhred-ei, or leave --targets out"),
         ([*TRAIN, "--preset", "tiny-vhred", "--input-only"], "Take tiny-vhred-ei."),

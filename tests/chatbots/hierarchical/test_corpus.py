@@ -43,8 +43,8 @@ def test_a_vocabulary_is_the_most_frequent_words():
     with pytest.raises(VocabularyError, match="No word occurs 5 times or more"):
         Vocabulary.of(["a b c"])
     for content, message in (
-        (b"[1]", "no JSON list of words"),
-        (b"{", "no JSON"),
+        (b"[1]", "not a JSON list of words"),
+        (b"{", "not JSON"),
         (b'["a", "a"]', "each once"),
     ):
         with pytest.raises(VocabularyError, match=message):

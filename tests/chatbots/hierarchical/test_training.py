@@ -230,7 +230,7 @@ def save_targets(path, **changes):
         ({"emotions": None}, "has neither emotions nor semantics"),
         ({"emotions": np.ones((2, 2))}, r"has emotions of shape \(2, 2\) for 3 texts"),
         ({"emotions": np.ones((3, 2))}, "has emotions that do not sum to 1"),
-        ({"semantics": np.full((3, 2), np.nan)}, "has semantics that are no numbers"),
+        ({"semantics": np.full((3, 2), np.nan)}, "has semantics that are not numbers"),
         ({"keys": np.zeros(3, np.uint64)}, "has a text twice"),
         ({"keys": None}, "cannot be read as targets"),
     ],

@@ -149,5 +149,5 @@ def test_a_damaged_file_leaves_no_folder(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_there_is_kept(tmp_path: Path) -> None:
-    with pytest.raises(ModelFilesError, match="is there already"):
+    with pytest.raises(ModelFilesError, match="already exists"):
         convert(tmp_path / "m.gguf", tmp_path)

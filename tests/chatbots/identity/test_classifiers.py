@@ -185,7 +185,7 @@ def test_a_missing_or_unknown_classifier_is_told(tmp_path):
         ("a.csv", "text,label\nhi,\n", "line 2: no label"),
         ("a.csv", "words,label\nhi,p\n", "no column text"),
         ("a.csv", "text,label\n", "no utterances"),
-        ("a.jsonl", '{"text": 3, "label": "p"}\n', "is no text"),
+        ("a.jsonl", '{"text": 3, "label": "p"}\n', "is not text"),
         ("a.jsonl", "{\n", "line 1"),
         ("missing.csv", None, "Give the path"),
     ],

@@ -65,8 +65,8 @@ def test_an_optional_part_is_left_out_twice_as_often_as_said():
         ("a:\n    [x", "without"),
         ("a:\n    0 x", "weight of 0"),
         ("a:\n", "no choices"),
-        ("A b:\n    x", "no header"),
-        ("a:\n    x {", "is no choice"),
+        ("A b:\n    x", "not the header"),
+        ("a:\n    x {", "is not a choice"),
     ],
 )
 def test_a_grammar_that_cannot_be_used_is_refused_with_the_place(text, message):

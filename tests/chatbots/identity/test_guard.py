@@ -63,8 +63,8 @@ def test_the_answer_has_the_parts_that_are_set():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"confirmation": "I am a human being."}, "denies to be a machine"),
-        ({"confirmation": "I am not a robot."}, "denies to be a machine"),
+        ({"confirmation": "I am a human being."}, "denies being a machine"),
+        ({"confirmation": "I am not a robot."}, "denies being a machine"),
         ({"confirmation": "Nice weather."}, "does not say plainly"),
         ({"maker": "  "}, "is empty"),
         ({"maker": ""}, "is empty"),

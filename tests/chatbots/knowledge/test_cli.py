@@ -105,7 +105,7 @@ def test_mistakes_are_said_in_a_line(tmp_path, capsys, files):
     assert "cannot be read" in refused(capsys, "train", "--corpus", tmp_path, "--output", tmp_path / "run")
     (tmp_path / "talk.jsonl").write_text('{"turns": ["hi"]}\nnonsense\n')
     said = refused(capsys, "corpus", "--train", tmp_path / "talk.jsonl", "--output", tmp_path / "c")
-    assert "talk.jsonl, line 2 is no JSON" in said
+    assert "talk.jsonl, line 2 is not JSON" in said
     (tmp_path / "talk.jsonl").write_text('{"turns": ["hi"]}\n')
     said = refused(capsys, "corpus", "--train", tmp_path / "talk.jsonl", "--output", tmp_path / "c")
     assert "No conversation for training has two turns" in said

@@ -129,7 +129,7 @@ def test_files_that_are_none_are_said(tmp_path):
         return str(caught.value)
 
     turn = {"agent": "agent_1", "message": "Hi!"}
-    assert "is no JSON" in conversations("{")
+    assert "is not JSON" in conversations("{")
     assert "no conversations" in conversations({})
     assert "conversation t_1: there is no 'content'" in conversations({"t_1": {"config": "A"}})
     assert "config = 'E' is none of A, B, C, D" in conversations({"t_1": {"config": "E", "content": [turn]}})
@@ -142,5 +142,5 @@ def test_files_that_are_none_are_said(tmp_path):
     path.write_text(
         json.dumps({"t_1": {"config": "A", "agent_1": {"FS1": {"entity": "x", "fun_facts": [3]}}}})
     )
-    with pytest.raises(ValueError, match=r"reading set t_1: 3 is no text\."):
+    with pytest.raises(ValueError, match=r"reading set t_1: 3 is not text\."):
         read_reading_sets([path])

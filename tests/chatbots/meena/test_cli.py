@@ -99,7 +99,7 @@ RUN = ("--corpus", "nowhere", "--output", "x", "--steps", "1")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["perplexity", "--checkpoint", "nowhere", "--data", "x"], "nowhere is no checkpoint"),
+        (["perplexity", "--checkpoint", "nowhere", "--data", "x"], "nowhere is not a checkpoint"),
         (["train", "--corpus", "nowhere", "--output", "x", "--steps", "1"], "No such file"),
         (
             ["corpus", "--input", "a", "--output", "{tmp}", "--only", "2/2"],

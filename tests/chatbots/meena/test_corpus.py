@@ -281,7 +281,7 @@ def test_too_large_a_vocabulary_says_what_to_do():
 
 
 def test_bytes_that_are_no_tokenizer_are_refused():
-    with pytest.raises(ValueError, match="no sentencepiece model"):
+    with pytest.raises(ValueError, match="not a sentencepiece model"):
         Tokenizer(b"nonsense")
 
 

@@ -81,7 +81,7 @@ def test_words_take_their_article(word, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("## a\nu I like {snack}\nb Yes", r"t, line 2: \{snack\} is no slot of slots\.txt"),
+        ("## a\nu I like {snack}\nb Yes", r"t, line 2: \{snack\} is not a slot of slots\.txt"),
         ("## a\nu I like {drink\nb Yes", "t, line 2: a brace that encloses no slot"),
         ("## a\nb Yes", "t, line 2: an answer, but nothing was said before it"),
         ("u Hi\nb Yes", "t, line 1: neither a heading nor what follows one: 'u Hi'"),

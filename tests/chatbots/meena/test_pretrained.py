@@ -90,5 +90,5 @@ def test_the_bot_reports_the_perplexity_of_the_card():
 def test_a_perplexity_file_that_tells_too_little_is_refused(tmp_path, text):
     (tmp_path / "held_out.json").write_text(text)
 
-    with pytest.raises(ConfigurationError, match="Mend or remove it"):
+    with pytest.raises(ConfigurationError, match="Fix or remove it"):
         held_out(tmp_path, "meena-base")

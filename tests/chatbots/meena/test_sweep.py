@@ -84,7 +84,7 @@ def test_the_chart_has_a_panel_for_each_score_and_a_line_for_each_temperature():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"id": 1}\n', "line 1: no JSON object with “id” and “turns”"),
+        ('{"id": 1}\n', "line 1: not a JSON object with “id” and “turns”"),
         ('{"id": "a", "turns": ["x"]}\n{"id": "a", "turns": ["y"]}\n', "line 2: the id a occurs before"),
         ('{"id": "a", "turns": []}\n', "line 1: “turns” must be a list of texts"),
         ("", "there is no context in it"),

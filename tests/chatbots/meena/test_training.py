@@ -432,7 +432,7 @@ def test_a_truncated_file_of_weights_is_refused(checkpoint):
 
 
 def test_a_folder_without_configuration_is_no_checkpoint(tmp_path):
-    with pytest.raises(CheckpointError, match="is no checkpoint"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
         load_checkpoint(tmp_path)
 
 

@@ -92,7 +92,7 @@ async def test_a_pause_that_would_pass_the_deadline_is_not_waited_for():
 async def test_an_answer_that_does_not_end_is_given_up(sent):
     with (
         running(in_order(sent)) as service,
-        pytest.raises(ServiceError, match=r"did not answer within 0\.5 s. See that it runs"),
+        pytest.raises(ServiceError, match=r"did not answer within 0\.5 s. Check that it runs"),
     ):
         await exchange(service.url, timeout=0.5)
 
@@ -130,7 +130,7 @@ async def test_an_unknown_name_is_told():
 async def test_an_answer_that_is_no_json_is_told(body):
     with (
         running(in_order(Sent(body=body))) as service,
-        pytest.raises(ServiceError, match="answered no JSON"),
+        pytest.raises(ServiceError, match="did not answer with JSON"),
     ):
         await exchange(service.url)
 

@@ -338,7 +338,7 @@ def test_an_answer_without_the_reply_is_told(answer, message, make_bot):
 @pytest.mark.parametrize(
     ("settings", "cure"),
     [
-        ({"template": {"a": ["{{txt}}"]}}, "{{txt}} is no placeholder. There are text, turns"),
+        ({"template": {"a": ["{{txt}}"]}}, "{{txt}} is not a placeholder. There are text, turns"),
         ({"reply": "answer"}, "is not a JSON Pointer"),
         ({"headers": {"Host": "intern"}}, "'Host' is set by the connection"),
         ({"headers": {"authorization": "Bearer sk-7"}}, "Use api_key or api_key_variable"),

@@ -168,7 +168,7 @@ def test_records_of_neural_chat_are_read(run: Run) -> None:
         ),
         (
             '{"bot": "a", "turns": [], "ratings": {"quality": "good"}}\n',
-            "“quality” is 'good', which is no number",
+            "“quality” is 'good', which is not a number",
         ),
         ('{"bot": "a", "turns": [], "opening_turns": -1}\n', "opening_turns is -1"),
         ("Chat ID,Chatbot ID,Chat Length\n1,2,3\n", "download of ratings, which has no turns"),
@@ -237,7 +237,7 @@ def test_what_cannot_be_foretold_is_said(run: Run) -> None:
         ((rated[:12], played), "There is 1 bot with ratings"),
         ((rated, played[:12]), "no conversation of bot1, bot2 with itself"),
         ((played, played), "line 1: only bots speak in it"),
-        ((rated, rated), "line 1: not only bots speak in it, so it is no self-play"),
+        ((rated, rated), "line 1: not only bots speak in it, so it is not self-play"),
         ((rated, [*played[:24], alone("bot2", "Hi!", "")]), "no conversation of bot2 has a value for every"),
     ):
         code, error = run("hybrid", *files)

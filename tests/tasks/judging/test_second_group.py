@@ -144,7 +144,7 @@ def test_what_cannot_be_drawn_is_said_and_makes_nothing(
     too_many = browser.post(address, sent | {"raters": 26})
 
     assert (empty.status_code, too_many.status_code) == (422, 422)
-    assert "has nothing yet that is finished" in empty.content.decode()
+    assert "has nothing finished yet" in empty.content.decode()
     assert "less than or equal to 25" in too_many.content.decode()
     assert Study.objects.count() == 1
     other = make_queue(1)

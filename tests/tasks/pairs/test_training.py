@@ -58,14 +58,14 @@ def test_who_answers_all_rightly_begins_and_mistakes_are_explained(study: Study)
 
     sent_on = client.post(f"{at}compare/start/")
     assert sent_on.headers["Location"] == f"{at}training/"
-    assert "You have 2 tries left." in client.get(sent_on.headers["Location"]).content.decode()
+    assert "You have 2 attempts left." in client.get(sent_on.headers["Location"]).content.decode()
     wrong = client.post(sent_on.headers["Location"], rightly("preferences", but="1-empathy"))
     page = wrong.content.decode()
     assert wrong.status_code == 422
     assert page.count("Not quite") == 1
     assert page.count("Answer again") == 1
     assert "Only the second has to do with what was said" in page
-    assert "You have 1 try left." in page
+    assert "You have 1 attempt left." in page
     assert not Batch.objects.exists()
 
     right = client.post(sent_on.headers["Location"], rightly("preferences"))

@@ -177,7 +177,7 @@ def test_what_keeps_failing_stops_and_goes_on_once_it_is_continued(
 
     # Two conversations, three attempts each: six of the seven failures are used up.
     assert reread(plan).study.state == Study.State.CLOSED
-    assert reread(plan).reason == "2 conversations could not go on: a turn failed 3 times."
+    assert reread(plan).reason == "2 conversations could not continue: a turn failed 3 times."
     assert (progress(plan).given_up, progress(plan).ended) == (2, 0)
     set_state(plan.study_id, Study.State.OPEN)
     play(plan)

@@ -349,7 +349,7 @@ def test_who_comes_while_others_write_the_rest_may_come_again(make_writing: Make
     study = make_writing(1, batch=1)
     begin(study)
 
-    with pytest.raises(EntryRefusedError, match="still needed") as refusal:
+    with pytest.raises(EntryRefusedError, match="doing what is left") as refusal:
         begin(study)
 
     assert "try again in an hour" in refusal.value.cure

@@ -45,17 +45,17 @@ def test_a_conversation_that_is_interrupted_is_not_imported_twice(read: Read) ->
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{", "no JSON"),
-        ("[1]", "no JSON object"),
-        ('{"id": "c2", "turns": "none"}', "is no list"),
+        ("{", "not JSON"),
+        ("[1]", "not a JSON object"),
+        ('{"id": "c2", "turns": "none"}', "is not a list"),
         ('{"id": "c2", "turns": []}', "nobody"),
-        ('{"id": "c2", "turns": [1]}', "is no object"),
+        ('{"id": "c2", "turns": [1]}', "is not an object"),
         ('{"id": "c2", "turns": [{"speaker": "A"}]}', "no text under “text”"),
         ('{"speaker": "A", "text": "one"}', "neither “turns” nor “conversation”"),
         (WHOLE.replace("c1", "c2").replace("Hi!", "\\u0000"), "null"),
         (WHOLE.replace("c1", "c2").replace("Hi!", "\\ud800"), "half"),
-        ("[" * 100_000, "no JSON"),
-        ('{"id": "c2" "turns": []}', "no JSON: Expecting ',' delimiter at character 13."),
+        ("[" * 100_000, "not JSON"),
+        ('{"id": "c2" "turns": []}', "not JSON: Expecting ',' delimiter at character 13."),
     ],
 )
 def test_a_bad_line_stays_out_and_the_others_come_in(read: Read, line: str, says: str) -> None:

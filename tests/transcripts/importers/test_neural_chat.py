@@ -143,8 +143,8 @@ def test_a_file_read_as_the_other_says_which_it_is(read: Read) -> None:
             2,
             "Datetime is “May",
         ),
-        (written(RECORDS) + '1,"never closed', 2, "no CSV"),
-        (written(RECORDS) + '1,"' + "x" * 200_000 + '"', 2, "no CSV"),
+        (written(RECORDS) + '1,"never closed', 2, "not CSV"),
+        (written(RECORDS) + '1,"' + "x" * 200_000 + '"', 2, "not CSV"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(read: Read, content: str, line: int, says: str) -> None:

@@ -39,9 +39,9 @@ def test_the_silence_before_a_model_that_speaks_first_is_no_turn(read: Read) -> 
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ({}, "no list of lists"),
-        ({"dialog": [1]}, "no list of lists"),
-        ({"dialog": [["Hi"]]}, "is no object"),
+        ({}, "not a list of lists"),
+        ({"dialog": [1]}, "not a list of lists"),
+        ({"dialog": [["Hi"]]}, "is not an object"),
         ({"dialog": [[act(None, "Hi")]]}, "no text under “id”"),
     ],
 )

@@ -32,8 +32,8 @@ def test_each_member_is_a_conversation_with_what_was_said_about_it(read: Read) -
     assert problems == [
         (
             1,
-            "“t_2”, turn 2: agent_2 goes on, so it is joined to turn 1. Of both the sources are kept, and "
-            "the first sentiment and rating.",
+            "“t_2”, turn 2: agent_2 speaks again, so it is joined to turn 1. Of both the sources are kept, "
+            "and the first sentiment and rating.",
         )
     ]
     assert [(each.id, each.speakers, each.texts) for each in conversations] == [
@@ -96,9 +96,9 @@ def _with(**changed: Any) -> dict[str, Any]:
     [
         ({"agent": "bot"}, 'turn 2: agent is "bot". Write agent_1 or agent_2.'),
         ({"sentiment": "Bored"}, 'turn 2: sentiment is "Bored". Write Angry, Disgusted'),
-        ({"knowledge_source": ["FS9"]}, 'turn 2: "FS9" is no section. Write FS1'),
-        ({"knowledge_source": [["FS1"]]}, 'turn 2: ["FS1"] is no section.'),
-        ({"knowledge_source": "FS1"}, "turn 2: knowledge_source is no list."),
+        ({"knowledge_source": ["FS9"]}, 'turn 2: "FS9" is not a section. Write FS1'),
+        ({"knowledge_source": [["FS1"]]}, 'turn 2: ["FS1"] is not a section.'),
+        ({"knowledge_source": "FS1"}, "turn 2: knowledge_source is not a list."),
         ({"turn_rating": 5}, "turn 2: turn_rating is 5. Write Poor"),
         ({"conversation_rating": {"bob": "Good"}}, 'conversation_rating names "bob".'),
         ({"conversation_rating": {"agent_1": "Fine"}}, 'conversation_rating of agent_1 is "Fine".'),
@@ -129,10 +129,10 @@ def _read(**changed: Any) -> dict[str, Any]:
         (_read(config="A"), 'its configuration is "A", and its conversation\'s is "B".'),
         (_read(agent_2={"FS7": SECTION}), "agent_2 has “FS7”. Its sections are FS1, FS2, FS3."),
         (_read(agent_2={"\ud800FS": SECTION}), "agent_2 has “FS”. Its"),
-        (_read(agent_2=3), "agent_2 is no object of factual sections."),
+        (_read(agent_2=3), "agent_2 is not an object of factual sections."),
         (_read(agent_1={"FS1": {"entity": "Tea"}}), "agent_1, FS1 has 0 leads."),
         (_read(agent_1={"FS1": SECTION | {"shortened_wiki_lead_section": 81356}}), "after their build"),
-        (_read(agent_1={"FS1": SECTION | {"fun_facts": ["t", ""]}}), "agent_1, FS1, fact 2 is no text."),
+        (_read(agent_1={"FS1": SECTION | {"fun_facts": ["t", ""]}}), "agent_1, FS1, fact 2 is not text."),
         (_read(article={"AS1": "a\x00"}), "AS1 has characters that no text can have"),
     ],
     ids=["configuration", "section", "half a name", "side", "lead", "number", "fact", "null"],
