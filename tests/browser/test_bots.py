@@ -96,7 +96,7 @@ async def test_two_bots_hear_the_same_and_the_failure_of_one_stands_in_its_colum
     well, ill = page.get_by_role("region", name="Well"), page.get_by_role("region", name="Ill")
     await expect(well.locator("li.is-bot p:not(.small)")).to_have_text(["One.", "Two."])
     await expect(ill.locator("li.is-bot").first).to_contain_text("Once.")
-    await expect(ill.locator("li.is-bot").last).to_contain_text("Turn 2 was configured to fail")
+    await expect(ill.locator("li.is-error")).to_contain_text("Turn 2 was configured to fail")
     assert await visitor.flaws() == []
     await page.get_by_role("button", name="Start over").click()
     await expect(page.locator("li.is-bot")).to_have_count(0)
