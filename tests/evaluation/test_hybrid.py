@@ -155,7 +155,7 @@ def test_the_same_metric_twice_is_shared_and_its_condition_shown() -> None:
 def test_too_few_bots_are_refused(bots: int, why: str) -> None:
     rated, rating, self_play = planted(6, bots=bots)
 
-    with pytest.raises(HybridError, match=f"{why}.*needs 3 at least"):
+    with pytest.raises(HybridError, match=f"{why}.*needs at least 3"):
         hybrid(rated, rating, self_play, default_rng(0))
 
 

@@ -346,7 +346,7 @@ def test_the_bundle_has_what_was_judged_and_one_changed_judgment_is_found(
         for name in old.namelist():
             content = old.read(name)
             if name == "data/judgments.jsonl":
-                content = content.replace(b'"specific": true', b'"specific": false', 1)
+                content = content.replace(b'"specific":true', b'"specific":false', 1)
             new.writestr(name, content)
 
     found = recompute(changed)

@@ -195,7 +195,7 @@ def test_what_is_neither_a_folder_nor_a_name_of_the_hub_is_refused(name):
 def test_a_model_that_is_not_here_cannot_be_had_offline():
     message = refused_when_loaded("nobody/nothing", local_files_only=True)
 
-    assert "nobody/nothing at revision main cannot be had" in message
+    assert "nobody/nothing at revision main cannot be fetched" in message
     assert "Fetch it once without local_files_only" in message
 
 

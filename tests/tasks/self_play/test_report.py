@@ -138,7 +138,7 @@ def test_a_changed_measure_is_found(played: SelfPlayPlan, tmp_path: Path) -> Non
         for name in old.namelist():
             content = old.read(name)
             if name == "data/measures.jsonl":
-                content = content.replace(b'"words": 3.0', b'"words": 9.0', 1)
+                content = content.replace(b'"words":3.0', b'"words":9.0', 1)
             new.writestr(name, content)
 
     found = recompute(changed)
