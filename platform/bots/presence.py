@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -131,9 +131,14 @@ def why_not(bot: Bot) -> str:
     copy = copies.order_by("-seen_at").first()
     if copy is None:
         return ""
-    last_line = copy.health.get("last_error", "").rpartition("\n")[2]
+    last_line = last_error(copy.health)
     said = UNWELL.get(copy.state, f"is {copy.state}")
     return f"{bot} {said} at {copy.host}. Last error: {last_line or 'none'}"
+
+
+def last_error(health: Mapping[str, Any]) -> str:
+    """What a copy failed of last, without where in its code; empty: of nothing."""
+    return str(health.get("last_error", "")).rpartition("\n")[2]
 
 
 def figures() -> dict[str, list[dict[str, Any]]]:

@@ -61,7 +61,7 @@ class CopyHealth:
     @property
     def failure(self) -> str:
         """What it failed of last, in one line."""
-        return str(self.health.get("last_error", "")).rpartition("\n")[2].removeprefix("chatbots.errors.")
+        return presence.last_error(self.health).removeprefix("chatbots.errors.")
 
     @property
     def latencies(self) -> list[tuple[str, int, int]]:
@@ -211,7 +211,7 @@ def coming(bot: Bot) -> str:
 
 
 def _in_one_line(health: dict[str, Any]) -> dict[str, Any]:
-    return health | {"last_error": health.get("last_error", "").rpartition("\n")[2]}
+    return health | {"last_error": presence.last_error(health)}
 
 
 def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
