@@ -19,10 +19,13 @@ OF_PEOPLE = Q(study__rehearsal_of=None)
 def own_labels(seat: Seated) -> list[dict[str, Any]]:
     """What this person has answered in their conversation, as their page keeps it.
 
-    Each with its `ask`, its `position` (None: the whole conversation) and its `answers`.
+    Each with its `ask`, its `position` (None: the whole conversation, which comes last) and its `answers`,
+    in the order of the turns.
     """
-    given = Label.objects.filter(rater_id=seat.worker_id, study_id=seat.study_id).filter(
-        Q(turn__dialogue_id=seat.dialogue_id) | Q(dialogue_id=seat.dialogue_id)
+    given = (
+        Label.objects.filter(rater_id=seat.worker_id, study_id=seat.study_id)
+        .filter(Q(turn__dialogue_id=seat.dialogue_id) | Q(dialogue_id=seat.dialogue_id))
+        .order_by("turn__position", "pk")
     )
     numbers = {(ask.question_set, ask.about): ask.number for ask in seat.asks}
     return [
