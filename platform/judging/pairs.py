@@ -72,7 +72,7 @@ SELECT %(study)s, p.id, gen_random_uuid(), %(language)s
 }
 
 _NAMED_FIRST = f"""
-SELECT i.key, i.first_system < i.second_system, judging_shown(i.key, false)->'sides'
+SELECT i.key, i.first_system < i.second_system, judging_shown(i.id, false)->'sides'
   FROM ({items_of("%(study)s")}) AS i
 """
 

@@ -272,7 +272,7 @@ def labels_of(item: Item) -> list[Label]:
 def shown(item: Item) -> dict[str, Any]:
     """The item as workers see it."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT judging_shown(%s, false)", [str(item.key)])
+        cursor.execute("SELECT judging_shown(%s, false)", [item.pk])
         row = cursor.fetchone()
     assert row
     found: dict[str, Any] = json.loads(row[0])

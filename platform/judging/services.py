@@ -297,10 +297,11 @@ def _progress(done: int, size: int, held: int) -> dict[str, object]:
     return {"done": done, "size": size, "may_finish": done >= size or not held}
 
 
-def _lease(batch_id: int, ahead: int) -> list[str]:
+def _lease(batch_id: int, ahead: int) -> int:
+    """Hold so many items for the batch; how many are new to it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT judging_lease(%s, %s)", [batch_id, ahead])
-        return [str(key) for (key,) in cursor.fetchall()]
+        return cursor.rowcount
 
 
 def _deal(batch_id: int) -> int:

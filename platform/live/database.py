@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
-from django.utils.translation import get_language, override
+from django.utils.translation import activate, deactivate_all, get_language
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,10 +35,20 @@ async def in_database(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
     language = get_language()
 
     def run() -> R:
-        with override(language):
-            return _with_live_connection(step, *args, **kwargs)
+        _speak(language)
+        return _with_live_connection(step, *args, **kwargs)
 
     return await loop.run_in_executor(_threads, run)
+
+
+def _speak(language: str | None) -> None:
+    """Have this thread use a language until its next step: giving back the last one would cost more."""
+    if get_language() == language:
+        return
+    if language is None:
+        deactivate_all()
+    else:
+        activate(language)
 
 
 def _with_live_connection(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,10 +1,11 @@
--- Give a batch a gold item at this place, if one is due there: its key, or NULL. Those that somebody else is just given
+-- Give a batch a gold item at this place, if one is due there: its slot, or NULL. Those that somebody else is just given
 -- are passed over, for two batches that wait for each other's would wait for ever; what is due then comes later.
-CREATE OR REPLACE FUNCTION judging_gold(the_batch bigint, the_place integer, the_end timestamptz) RETURNS uuid
+CREATE OR REPLACE FUNCTION judging_gold(the_batch bigint, the_place integer, the_end timestamptz) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     b judging_batch%ROWTYPE;
     i record;
+    slot bigint;
 BEGIN
     SELECT * INTO b FROM judging_batch WHERE id = the_batch;
     IF (SELECT count(*) FROM unnest(b.gold_at) AS place WHERE place <= the_place)
@@ -23,6 +24,7 @@ BEGIN
     INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, occasion, asks_reason, is_gold,
                               batch_id, leased_until)
     SELECT i.id, coalesce(max(s.number), 0) + 1, b.study_id, i.key, b.language, false, 1, false, true, b.id, the_end
-      FROM judging_slot AS s WHERE s.item_id = i.id;
-    RETURN i.key;
+      FROM judging_slot AS s WHERE s.item_id = i.id
+ RETURNING id INTO slot;
+    RETURN slot;
 END $$;

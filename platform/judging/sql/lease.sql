@@ -1,20 +1,25 @@
-CREATE OR REPLACE FUNCTION judging_lease(the_batch bigint, the_ahead integer) RETURNS SETOF uuid
+-- Hold so many items for a batch; the slots that are new to it.
+CREATE OR REPLACE FUNCTION judging_lease(the_batch bigint, the_ahead integer) RETURNS SETOF bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     b judging_batch%ROWTYPE;
     found_slot record;
     lease interval;
     held integer;
+    is_half_over boolean;
     wrapped boolean := false;
-    gold uuid;
+    gold bigint;
     at timestamptz;
 BEGIN
     SELECT * INTO b FROM judging_batch WHERE id = the_batch FOR NO KEY UPDATE;
     SELECT make_interval(secs => lease_seconds) INTO lease FROM judging_judgingplan WHERE study_id = b.study_id;
     at := clock_timestamp();
-    UPDATE judging_slot SET leased_until = at + lease
-     WHERE batch_id = b.id AND label_id IS NULL AND leased_until < at + lease / 2;
-    SELECT count(*) INTO held FROM judging_slot WHERE batch_id = b.id AND label_id IS NULL;
+    SELECT count(*), coalesce(bool_or(leased_until < at + lease / 2), false) INTO held, is_half_over
+      FROM judging_slot WHERE batch_id = b.id AND label_id IS NULL;
+    IF is_half_over THEN
+        UPDATE judging_slot SET leased_until = at + lease
+         WHERE batch_id = b.id AND label_id IS NULL AND leased_until < at + lease / 2;
+    END IF;
     WHILE held < least(the_ahead, b.size - b.done) LOOP
         IF b.gold_at <> '{}' THEN
             gold := judging_gold(b.id, b.done + held + 1, at + lease);
@@ -36,7 +41,7 @@ BEGIN
             UPDATE judging_slot SET batch_id = b.id, leased_until = at + lease WHERE id = found_slot.id;
             b.cursor := found_slot.key;
             held := held + 1;
-            RETURN NEXT found_slot.key;
+            RETURN NEXT found_slot.id;
         ELSE
             -- Behind the cursor lie only items that were leased to others when it passed, or came later.
             EXIT WHEN wrapped;

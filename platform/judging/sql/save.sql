@@ -1,5 +1,5 @@
 CREATE OR REPLACE FUNCTION judging_save(the_batch bigint, the_key uuid, the_answers jsonb,
-                                        the_shown_ms integer, the_answer_ms integer) RETURNS text
+                                        the_shown_ms integer, the_answer_ms integer, the_compared text[]) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
     b record;
@@ -7,11 +7,12 @@ DECLARE
     new_label bigint;
     is_over boolean := false;
 BEGIN
-    SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, p.pilot, ask.question_set INTO b
+    SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, p.pilot, ask.question_set, plan.third_rater INTO b
       FROM judging_batch AS batch
       JOIN crowd_assignment AS a ON a.id = batch.assignment_id
       JOIN crowd_participation AS p ON p.id = a.participation_id
       JOIN studies_ask AS ask ON ask.study_id = batch.study_id AND ask.number = 0
+      JOIN judging_judgingplan AS plan ON plan.study_id = batch.study_id
      WHERE batch.id = the_batch
        FOR NO KEY UPDATE OF batch;
     IF b.outcome <> '' THEN
@@ -20,7 +21,8 @@ BEGIN
     IF b.pilot THEN  -- whoever goes on from the pilot either sees this judgment, or is seen here
         SELECT pilot_over_at IS NOT NULL INTO is_over FROM studies_study WHERE id = b.study_id FOR NO KEY UPDATE;
     END IF;
-    SELECT slot.id, slot.label_id, slot.occasion, slot.is_gold, i.turn_id, i.response_id, i.dialogue_id, i.pair_id INTO s
+    SELECT slot.id, slot.item_id, slot.label_id, slot.occasion, slot.is_gold,
+           i.turn_id, i.response_id, i.dialogue_id, i.pair_id INTO s
       FROM judging_slot AS slot JOIN judging_item AS i ON i.id = slot.item_id
      WHERE slot.batch_id = the_batch AND slot.key = the_key
        FOR NO KEY UPDATE OF slot;
@@ -34,6 +36,9 @@ BEGIN
          WHERE id = s.label_id AND answers <> the_answers;
         IF FOUND THEN
             UPDATE studies_study SET results_version = results_version + 1 WHERE id = b.study_id;
+        END IF;
+        IF b.third_rater AND NOT s.is_gold THEN
+            PERFORM judging_third(s.item_id, the_compared);
         END IF;
         RETURN 'saved';
     END IF;
@@ -52,6 +57,9 @@ BEGIN
     UPDATE judging_batch SET done = done + 1 WHERE id = the_batch;
     IF is_over THEN
         PERFORM judging_again(s.id);
+    END IF;
+    IF b.third_rater AND NOT s.is_gold THEN
+        PERFORM judging_third(s.item_id, the_compared);
     END IF;
     RETURN 'saved';
 END $$;

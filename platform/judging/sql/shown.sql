@@ -1,13 +1,13 @@
 -- An item as its rater sees it. Of a pair the sides stand in the order of the rater's slot: each with its texts and,
 -- of a conversation, the seat that is judged.
-CREATE OR REPLACE FUNCTION judging_shown(the_key uuid, is_swapped boolean) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION judging_shown(the_item bigint, is_swapped boolean) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     i judging_item%ROWTYPE;
     before jsonb;
     judged text;
     sides jsonb;
 BEGIN
-    SELECT * INTO i FROM judging_item WHERE key = the_key;
+    SELECT * INTO i FROM judging_item WHERE id = the_item;
     IF i.response_id IS NOT NULL THEN
         SELECT to_jsonb(c.turns), r.text INTO before, judged
           FROM responses_response AS r JOIN contexts_context AS c ON c.id = r.context_id
