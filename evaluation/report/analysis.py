@@ -52,8 +52,7 @@ class AnalysisPlan:
         """
         if (analysis or self.primary) is Analysis.ALL or not self.excluded:
             return np.ones(len(judged), dtype=np.bool_)
-        kept: BoolArray = ~np.isin(judged.rater, list(self.excluded))
-        return kept
+        return ~judged.by(self.excluded)
 
     def stored(self, judged: Judged, figures: Callable[[BoolArray], dict[str, Any]]) -> dict[str, Any]:
         """The figures of the primary analysis, what it is, who was excluded, and the other one beside.

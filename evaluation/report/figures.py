@@ -174,7 +174,7 @@ def scores_without_flagged(
     found = {} if manners is None else signs(judged, manners)
     if not found:
         return None
-    kept = judged.where(~np.isin(judged.rater, list(found)))
+    kept = judged.where(~judged.by(found))
     labels = judged.labels_of_raters
     return {
         "workers": [

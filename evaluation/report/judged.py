@@ -1,6 +1,6 @@
 """The labels of a study as columns, for everything that a report computes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -67,6 +67,12 @@ class Judged:
     def rater_code(self) -> IntArray:
         """(n,) the place of the rater among `raters`."""
         return self._raters[1]
+
+    def by(self, raters: Collection[str]) -> BoolArray:
+        """(n,) whether each label is of one of these raters."""
+        wanted = set(raters)
+        is_wanted: BoolArray = np.array([rater in wanted for rater in self.raters], dtype=np.bool_)
+        return is_wanted[self.rater_code]
 
     @property
     def labels_of_bots(self) -> dict[str, int]:

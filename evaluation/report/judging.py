@@ -156,7 +156,7 @@ def _battery(
     """What is particular to batteries, of these raters; nothing where items come from the queue."""
     if found.battery is None:
         return {}
-    kept = found.where(np.isin(found.judged.rater, raters))
+    kept = found.where(found.judged.by(raters))
     return {"battery": battery_figures(questions, found.battery, kept.judged, kept.occasion, terms)}
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Literal
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import User
@@ -87,13 +88,19 @@ def note_proposals(study_id: int, reasons: Mapping[str, str]) -> None:
     _note(study_id, "proposed_reason", reasons)
 
 
-def _note(study_id: int, field: str, said: Mapping[str, str]) -> None:
+# Of thousands of people in one statement; who has the same note already is not written again.
+_NOTE = """
+UPDATE crowd_participation AS p SET {field} = said.note
+  FROM unnest(%s::text[], %s::text[]) AS said (worker, note)
+ WHERE p.study_id = %s AND p.pseudonym = said.worker AND p.{field} <> said.note
+"""
+
+
+def _note(study_id: int, field: Literal["signs", "proposed_reason"], said: Mapping[str, str]) -> None:
     here = Participation.objects.filter(study_id=study_id)
     here.exclude(**{field: ""}).exclude(pseudonym__in=said).update(**{field: ""})
-    found = list(here.filter(pseudonym__in=said))
-    for participation in found:
-        setattr(participation, field, said[participation.pseudonym])
-    Participation.objects.bulk_update(found, [field], batch_size=500)
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE.format(field=field), [list(said), list(said.values()), study_id])
 
 
 @transaction.atomic
