@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 # A spreadsheet takes a cell that begins so for a formula, and runs it.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_MAY_BE_ONE = frozenset((*_FORMULA_STARTS, "'"))
+_AS_THEY_ARE = frozenset((int, float, type(None)))
 
 
 def harmless(text: str) -> str:
@@ -35,7 +37,16 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
         rows: cells as in `cell`; a header is the first row.
     """
     buffer = io.StringIO()
-    csv.writer(buffer).writerows([cell(value) for value in row] for row in rows)
+    # Of millions of values nearly all stand as they are: a call for each would take half of the time.
+    csv.writer(buffer).writerows(
+        [
+            value
+            if value.__class__ in _AS_THEY_ARE or (isinstance(value, str) and value[:1] not in _MAY_BE_ONE)
+            else cell(value)
+            for value in row
+        ]
+        for row in rows
+    )
     return buffer.getvalue()
 
 

@@ -4,11 +4,12 @@ import json
 from collections.abc import Generator, Iterator, Mapping
 from typing import NamedTuple
 
+import orjson
 from django.db import connection, transaction
 
 from evaluation.personal_data import Redactor
 from evaluation.protocols.facts import HUMAN
-from evaluation.questions import Answer, Question
+from evaluation.questions import Answer
 from evaluation.report.columns import answered_in
 from evaluation.spreadsheets import csv_text
 from judging.queries import items_of
@@ -63,37 +64,36 @@ def _material(conversation: str) -> str:
 
 # What readers say of the same turns in a judging study belongs to that study. Conversation by conversation,
 # so that the first rows are on their way before the last are read.
+# Who takes part has a name in `p`; the function is asked for those who do not.
 # The speaker of the turn before a reply is its partner; together they say what was judged.
 LABELLED_TURNS = f"""
-SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id::text, d.ending, t.position,
-       (SELECT p.text FROM dialogues_turn AS p WHERE p.dialogue_id = d.id AND p.position = t.position - 1),
-       t.text, crowd_pseudonym(l.rater_id, l.study_id),
+SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id::text, d.ending, l.position,
+       (SELECT p.text FROM dialogues_turn AS p WHERE p.dialogue_id = d.id AND p.position = l.position - 1),
+       l.text, coalesce(p.pseudonym, crowd_pseudonym(l.rater_id, l.study_id)),
        l.question_set, l.answers::text,
-       t.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
+       l.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), d.origin,
-       (t.remarks->'texts')::text,
-       CASE WHEN v.id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
+       (l.remarks->'texts')::text,
+       CASE WHEN v.id IS NOT NULL THEN coalesce((l.remarks->'fallback')::boolean, false) END,
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
-       l.shown_ms, l.answer_ms, l.occasion, NULL, CASE WHEN t.id IS NULL THEN 'dialogue' ELSE 'turn' END
+       l.shown_ms, l.answer_ms, l.occasion, NULL, CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %s ORDER BY id) AS d
  CROSS JOIN LATERAL (
-       SELECT said.id AS turn, given.id AS label
+       SELECT given.*, said.position, said.text, said.latency_ms, said.remarks, said.bot_version_id
          FROM dialogues_turn AS said JOIN labels_label AS given ON given.turn_id = said.id
         WHERE said.dialogue_id = d.id
         UNION ALL
-       SELECT NULL, whole.id FROM labels_label AS whole WHERE whole.dialogue_id = d.id
-       OFFSET 0) AS judged
-  JOIN labels_label AS l ON l.id = judged.label
-  LEFT JOIN dialogues_turn AS t ON t.id = judged.turn
+       SELECT whole.*, NULL, NULL, NULL, NULL, NULL FROM labels_label AS whole WHERE whole.dialogue_id = d.id
+       OFFSET 0) AS l
   JOIN studies_study AS s ON s.id = d.study_id
-  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
+  LEFT JOIN bots_botversion AS v ON v.id = l.bot_version_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
   LEFT JOIN bots_bot AS b ON b.id = coalesce(v.bot_id, heard.bot_id)
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id AND p.number = 1
  WHERE l.party <> 'reader'
    AND (b.id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
- ORDER BY d.id, t.position, l.id
+ ORDER BY d.id, l.position, l.id
 """
 
 
@@ -114,7 +114,7 @@ _JUDGED = f"""
 JUDGMENTS = f"""
 SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.key), coalesce(d.ending, ''),
        coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''),
-       crowd_pseudonym(l.rater_id, l.study_id),
+       coalesce(p.pseudonym, crowd_pseudonym(l.rater_id, l.study_id)),
        l.question_set, l.answers::text,
        i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''),
@@ -151,7 +151,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        CASE WHEN c.id IS NULL THEN ''
             WHEN slot.is_swapped THEN jsonb_build_array(i.second_text, i.first_text)::text
             ELSE jsonb_build_array(i.first_text, i.second_text)::text END,
-       crowd_pseudonym(l.rater_id, l.study_id), l.question_set, l.answers::text, NULL,
+       coalesce(p.pseudonym, crowd_pseudonym(l.rater_id, l.study_id)), l.question_set, l.answers::text, NULL,
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
@@ -222,52 +222,64 @@ def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
     )
 
 
-Asked = Mapping[str, Mapping[str, Question]]
-"""By key of a set, by name of a column, the question whose answers stand there."""
+class Asked(NamedTuple):
+    """Where the answers of a study's questions stand.
+
+    Attributes:
+        columns: their names, one for each question.
+        keys: by key of a set, for each column the question's key in that set; None where it is not of it.
+    """
+
+    columns: list[str]
+    keys: dict[str, list[str | None]]
+
+    def answers(self, row: LabelledTurn, given: Mapping[str | None, Answer]) -> list[Answer | None]:
+        """What was answered, column by column."""
+        keys = self.keys.get(row.question_set)
+        return [given.get(key) for key in keys] if keys else [None] * len(self.columns)
+
+
+def _asked(study: Study) -> Asked:
+    sets = [question_set(key) for key in dict.fromkeys(ask.question_set for ask in study.every_ask)]
+    of_sets = answered_in(sets)
+    columns = list(dict.fromkeys(name for of_set in of_sets.values() for name in of_set))
+    keys = {
+        key: [of_set[name].key if name in of_set else None for name in columns]
+        for key, of_set in of_sets.items()
+    }
+    return Asked(columns, keys)
 
 
 def csv_lines(study: Study) -> Generator[str]:
     asked = _asked(study)
-    yield csv_text([[*LabelledTurn._fields[:_ASKED], *_columns(asked), *LabelledTurn._fields[_ASKED:]]])
+    yield csv_text([[*_BEFORE, *asked.columns, *_AFTER]])
     for batch in labelled_turns(study):
         yield csv_text(_csv_row(row, asked) for row in batch)
 
 
-def jsonl_lines(study: Study) -> Generator[str]:
+def jsonl_lines(study: Study) -> Generator[bytes]:
     asked = _asked(study)
     for batch in labelled_turns(study):
-        yield "".join(_json_line(row, asked) for row in batch)
+        yield b"".join(_json_line(row, asked) for row in batch)
 
 
 _ASKED = LabelledTurn._fields.index("answers")
 """Before it stands a column for each question of the study, under its key."""
-
-
-def _asked(study: Study) -> Asked:
-    keys = dict.fromkeys(ask.question_set for ask in study.every_ask)
-    return answered_in([question_set(key) for key in keys])
-
-
-def _columns(asked: Asked) -> list[str]:
-    return list(dict.fromkeys(name for columns in asked.values() for name in columns))
-
-
-def _answers(row: LabelledTurn, asked: Asked) -> dict[str, Answer | None]:
-    """By column, the answer; none in those of other sets."""
-    given, of_set = json.loads(row.answers), asked.get(row.question_set, {})
-    return {name: given.get(of_set[name].key) if name in of_set else None for name in _columns(asked)}
+_BEFORE, _AFTER = LabelledTurn._fields[:_ASKED], LabelledTurn._fields[_ASKED:]
 
 
 def _csv_row(row: LabelledTurn, asked: Asked) -> list[object]:
-    answers = _answers(row, asked).values()
+    answers = asked.answers(row, orjson.loads(row.answers))
     plain = [json.dumps(each, ensure_ascii=False) if isinstance(each, list) else each for each in answers]
     return [*row[:_ASKED], *plain, *row[_ASKED:]]
 
 
-def _json_line(row: LabelledTurn, asked: Asked) -> str:
-    given = json.loads(row.answers)
-    fields = row._asdict() | {"answers": given, "remarks": json.loads(row.remarks or "[]")}
-    fields["material"] = json.loads(row.material or "[]")
-    named = list(fields.items())
-    answers = _answers(row, asked).items()
-    return json.dumps(dict([*named[:_ASKED], *answers, *named[_ASKED:]]), ensure_ascii=False) + "\n"
+def _json_line(row: LabelledTurn, asked: Asked) -> bytes:
+    given = orjson.loads(row.answers)
+    fields: dict[str, object] = dict(zip(_BEFORE, row[:_ASKED], strict=True))
+    fields.update(zip(asked.columns, asked.answers(row, given), strict=True))
+    fields.update(zip(_AFTER, row[_ASKED:], strict=True))
+    fields["answers"] = given
+    fields["remarks"] = orjson.loads(row.remarks) if row.remarks else []
+    fields["material"] = orjson.loads(row.material) if row.material else []
+    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 from accounts.limits import too_many, too_often
 from exports import neural_chat, topical_chat, turns
 from live import apart
-from live.streaming import attachment
+from live.streaming import T, attachment
 from reports.reported import ReportedTask, TaskWithReport
 from studies.asks import About
 from studies.models import Ask, Study
@@ -80,7 +80,7 @@ def _of_talks(
 
 
 def _export(
-    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], ending: str
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[T]], ending: str
 ) -> StreamingHttpResponse:
     study = get_object_or_404(_reported_studies(request), pk=pk)
     return attachment(request, lines(study), _TYPES[ending], f"turnwise-{study.code}-turns.{ending}")
