@@ -149,7 +149,7 @@ def export(study_id: int, ending: str) -> dict[str, Any]:
     idle = psutil.Process().memory_info().rss
     peak, rows, started = idle, 0, time.perf_counter()
     for chunk in lines(study):
-        rows += chunk.count("\n")
+        rows += chunk.count("\n") if isinstance(chunk, str) else chunk.count(b"\n")
         peak = max(peak, psutil.Process().memory_info().rss)
     seconds = time.perf_counter() - started
     return {

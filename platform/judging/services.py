@@ -301,7 +301,7 @@ def _lease(batch_id: int, ahead: int) -> int:
     """Hold so many items for the batch; how many are new to it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT judging_lease(%s, %s)", [batch_id, ahead])
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
 def _deal(batch_id: int) -> int:
