@@ -31,7 +31,7 @@ def _sources(study: Study) -> set[int]:
 
 
 def studies_sharing(study: Study) -> set[int]:
-    """The study, and those whose exports have something of it: texts that it judges, or that judge its own."""
+    """The study, those that judge its texts and those whose texts it judges: all whose bundles tell of it."""
     return {study.pk, *_sources(study), *studies_that_judge(study)}
 
 

@@ -39,9 +39,7 @@ class Bundle(models.Model):
                 condition=Q(made_at=None, reason=""),
                 name="one_bundle_at_work_per_study",
             ),
-            models.CheckConstraint(
-                name="bundle_made_or_failed", condition=Q(made_at=None) | Q(reason="")
-            ),
+            models.CheckConstraint(name="bundle_made_or_failed", condition=Q(made_at=None) | Q(reason="")),
         )
 
     def __str__(self) -> str:
