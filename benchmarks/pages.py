@@ -29,7 +29,7 @@ LISTED, PEOPLE = 1_000, 1_000  # bots in all, most of them in no study; people w
 GOAL_MS, MOST_QUERIES = 200, 15
 ITEMS, RATERS, BATCH = 2_000, 3, 20
 JUDGING = 2  # the second study is one of readers
-EXPORTS = ("turns.csv", "turns.jsonl", "participants.csv", "payments.csv", "bundle.zip")
+EXPORTS = ("turns.csv", "turns.jsonl", "participants.csv", "payments.csv")
 
 # Planted in bulk, so the rules that rows bring with them one by one are switched off; checks stay.
 PLANT = """

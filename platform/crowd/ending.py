@@ -11,6 +11,7 @@ from accounts.models import User
 from crowd import ledger
 from crowd.assigning import lock_participation
 from crowd.models import Assignment, Outcome, Participation, Worker
+from studies import bundles
 from studies.services import results_changed
 
 
@@ -112,3 +113,4 @@ def delete_workers(worker_ids: Iterable[int]) -> None:
     workers.delete()
     for study_id in touched:
         results_changed(study_id)
+    bundles.forget()  # what they judged or said is in those of other studies, too

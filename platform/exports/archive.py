@@ -5,7 +5,7 @@ import io
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, BinaryIO
+from typing import IO
 
 from typing_extensions import override
 
@@ -32,7 +32,7 @@ class _Hashed(io.RawIOBase):
 class Archive:
     """Files go in one after the other; nothing of them stays in memory."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(stream, "w")
         self.listed: list[dict[str, object]] = []
 

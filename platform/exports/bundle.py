@@ -7,9 +7,10 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
+from enum import StrEnum
 from importlib.metadata import version
 from tempfile import TemporaryFile
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, NamedTuple, Protocol
 
 from django.template.loader import render_to_string
 
@@ -22,8 +23,9 @@ from evaluation.report.tables import AUDITS, questionnaires_table
 from exports.archive import Archive
 from exports.audited import audited, in_columns
 from exports.described import described
-from exports.files import FORMATS, Batch, schema_of
-from exports.rows import rows, sets_answered
+from exports.files import FORMATS, Batch, plain, schema_of
+from exports.rows import rows, rows_in, sets_answered
+from judging.queries import judgments_given
 from reports import latex, people
 from reports.charts.palettes import LIGHT, standalone
 from reports.method import method
@@ -35,7 +37,33 @@ from studies.tasks import task_of
 _CHUNK = 1 << 20
 
 
-def write_bundle(study_id: int, stream: BinaryIO) -> None:
+class Stage(StrEnum):
+    """What of a bundle is being made."""
+
+    COMPUTING = "computing"
+    DRAWING = "drawing"
+    WRITING = "writing"
+    STORING = "storing"
+
+
+class Tell(Protocol):
+    """Hears how far a bundle is: so many rows are written, of all."""
+
+    def __call__(self, stage: Stage, done: int = 0, of: int = 0) -> None: ...
+
+
+def _nobody(stage: Stage, done: int = 0, of: int = 0) -> None:
+    return
+
+
+class Covered(NamedTuple):
+    """What of its study a bundle has, as a report says it of itself."""
+
+    results_version: int
+    judgments: int
+
+
+def write_bundle(study_id: int, stream: IO[bytes], tell: Tell = _nobody) -> Covered:
     """Write the archive to a stream; everything in it is of one moment, the report's numbers too.
 
     Raises:
@@ -43,6 +71,7 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
     """
     before = Study.objects.get(pk=study_id)
     task = with_report(before)
+    tell(Stage.COMPUTING)
     task.prepare(before)
     with snapshot():
         study = Study.objects.get(pk=study_id)
@@ -55,16 +84,22 @@ def write_bundle(study_id: int, stream: BinaryIO) -> None:
             *task.tables(sets_answered(study)),
             *([questionnaires_table(about_people)] if about_people else []),
         )
+        tell(Stage.DRAWING)
         with closing(Archive(stream)) as archive:
             archive.add("README.md", _readme(study, result, (*all_tables, *([AUDITS] if said else []))))
             for name, content in _documents(study, result):
                 archive.add(name, content)
+            written, wanted = 0, sum(rows_in(study, table) for table in all_tables)
             for table in all_tables:
-                _add_table(archive, table, rows(study, table))
+                tell(Stage.WRITING, written, wanted)
+                for number in _added(archive, table, rows(study, table)):
+                    written += number
+                    tell(Stage.WRITING, written, wanted)
             if said:
-                _add_table(archive, AUDITS, [in_columns(said)])
+                sum(_added(archive, AUDITS, [in_columns(said)]))
             # Last, so that an archive that was broken off has none.
             archive.add_unlisted("datapackage.json", _pretty(_package(study, archive)))
+        return Covered(study.results_version, judgments_given().get(study.pk, 0))
 
 
 def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
@@ -91,18 +126,23 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
         yield f"charts/{name}.pdf", pdf(name, result, LIGHT)
 
 
-def _add_table(archive: Archive, table: Table, batches: Iterable[Batch]) -> None:
-    """A table in every format. Its rows are read once: the files wait on the disk for their place."""
+def _added(archive: Archive, table: Table, batches: Iterable[Batch]) -> Iterator[int]:
+    """Add a table in every format, and say of each batch how many rows it had.
+
+    Its rows are read once: the files wait on the disk for their place.
+    """
     with ExitStack() as files:
         written = {ending: files.enter_context(TemporaryFile()) for ending in FORMATS}
         with ExitStack() as writing:
             takes = [
-                writing.enter_context(FORMATS[ending].writing(file, table))
-                for ending, file in written.items()
+                (each.typed, writing.enter_context(each.writing(written[ending], table)))
+                for ending, each in FORMATS.items()
             ]
             for batch in batches:
-                for take in takes:
-                    take(batch)
+                as_text = plain(batch, table)
+                for typed, take in takes:
+                    take(batch if typed else as_text)
+                yield len(batch)
         for ending, file in written.items():
             _add_file(archive, table, ending, file)
 

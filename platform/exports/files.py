@@ -32,14 +32,14 @@ def _jsonl(file: IO[bytes], table: Table) -> Iterator[Take]:
     names = [column.name for column in table.columns]
     objects = orjson.OPT_APPEND_NEWLINE
     yield lambda batch: file.writelines(
-        orjson.dumps(dict(zip(names, map(_plain, row), strict=True)), option=objects) for row in batch
+        orjson.dumps(dict(zip(names, row, strict=True)), option=objects) for row in batch
     )
 
 
 @contextmanager
 def _csv(file: IO[bytes], table: Table) -> Iterator[Take]:
     file.write(csv_text([[column.name for column in table.columns]]).encode())
-    yield lambda batch: file.write(csv_text([[_plain(value) for value in row] for row in batch]).encode())
+    yield lambda batch: file.write(csv_text(batch).encode())
 
 
 @contextmanager
@@ -56,11 +56,19 @@ def _parquet(file: IO[bytes], table: Table) -> Iterator[Take]:
         )
 
 
-def _plain(value: Value) -> Value:
-    """A time in UTC to the microsecond, always of the same length; anything else as it is."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
-    return value
+def plain(batch: Batch, table: Table) -> Batch:
+    """The same rows for files of text: times are in UTC to the microsecond, always of the same length."""
+    times = [place for place, column in enumerate(table.columns) if column.kind is Kind.TIME]
+    return [_with_times_as_text(row, times) for row in batch] if times else batch
+
+
+def _with_times_as_text(row: Sequence[Value], times: Sequence[int]) -> Sequence[Value]:
+    values = list(row)
+    for place in times:
+        at = values[place]
+        if isinstance(at, datetime):
+            values[place] = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +79,19 @@ class Format:
         mediatype: its IANA type.
         writing: from an open file and its table to what writes the rows; they are all there at its end.
         packed: whether the file is compressed as it is.
+        typed: whether it takes rows as they are; else as `plain` gives them.
     """
 
     mediatype: str
     writing: Callable[[IO[bytes], Table], AbstractContextManager[Take]]
     packed: bool = False
+    typed: bool = False
 
 
 FORMATS: Mapping[str, Format] = {
     "jsonl": Format("application/jsonl", _jsonl),
     "csv": Format("text/csv", _csv),
-    "parquet": Format("application/vnd.apache.parquet", _parquet, packed=True),
+    "parquet": Format("application/vnd.apache.parquet", _parquet, packed=True, typed=True),
 }
 
 

@@ -175,19 +175,30 @@ SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_
 _TOLD = frozenset({"text", "candidates", "remarks", "said_before", "first_said", "second_said"})
 
 
+def rows_in(study: Study, table: Table) -> int:
+    """How many rows a table will have: PostgreSQL works out nothing but their number."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM ({_statement_of(study, table)}) AS every", [study.pk])
+        (number,) = cursor.fetchone()
+    return int(number)
+
+
 def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
     """The rows of a table in batches, each value as its column's kind says; what is redacted is marked."""
     redactor = redactor_for(study)
     told = [place for place, column in enumerate(table.columns) if column.name in _TOLD]
-    statement = {**_STATEMENTS, **with_report(study).statements}[table.name]
     with transaction.atomic(), connection.connection.cursor(name=f"bundle_{table.name}") as cursor:
         cursor.itersize = BATCH
-        cursor.execute(statement, [study.pk])
+        cursor.execute(_statement_of(study, table), [study.pk])
         asked = answered_in(_sets_in(study, table)) if table.name in _ANSWERED else {}
         while batch := cursor.fetchmany(BATCH):
             if asked:
                 batch = [_answered(row, table, asked, redactor) for row in batch]
             yield [_redacted(row, told, redactor) for row in batch] if redactor and told else batch
+
+
+def _statement_of(study: Study, table: Table) -> str:
+    return {**_STATEMENTS, **with_report(study).statements}[table.name]
 
 
 def _redacted(row: Sequence[Value], told: Sequence[int], redactor: Redactor) -> Sequence[Value]:

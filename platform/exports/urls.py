@@ -18,5 +18,8 @@ urlpatterns = [
         views.topical_chat_reading_sets,
         name="topical_chat_reading_sets",
     ),
-    path("studies/<int:pk>/bundle.zip", views.bundle, name="bundle"),
+    path("studies/<int:pk>/bundle/", views.bundle, name="bundle"),
+    path("studies/<int:pk>/bundle/make/", views.make_bundle, name="make_bundle"),
+    path("studies/<int:pk>/bundle/stamp/", views.bundle_stamp, name="bundle_stamp"),
+    path("studies/<int:pk>/bundle.zip", views.bundle_file, name="bundle_file"),
 ]

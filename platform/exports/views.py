@@ -1,29 +1,24 @@
-import logging
-import os
 from collections.abc import Callable, Generator
-from typing import IO
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
+from kombu.exceptions import OperationalError
 
 from accounts.limits import too_many, too_often
-from exports import neural_chat, topical_chat, turns
-from live import apart
+from exports import making, neural_chat, topical_chat, turns
+from exports import tasks as jobs
 from live.streaming import T, attachment
 from reports.reported import ReportedTask, TaskWithReport
 from studies.asks import About
-from studies.models import Ask, Study
+from studies.models import Ask, Bundle, Study
 from studies.queries import readable_studies_of, studies_of
 from studies.tasks import keys_of, keys_with_conversations
-
-log = logging.getLogger(__name__)
-
-_CHUNK = 1 << 16
 
 _TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "jsonl": "application/jsonl"}
 
@@ -86,41 +81,81 @@ def _export(
     return attachment(request, lines(study), _TYPES[ending], f"turnwise-{study.code}-turns.{ending}")
 
 
+def _bundled_studies(request: HttpRequest) -> QuerySet[Study]:
+    """Not for readers: a bundle has the settings of the study's bots, which may be their owner's alone."""
+    return studies_of(request.user).filter(task__in=keys_of(TaskWithReport))
+
+
 @require_GET
 @login_required
-def bundle(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """The study as one archive, which a process of its own makes.
+def bundle(request: HttpRequest, pk: int) -> HttpResponse:
+    """Where a study's bundle is made: a button, how far it is, the archive."""
+    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    newest, made = _newest_and_made(study)
+    shown = {
+        "study": study,
+        "newest": newest,
+        "made": made,
+        "kept_until": made.made_at + making.KEPT if made and made.made_at else None,
+        "is_stale": made is not None and making.is_stale(made),
+        "progress": making.progress(newest) if newest and newest.is_under_way else {},
+        "stamp": _stamp(newest, made),
+    }
+    return render(request, "exports/bundle.html", shown)
 
-    None of it is sent before all is there: what breaks off amid a download can look like the whole. Not for
-    readers: it has the settings of the study's bots, which may be their owner's alone.
-    """
-    studies = studies_of(request.user).filter(task__in=keys_of(TaskWithReport))
-    study = get_object_or_404(studies, pk=pk)
+
+def _newest_and_made(study: Study) -> tuple[Bundle | None, Bundle | None]:
+    """The study's bundle that was asked for last, and the one to download."""
+    newest = study.bundles.select_related("by").first()
+    newest = making.look_after(newest) if newest else None
+    return newest, study.bundles.filter(made_at__isnull=False).select_related("by", "study").first()
+
+
+def _stamp(newest: Bundle | None, made: Bundle | None) -> str:
+    if newest and newest.is_under_way:
+        return "-".join(map(str, (newest.pk, newest.begun_at, *making.progress(newest).values())))
+    is_stale = made is not None and making.is_stale(made)
+    return f"{newest.pk}-{bool(newest.reason)}-{is_stale}" if newest else "none"
+
+
+@require_GET
+@login_required
+def bundle_stamp(request: HttpRequest, pk: int) -> JsonResponse:
+    """A word that changes with what a bundle's page says, which asks for it every few seconds."""
+    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    return JsonResponse({"stamp": _stamp(*_newest_and_made(study))})
+
+
+@require_POST
+@login_required
+def make_bundle(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    assert request.user.is_authenticated
     if too_often(request, "bundle", rate="6/m", key="user"):
         return too_many(request)
     try:
-        whole = apart.made("-m", "django", "bundle", str(study.pk))
-    except apart.BusyError:
-        messages.error(request, _("Other bundles are being made at the moment. Try again in a minute."))
-        return redirect("reports:study", pk=pk)
-    except RuntimeError:
-        log.exception("No bundle of study %s.", study.pk)
-        messages.error(
-            request,
-            _(
-                "The bundle could not be made. If the report says why it failed, fix that first; otherwise "
-                "ask an admin for the server's log."
-            ),
-        )
-        return redirect("reports:study", pk=pk)
-    length = whole.seek(0, os.SEEK_END)
-    whole.seek(0)
-    response = attachment(request, _chunks(whole), "application/zip", f"turnwise-{study.code}.zip")
-    response["Content-Length"] = str(length)  # so that a browser knows whether it got all
+        wanted, is_new = making.ask_for(study, by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect("exports:bundle", pk=pk)
+    if is_new:
+        try:
+            jobs.make_bundle.delay(wanted.pk)
+        except OperationalError:
+            making.give_up(wanted.pk, _("The job queue does not answer: Redis is down."))
+    return redirect("exports:bundle", pk=pk)
+
+
+@require_GET
+@login_required
+def bundle_file(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """The archive that was made; where there is none, one can ask for it."""
+    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    if too_often(request, "bundle file", rate="6/m", key="user"):
+        return too_many(request)
+    _newest, made = _newest_and_made(study)
+    if made is None:
+        return redirect("exports:bundle", pk=pk)
+    response = attachment(request, making.chunks(made), "application/zip", f"turnwise-{study.code}.zip")
+    response["Content-Length"] = str(made.size)  # so that a browser knows whether it got all
     return response
-
-
-def _chunks(file: IO[bytes]) -> Generator[bytes]:
-    with file:
-        while chunk := file.read(_CHUNK):
-            yield chunk

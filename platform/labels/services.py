@@ -21,6 +21,7 @@ from live.database import in_database
 from live.refusals import RefusedError
 from questions.resolving import question_set_soon
 from questions.shown import why_not_taken
+from studies import bundles
 from studies.asks import About, Party
 from studies.services import results_changed
 
@@ -124,6 +125,7 @@ def delete(labels: QuerySet[Label]) -> None:
     Label.objects.filter(pk__in=[label.pk for label in gone]).delete()
     for study_id in sorted({label.study_id for label in gone}):
         results_changed(study_id)
+    bundles.forget()  # that of the study whose turns they judge has them, too
 
 
 def _make_due_again(dialogue: Dialogue, label: Label) -> None:

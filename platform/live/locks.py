@@ -5,7 +5,7 @@ from django.db import DatabaseError, connections
 
 # What is locked: PostgreSQL keeps locks apart by these numbers.
 REPORTS, RUNS, REHEARSALS, AGREEMENTS = 7301, 7302, 7303, 7304
-SELF_PLAY, AUDITS, WAITING, IMPORTS = 7305, 7306, 7307, 7308
+SELF_PLAY, AUDITS, WAITING, IMPORTS, BUNDLES = 7305, 7306, 7307, 7308, 7309
 
 
 @contextmanager

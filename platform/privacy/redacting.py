@@ -30,6 +30,11 @@ def _sources(study: Study) -> set[int]:
     }
 
 
+def studies_sharing(study: Study) -> set[int]:
+    """The study, those that judge its texts and those whose texts it judges: all whose bundles tell of it."""
+    return {study.pk, *_sources(study), *studies_that_judge(study)}
+
+
 def studies_that_judge(study: Study) -> set[int]:
     """Studies whose reports and exports have texts of this one."""
     about = (

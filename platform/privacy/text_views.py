@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -15,7 +16,8 @@ from crowd import redaction
 from crowd.models import Redaction
 from evaluation.personal_data import Kind
 from privacy.looking import looked
-from privacy.redacting import studies_that_judge
+from privacy.redacting import studies_sharing, studies_that_judge
+from studies import bundles
 from studies.models import Study
 from studies.queries import studies_of
 from studies.services import results_changed
@@ -51,12 +53,13 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
     chosen = request.POST.getlist("shown" if "all" in request.POST else "text")
     own = [(Kind.OTHER, each) for each in request.POST.getlist("own")]
     try:
-        done = redaction.redact(study, [*map(_parsed, chosen), *own], by=request.user)
+        with transaction.atomic():
+            done = redaction.redact(study, [*map(_parsed, chosen), *own], by=request.user)
+            if done:
+                _follow(study)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("privacy:texts", pk=pk)
-    if done:
-        _follow(study)
     if is_newest:
         redaction.note_review(study, by=request.user)
     said = ngettext("%(n)d text is redacted.", "%(n)d texts are redacted.", done) % {"n": done}
@@ -72,8 +75,9 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
     own = get_object_or_404(Redaction, study=study, pk=_whole(request.POST.get("redaction", "")))
-    redaction.undo(own.pk, by=request.user)
-    _follow(study)
+    with transaction.atomic():
+        redaction.undo(own.pk, by=request.user)
+        _follow(study)
     messages.success(request, _("It leaves the platform as it was written again."))
     return redirect("privacy:texts", pk=pk)
 
@@ -96,6 +100,7 @@ def _whole(text: str) -> int:
 
 
 def _follow(study: Study) -> None:
-    """Have the reports of studies that judge these texts follow, too."""
-    for other in studies_that_judge(study) - {study.pk}:
+    """Have the reports of studies that judge these texts follow, too, and no bundle stay as it was."""
+    for other in sorted(studies_that_judge(study) - {study.pk}):
         results_changed(other)
+    bundles.forget(studies_sharing(study))

@@ -37,6 +37,8 @@ def backup(database: str, file: Path) -> int:
             "pg_dump",
             "--format=custom",
             f"--schema={_SCHEMA}",
+            # Stored archives are large, and made again with a button.
+            f"--exclude-table-data={_SCHEMA}.studies_bundle*",
             f"--file={unfinished}",
             f"--dbname={database}",
         )

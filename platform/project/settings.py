@@ -228,6 +228,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
+    "drop-old-bundles": {
+        "task": "exports.tasks.drop_old_bundles",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
     "take-up-audits": {
         "task": "audits.tasks.take_up_audits",
         "schedule": 5.0,

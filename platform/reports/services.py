@@ -15,7 +15,7 @@ from quality import flagging
 from reports import people, queries
 from reports.models import Chart, Report
 from reports.reported import TaskWithReport, with_report
-from studies.models import Study
+from studies.models import Bundle, Study
 from studies.tasks import keys_of
 
 if TYPE_CHECKING:
@@ -178,8 +178,8 @@ def _is_stale(study: Study, newest: Report | None, judgments: int, now: datetime
     return rests and not covers(newest, study, judgments)
 
 
-def covers(report: Report, study: Study, judgments: int) -> bool:
-    """Whether nothing has happened in the study since the report read it."""
+def covers(report: Report | Bundle, study: Study, judgments: int) -> bool:
+    """Whether nothing has happened in the study since the report, or the bundle, read it."""
     return report.results_version >= study.results_version and report.judgments >= judgments
 
 

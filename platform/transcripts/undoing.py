@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from bots.models import OUTSIDE
 from dialogues.models import Dialogue, TranscriptImport, Turn
 from dialogues.queries import LABELLED
+from studies import bundles
 from studies.models import Study
 from studies.services import results_changed
 from transcripts import ratings
@@ -34,6 +35,7 @@ def undo(record_id: int) -> None:
     if was_imported:
         forget_unheard_systems(record.study)
         results_changed(record.study_id)
+        bundles.forget()  # other studies may have begun to judge what it brought
 
 
 def refuse_labelled(dialogues: Iterable[int]) -> None:

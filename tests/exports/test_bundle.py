@@ -13,12 +13,9 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-import psutil
 import pyarrow.parquet
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
-from django.test import Client
 
 from accounts.models import User
 from bots.models import BotVersion
@@ -32,11 +29,10 @@ from evaluation.questions import QUESTION_SETS
 from evaluation.report.bundle import recompute
 from evaluation.report.tables import tables
 from exports.described import MASK, masked
-from live import apart
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.planted import SignIn, add_exchange, add_label, computed, talked
+from tests.planted import add_exchange, add_label, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -292,98 +288,6 @@ def test_every_version_of_the_consent_text_is_there(full: Study, rex: User, bund
         assert archive.read("consent/2.txt") == b"A newer text."
         workers = [json.loads(line) for line in archive.read("data/workers.jsonl").splitlines()]
     assert {worker["consent"] for worker in workers} == {1}
-
-
-# --- the download ------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def same_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process of its own finds the database of the tests."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_database()")
-        row = cursor.fetchone()
-    assert row
-    server, _, _ = os.environ["DATABASE_URL"].partition("?")
-    base = server.rpartition("/")[0]
-    query = os.environ["DATABASE_URL"].partition("?")[2]
-    monkeypatch.setenv("DATABASE_URL", f"{base}/{row[0]}" + (f"?{query}" if query else ""))
-
-
-@pytest.mark.usefixtures("same_database")
-def test_the_download_is_the_bundle(full: Study, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
-    response = sign_in(rex).get(f"/studies/{full.pk}/bundle.zip")
-
-    assert response.status_code == 200
-    assert response["Content-Type"] == "application/zip"
-    path = tmp_path / "download.zip"
-    path.write_bytes(response.getvalue())
-    assert int(response["Content-Length"]) == path.stat().st_size
-    assert recompute(path).differences == []
-
-
-@pytest.mark.usefixtures("same_database")
-def test_a_bundle_that_cannot_be_made_is_said_on_the_reports_page(
-    full: Study, rex: User, sign_in: SignIn
-) -> None:
-    full.asks.update(question_set="no-such-set")
-    client = sign_in(rex)
-
-    response = client.get(f"/studies/{full.pk}/bundle.zip")
-
-    full.asks.update(question_set="ssa")
-    assert response.status_code == 302
-    assert "The bundle could not be made." in client.get(response.headers["Location"]).content.decode()
-
-
-def test_what_breaks_off_in_the_middle_is_not_sent(
-    full: Study, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    breaks_off = "import sys; print('PK' * 99_999, flush=True); sys.exit(1)"
-    with pytest.raises(RuntimeError, match="ended with 1"):
-        apart.made("-c", breaks_off)
-    monkeypatch.setattr(apart, "python", lambda *_: [sys.executable, "-c", breaks_off])
-    client = sign_in(rex)
-
-    response = client.get(f"/studies/{full.pk}/bundle.zip")
-
-    assert response.status_code == 302
-    assert "The bundle could not be made." in client.get(response.headers["Location"]).text
-    monkeypatch.undo()
-    monkeypatch.setattr(apart, "SPARED_BYTES", 1 << 60)
-    with pytest.raises(RuntimeError, match="bytes left"):
-        apart.made("-c", "print(1)")
-    monkeypatch.undo()
-    with apart.made("-c", "print('whole')") as file:  # the places of those that failed are free
-        assert file.read() == b"whole\n"
-
-
-@pytest.mark.usefixtures("same_database", "one_minute")
-def test_two_are_made_at_once_and_those_broken_off_make_room(
-    full: Study, rex: User, ada: User, sign_in: SignIn
-) -> None:
-    client, making = (
-        sign_in(rex),
-        [apart.streamed("-m", "django", "bundle", str(full.pk)) for _ in range(apart.AT_ONCE)],
-    )
-    for each in making:
-        assert next(each).startswith(b"PK")
-
-    statuses = [client.get(f"/studies/{full.pk}/bundle.zip").status_code for _ in range(7)]
-
-    assert statuses == [302] * 6 + [429]  # who asks all the time is told to wait
-    assert "Other bundles are being made" in client.get(f"/studies/{full.pk}/report/").content.decode()
-    for each in making:
-        each.close()
-    assert not [child for child in psutil.Process().children() if "bundle" in child.cmdline()]
-    again = sign_in(ada).get(f"/studies/{full.pk}/bundle.zip")
-    assert again.status_code == 200
-    again.close()
-
-
-def test_a_bundle_is_for_the_owner_and_admins(full: Study, mallory: User, sign_in: SignIn) -> None:
-    assert sign_in(mallory).get(f"/studies/{full.pk}/bundle.zip").status_code == 404
-    assert Client().get(f"/studies/{full.pk}/bundle.zip").headers["Location"].startswith("/sign-in/")
 
 
 def test_a_study_that_is_not_there_has_no_bundle() -> None:

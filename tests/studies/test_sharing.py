@@ -53,11 +53,9 @@ FOR_READERS = {
 
 
 def opened(client: Client, study: Study) -> set[str]:
-    """The pages that open. The bundle's would take a process of its own: asked last, it is not read."""
+    """The pages that open."""
     found = set()
     for name, path in pages(study).items():
-        if name == "exports:bundle":
-            continue
         answer = client.get(path)
         if answer.streaming:
             answer.getvalue()
@@ -89,7 +87,6 @@ def test_who_may_read_reads_and_changes_nothing(shared: Study, mallory: User, si
     client = sign_in(mallory)
 
     assert opened(client, shared) == FOR_READERS
-    assert client.get(pages(shared)["exports:bundle"]).status_code == 404
     assert changed(client, shared) == [404] * 5
     shared.refresh_from_db()
     assert (shared.state, shared.tags, Study.objects.count()) == ("open", [], 1)
@@ -119,7 +116,7 @@ def test_who_may_change_does_all_but_share(shared: Study, mallory: User, sign_in
     services.share(shared, "mallory", may_change=True)
     client = sign_in(mallory)
 
-    assert opened(client, shared) == set(pages(shared)) - {"studies:sharing", "exports:bundle"}
+    assert opened(client, shared) == set(pages(shared)) - {"studies:sharing"}
     assert changed(client, shared) == [302] * 5
     shared.refresh_from_db()
     assert (shared.state, shared.tags, shared.owner.username) == ("closed", ["new"], "rex")

@@ -694,4 +694,92 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="Bundle",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("asked_at", models.DateTimeField()),
+                ("begun_at", models.DateTimeField(blank=True, null=True)),
+                ("made_at", models.DateTimeField(blank=True, null=True)),
+                ("reason", models.TextField(blank=True, help_text="Why it could not be made.")),
+                ("size", models.PositiveBigIntegerField(default=0, help_text="In bytes, once it is made.")),
+                (
+                    "results_version",
+                    models.PositiveBigIntegerField(
+                        default=0, help_text="The study's results_version that it covers, once it is made."
+                    ),
+                ),
+                (
+                    "judgments",
+                    models.PositiveIntegerField(
+                        default=0, help_text="Items judged, of a judging study, when its labels were read."
+                    ),
+                ),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="bundles",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("-pk",),
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("made_at", None), ("reason", "")),
+                        fields=("study",),
+                        name="one_bundle_at_work_per_study",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("made_at", None), ("reason", ""), _connector="OR"),
+                        name="bundle_made_or_failed",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="BundlePart",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("content", models.BinaryField()),
+                (
+                    "bundle",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="parts",
+                        to="studies.bundle",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("number",),
+                "constraints": [
+                    models.UniqueConstraint(fields=("bundle", "number"), name="bundle_part_once")
+                ],
+            },
+        ),
     ]

@@ -1,5 +1,6 @@
 """What is evaluated, and how."""
 
+from studies.models.bundles import Bundle, BundlePart
 from studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
 from studies.models.of_study import Ask, ConsentVersion, Share, StudyBot
 from studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
@@ -9,6 +10,8 @@ __all__ = [
     "LONGEST_TAG",
     "MOST_TAGS",
     "Ask",
+    "Bundle",
+    "BundlePart",
     "ConsentVersion",
     "PrimaryAnalysis",
     "ReEntry",

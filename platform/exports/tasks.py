@@ -1,0 +1,23 @@
+import subprocess
+from threading import Thread
+
+from celery import shared_task
+
+from exports import making
+from live.apart import left_alone
+
+
+@shared_task
+def make_bundle(bundle_id: int) -> None:
+    process = started(bundle_id)
+    Thread(target=process.wait, daemon=True).start()  # else it stays in the table of processes when it ends
+
+
+def started(bundle_id: int) -> "subprocess.Popen[bytes]":
+    """A process that makes a bundle: a large one takes minutes, in which the worker has other jobs to do."""
+    return left_alone("-m", "django", "make_bundle", str(bundle_id))
+
+
+@shared_task
+def drop_old_bundles() -> None:
+    making.drop_old()

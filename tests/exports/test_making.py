@@ -1,0 +1,335 @@
+"""A study's bundle on its page: asked for, made by a process of its own, downloaded, and gone in time."""
+
+import time
+from datetime import timedelta
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from crowd.ending import delete_workers
+from evaluation.report.bundle import recompute
+from exports import making
+from exports.tasks import started
+from judging import subjects
+from live.locks import BUNDLES, only_here
+from privacy.erasing import erase_due
+from privacy.withdrawing import withdraw
+from studies import bundles
+from studies.models import Bundle, BundlePart, Study
+from studies.services import share
+from tests.conftest import MakeQueue, MakeStudy
+from tests.judging.conftest import judge
+from tests.planted import SignIn, talked
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
+
+
+@pytest.fixture
+def told(make_study: MakeStudy) -> Study:
+    """Rex's, with two conversations."""
+    study = make_study({"scripty": 8}, min_turns=2, max_turns=8)
+    talked(study, [(True, True), (False, False)])
+    talked(study, [(True, False)])
+    return study
+
+
+def address(study: Study) -> str:
+    return f"/studies/{study.pk}/bundle/"
+
+
+def made(study: Study, by: User) -> Bundle:
+    bundle, _is_new = making.ask_for(study, by=by)
+    making.make(bundle.pk)
+    bundle.refresh_from_db()
+    return bundle
+
+
+def page_of(client: Client, study: Study) -> str:
+    return client.get(address(study)).content.decode()
+
+
+def test_from_the_button_to_an_archive_like_the_commands(
+    told: Study, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    client = sign_in(rex)
+    stamps = [client.get(f"{address(told)}stamp/").json()["stamp"]]
+    assert f'href="{address(told)}"' in client.get(f"/studies/{told.pk}/report/").content.decode()
+    assert f'action="{address(told)}make/"' in page_of(client, told)
+
+    shown = client.post(f"{address(told)}make/", follow=True).content.decode()
+    stamps += [client.get(f"{address(told)}stamp/").json()["stamp"]]
+
+    assert "The bundle is about to be made." in shown
+    assert f'action="{address(told)}make/"' not in shown
+    assert client.get(f"/studies/{told.pk}/bundle.zip").headers["Location"] == address(told)
+
+    assert started(Bundle.objects.get().pk).wait(120) == 0
+    stamps += [client.get(f"{address(told)}stamp/").json()["stamp"]]
+
+    assert len(set(stamps)) == 3
+    shown = page_of(client, told)
+    assert "Ready to download" in shown
+    assert "by rex" in shown
+    assert f'href="/studies/{told.pk}/bundle.zip"' in shown
+    response = client.get(f"/studies/{told.pk}/bundle.zip")
+    archive = tmp_path / "downloaded.zip"
+    archive.write_bytes(response.getvalue())
+    assert response["Content-Type"] == "application/zip"
+    assert f'filename="turnwise-{told.code}.zip"' in response["Content-Disposition"]
+    assert int(response["Content-Length"]) == archive.stat().st_size
+    assert recompute(archive).differences == []
+    call_command("bundle", str(told.pk), output=tmp_path / "commanded.zip")
+    assert archive.read_bytes() == (tmp_path / "commanded.zip").read_bytes()
+
+
+def test_an_archive_of_several_parts_comes_out_whole(
+    told: Study, rex: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(making, "PART_BYTES", 10_000)
+
+    bundle = made(told, rex)
+
+    assert bundle.parts.count() == -(-bundle.size // 10_000) > 3
+    call_command("bundle", str(told.pk), output=tmp_path / "commanded.zip")
+    assert b"".join(making.chunks(bundle)) == (tmp_path / "commanded.zip").read_bytes()
+
+
+def test_its_page_says_how_many_rows_are_written(told: Study, rex: User, sign_in: SignIn) -> None:
+    made(told, rex)
+    first = Bundle.objects.get()
+    heard = making.progress(first)
+    under_way, _is_new = making.ask_for(told, by=rex)
+
+    with only_here(BUNDLES, under_way.pk):
+        Bundle.objects.filter(pk=under_way.pk).update(begun_at=timezone.now())
+        told_of: list[tuple[str, int, int]] = []
+        with (Path("/dev/null")).open("wb") as nowhere:
+            making.write_bundle(told.pk, nowhere, lambda *heard: told_of.append((*heard, 0, 0)[:3]))
+        making.note(under_way, *told_of[-1])
+        shown = page_of(sign_in(rex), told)
+
+    assert heard["stage"] == "storing"
+    written = [(done, of) for stage, done, of in told_of if stage == "writing"]
+    assert written[0][0] == 0
+    assert written == sorted(written)
+    assert {of for _done, of in written} == {written[-1][0]}  # what was counted before is what was written
+    assert written[-1][0] > 10
+    assert "The bundle is being made." in shown
+    assert f"{written[-1][0]} of {written[-1][1]} rows are written" in shown
+    assert "The bundle made before" in shown  # the last one can be downloaded meanwhile
+
+
+def test_newer_results_are_told_and_the_new_bundle_takes_the_place_of_the_old(
+    told: Study, rex: User, sign_in: SignIn
+) -> None:
+    client, first = sign_in(rex), made(told, rex)
+    fresh = "newer results than this bundle"
+    before = client.get(f"{address(told)}stamp/").json()["stamp"]
+    assert fresh not in page_of(client, told)
+
+    talked(told, [(True, True)])
+
+    assert fresh in page_of(client, told)
+    assert client.get(f"{address(told)}stamp/").json()["stamp"] != before
+    second = made(told, rex)
+    assert fresh not in page_of(client, told)
+    assert list(Bundle.objects.all()) == [second]
+    assert not BundlePart.objects.filter(bundle=first.pk).exists()
+
+
+def test_who_asks_while_it_is_made_waits_for_the_same_one(
+    told: Study, rex: User, ada: User, make_study: MakeStudy
+) -> None:
+    found: list[tuple[Bundle, bool]] = []
+
+    def ask(person: User) -> None:
+        found.append(making.ask_for(told, by=person))
+        connection.close()
+
+    threads = [Thread(target=ask, args=(person,)) for person in (rex, ada, rex, ada)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert len({bundle.pk for bundle, _is_new in found}) == 1
+    assert sorted(is_new for _bundle, is_new in found) == [False, False, False, True]
+    making.ask_for(make_study({"second": 1}), by=rex)
+    with pytest.raises(ValidationError, match="Other bundles are being made"):
+        making.ask_for(make_study({"third": 1}), by=rex)
+
+
+@pytest.mark.usefixtures("one_minute")
+def test_who_asks_all_the_time_is_told_to_wait(told: Study, rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+
+    assert [client.post(f"{address(told)}make/").status_code for _ in range(7)] == [302] * 6 + [429]
+
+
+def test_why_it_failed_is_told_and_it_can_be_made_again(told: Study, rex: User, sign_in: SignIn) -> None:
+    told.asks.update(question_set="no-such-set")
+    bundle, _is_new = making.ask_for(told, by=rex)
+
+    assert started(bundle.pk).wait(120) == 0
+
+    told.asks.update(question_set="ssa")
+    shown = page_of(sign_in(rex), told)
+    assert "The bundle could not be made." in shown
+    assert "no-such-set" in shown
+    assert "Make it again" in shown
+    assert made(told, rex).made_at
+    assert Bundle.objects.count() == 1
+
+
+def test_on_a_full_disk_nothing_of_it_stays(told: Study, rex: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "SPARED_BYTES", 1 << 60)
+
+    bundle = made(told, rex)
+
+    assert "is nearly full" in bundle.reason
+    assert not BundlePart.objects.exists()
+
+
+def test_one_whose_process_died_or_never_came_can_be_made_again(
+    told: Study, rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    died, _is_new = making.ask_for(told, by=rex)
+    with only_here(BUNDLES, died.pk):
+        Bundle.objects.filter(pk=died.pk).update(begun_at=timezone.now())
+        assert "The bundle is being made." in page_of(client, told)
+    BundlePart.objects.create(bundle=died, number=0, content=b"PK")
+
+    assert "Its process ended unexpectedly" in page_of(client, told)
+    assert not BundlePart.objects.exists()
+    late, is_new = making.ask_for(told, by=rex, now=timezone.now() - timedelta(minutes=6))
+    assert is_new
+    assert "Nothing began to make it" in page_of(client, told)
+    making.make(late.pk)  # its message comes at last, and nobody waits for it
+    assert not Bundle.objects.filter(made_at__isnull=False).exists()
+    assert made(told, rex).made_at
+
+
+def test_it_is_gone_after_a_day(told: Study, rex: User) -> None:
+    made(told, rex)
+
+    making.drop_old(now=timezone.now() + timedelta(hours=23))
+    assert BundlePart.objects.exists()
+    making.drop_old(now=timezone.now() + timedelta(hours=25))
+
+    assert not Bundle.objects.exists()
+    assert not BundlePart.objects.exists()
+
+
+# --- what is taken back takes the bundles along ------------------------------------------------------
+
+
+def test_who_withdraws_is_in_no_stored_bundle_of_studies_that_tell_of_them(
+    told: Study, rex: User, make_queue: MakeQueue, make_study: MakeStudy
+) -> None:
+    readers, unrelated = make_queue(), make_study({"other": 1})
+    subjects.add_turns(readers, told, language="en")
+    judge(readers, lambda _item: {"sensible": False})
+    for each in (told, readers, unrelated):
+        made(each, rex)
+
+    withdraw(told.participations.earliest("pk").pk)
+
+    assert [each.study for each in Bundle.objects.all()] == [unrelated]
+    for each in (told, readers):
+        made(each, rex)
+    withdraw(readers.participations.get().pk)  # what they judged is in the talks' bundle, too
+    assert [each.study for each in Bundle.objects.all()] == [unrelated]
+
+
+def test_redacting_erasing_and_deleting_take_the_bundle_along(
+    told: Study, rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+
+    made(told, rex)
+    client.post(f"/studies/{told.pk}/privacy/texts/redact/", {"own": "Wanda"})
+    assert not Bundle.objects.exists()
+    made(told, rex)
+    assert erase_due(now=timezone.now() + timedelta(days=400)) == 2
+    assert not Bundle.objects.exists()
+    made(told, rex)
+    delete_workers([told.participations.earliest("pk").worker_id])
+    assert not Bundle.objects.exists()
+    made(told, rex)
+    with transaction.atomic():
+        bundles.forget([told.pk])
+        transaction.set_rollback(True)
+    assert Bundle.objects.exists()  # what is not taken back after all keeps it
+
+
+def test_a_withdrawal_while_it_is_made_ends_it(told: Study, rex: User) -> None:
+    bundle, _is_new = making.ask_for(told, by=rex)
+    process = started(bundle.pk)
+    while not Bundle.objects.filter(begun_at__isnull=False).exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+
+    withdraw(told.participations.earliest("pk").pk)
+
+    assert process.wait(120) == 0
+    assert not Bundle.objects.exists()
+    assert not BundlePart.objects.exists()
+
+
+def test_nobody_begins_a_bundle_until_what_is_taken_back_is_gone(told: Study, rex: User) -> None:
+    asked: list[int] = []
+
+    def ask() -> None:
+        asked.append(making.ask_for(told, by=rex)[0].pk)
+        connection.close()
+
+    waiting = Thread(target=ask)
+    with transaction.atomic():
+        withdraw(told.participations.earliest("pk").pk)
+        waiting.start()
+        waiting.join(0.5)
+        assert asked == []
+    waiting.join(30)
+
+    assert list(Bundle.objects.values_list("pk", flat=True)) == asked
+
+
+def test_a_download_that_loses_its_bundle_breaks_off(told: Study, rex: User) -> None:
+    bundle = made(told, rex)
+    bundles.forget([told.pk])
+
+    with pytest.raises(RuntimeError, match="was deleted while it was downloaded"):
+        list(making.chunks(bundle))
+
+
+def test_it_is_for_those_who_work_on_the_study(
+    told: Study, rex: User, ada: User, mallory: User, sign_in: SignIn
+) -> None:
+    made(told, rex)
+    readings = [address(told), f"{address(told)}stamp/", f"/studies/{told.pk}/bundle.zip"]
+    stranger = sign_in(mallory)
+
+    def statuses(client: Client) -> list[int]:
+        found = []
+        for each in readings:
+            answer = client.get(each)
+            found.append(answer.status_code)
+            answer.close()
+        return [*found, client.post(f"{address(told)}make/").status_code]
+
+    assert statuses(Client()) == [302] * 4
+    assert Client().get(readings[2]).headers["Location"].startswith("/sign-in/")
+    assert statuses(stranger) == [404] * 4
+    share(told, "mallory", may_change=False)
+    assert statuses(stranger) == [404] * 4
+    share(told, "mallory", may_change=True)
+    assert statuses(stranger) == [200, 200, 200, 302]
+    assert statuses(sign_in(ada)) == [200, 200, 200, 302]
