@@ -26,7 +26,7 @@ _UNTRUE = (Reply.DENIES, Reply.CONTRADICTS)
 
 @register("identity-guard")
 class IdentityGuardBot(WrapperBot):
-    """Around a bot: says plainly that it is a machine where it is asked, and lets it not deny that.
+    """Around a bot: says plainly that it is a machine where it is asked, and never lets it deny that.
 
     A turn that asks does not reach the bot inside. One that may ask does, and its reply is checked.
 

@@ -35,7 +35,7 @@ class ServiceConfiguration(BotConfiguration):
     api_key: SecretStr | None = Field(
         None,
         title="API key",
-        description="Sent to the service, shown to nobody. Rather keep it in the environment of the host.",
+        description="Sent to the service. It is safer in the environment of the host: see the next field.",
     )
     api_key_variable: str | None = Field(
         None,

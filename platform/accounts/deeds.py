@@ -49,6 +49,7 @@ WORDS: dict[str, Promise] = {
     "comparisons:continue_sweep": _("continued a sweep of N and T"),
     "comparisons:judge_sweep": _("made a study of a sweep of N and T"),
     "questions:new": _("made a question set"),
+    "questions:preview": _("previewed questions as workers see them"),
 }
 
 

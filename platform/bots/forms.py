@@ -70,7 +70,7 @@ class BotForm(forms.Form):
         required=False,
         label=gettext_lazy("These people can, too"),
         help_text=gettext_lazy(
-            "The names by which they sign in, separated by commas. Nobody else sees it but you and admins; "
+            "The names by which they sign in, separated by commas. Otherwise only you and admins see it; "
             "anyone who can read a study that uses it sees its title."
         ),
     )

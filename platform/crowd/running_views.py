@@ -116,7 +116,8 @@ class LimitsForm(forms.ModelForm[Study]):
             ),
             "notes_typing": gettext_lazy(
                 "Of each message in a chat, never which keys. Workers read this before they agree; the "
-                "Quality page has a flag for it, and the bundle has the numbers. Only before the study opens."
+                "Quality page has a flag for it, and the bundle has the numbers. "
+                "It can be changed only before the study opens."
             ),
         }
 

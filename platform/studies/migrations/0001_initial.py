@@ -125,7 +125,7 @@ class Migration(migrations.Migration):
                     "practice",
                     models.BooleanField(
                         default=True,
-                        help_text="Workers try the questions on their worked examples before they begin, and learn what the author would have answered. Nothing of it is stored as a label.",
+                        help_text="Workers try the questions on their worked examples before they begin, and learn what the author would have answered. None of it is stored as a label.",
                         verbose_name="practice before the work",
                     ),
                 ),

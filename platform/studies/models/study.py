@@ -174,7 +174,7 @@ class Study(models.Model):
         verbose_name=_("practice before the work"),
         help_text=_(
             "Workers try the questions on their worked examples before they begin, and learn what the "
-            "author would have answered. Nothing of it is stored as a label."
+            "author would have answered. None of it is stored as a label."
         ),
     )
     languages = ArrayField(models.CharField(max_length=10), default=list, help_text=_("For example: en, zh"))

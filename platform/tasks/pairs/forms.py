@@ -88,7 +88,7 @@ class ResponsePairsForm(SourceForm):
         max_value=MOST_WORDS,
         label=_("Words of a context, at least"),
         help_text=format_lazy(
-            _("Of all its turns together. In the paper of neural.chat {n}. Empty: any."), n=SHORT + 1
+            _("Of all its turns together; {n} in the paper of neural.chat. Empty: any."), n=SHORT + 1
         ),
     )
     without_unknown = forms.BooleanField(
