@@ -237,6 +237,34 @@ def test_two_bots_are_compared_on_the_page(make_study: MakeStudy, rex: User, sig
 
     assert "Differences between the systems" in page
     assert re.search(r"(Ann|Bob)( and (Ann|Bob) cannot be told apart| is ahead of (Ann|Bob))", page)
+    assert _differences(page) == {"Differences": ["Sensibleness", "Specificity", "SSA"]}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_three_bots_have_a_table_for_each_score(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
+    study = make_study({"ann": 10, "bob": 10, "cid": 10}, min_turns=2, max_turns=8)
+    for n in range(9):
+        talked(study, [(True, True), (n % 4 < 2, False)])
+    computed(study)
+
+    tables = _differences(sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode())
+
+    assert list(tables) == [f"Differences by {score}" for score in ("Sensibleness", "Specificity", "SSA")]
+    for pairs in tables.values():
+        assert sorted(" ".join(sorted(pair.split(" against "))) for pair in pairs) == [
+            "Ann Bob",
+            "Ann Cid",
+            "Bob Cid",
+        ]
+
+
+def _differences(page: str) -> dict[str, list[str]]:
+    """By name of each table of differences, what its rows are about."""
+    tables = re.findall(r'aria-label="(Differences[^"]*)">\s*<table.*?<tbody>(.*?)</tbody>', page, re.DOTALL)
+    return {
+        name: [re.sub(r"<[^>]+>", "", row) for row in re.findall(r'<th scope="row">(.*?)</th>', rows)]
+        for name, rows in tables
+    }
 
 
 @pytest.mark.django_db(transaction=True)

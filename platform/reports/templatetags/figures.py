@@ -66,3 +66,9 @@ def by_basis(bots: list[dict[str, Any]]) -> dict[str, list[str]]:
 def any_has(rows: list[dict[str, Any]], key: str) -> bool:
     """Whether one of the rows says something of this, so that a table needs a column for it."""
     return any(row.get(key) is not None for row in rows)
+
+
+@register.filter
+def of_two(comparisons: list[dict[str, Any]]) -> bool:
+    """Whether all of them are of the same two systems, by one score after the other."""
+    return len({(each["first"], each["second"]) for each in comparisons}) == 1
