@@ -42,7 +42,7 @@ class Stage(StrEnum):
 
     COMPUTING = "computing"
     DRAWING = "drawing"
-    WRITING = "writing"
+    ADDING = "adding rows"
     STORING = "storing"
 
 
@@ -91,10 +91,10 @@ def write_bundle(study_id: int, stream: IO[bytes], tell: Tell = _nobody) -> Cove
                 archive.add(name, content)
             written, wanted = 0, sum(rows_in(study, table) for table in all_tables)
             for table in all_tables:
-                tell(Stage.WRITING, written, wanted)
+                tell(Stage.ADDING, written, wanted)
                 for number in _added(archive, table, rows(study, table)):
                     written += number
-                    tell(Stage.WRITING, written, wanted)
+                    tell(Stage.ADDING, written, wanted)
             if said:
                 sum(_added(archive, AUDITS, [in_columns(said)]))
             # Last, so that an archive that was broken off has none.

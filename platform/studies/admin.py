@@ -1,13 +1,13 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Field
+from django.db.models import Field, QuerySet
 from django.forms import ChoiceField, ModelForm
 from django.http import HttpRequest
 from typing_extensions import override
 
 from accounts.view_only import NeverWritten
-from studies.models import Ask, ConsentVersion, Share, Study, StudyBot
+from studies.models import Ask, Bundle, BundlePart, ConsentVersion, Share, Study, StudyBot
 from studies.services import PROTOCOL_FIELDS, results_changed
 from studies.tasks import tasks
 
@@ -85,3 +85,17 @@ class AskAdmin(NeverWritten, admin.ModelAdmin[Ask]):
 @admin.register(Share)
 class ShareAdmin(admin.ModelAdmin[Share]):
     list_display = ("study", "person", "may_change", "created_at")
+
+
+@admin.register(Bundle)
+class BundleAdmin(NeverWritten, admin.ModelAdmin[Bundle]):
+    list_display = ("study", "by", "asked_at", "made_at", "size", "reason")
+
+
+@admin.register(BundlePart)
+class BundlePartAdmin(NeverWritten, admin.ModelAdmin[BundlePart]):
+    list_display = ("bundle", "number")
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BundlePart]:
+        return super().get_queryset(request).defer("content")  # a megabyte each

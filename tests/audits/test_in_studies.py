@@ -41,7 +41,7 @@ def test_a_reply_that_names_the_bot_is_listed_before_and_after_the_start(
     bot = Bot.objects.get()
     Bot.objects.update(owner=rex)
     opening = f"/studies/{study.pk}/opening/"
-    assert "nothing is known before the start: Scripty" in text_of(browser, opening)
+    assert "nothing is known of their replies before the start: Scripty" in text_of(browser, opening)
 
     audit = make_audit(says_its_name_once, bot=bot)
     assert "My name is Scripty , and I was made by Initech. the chatbot Audit of" in text_of(browser, opening)

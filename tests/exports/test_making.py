@@ -116,7 +116,7 @@ def test_its_page_says_how_many_rows_are_written(told: Study, rex: User, sign_in
         shown = page_of(sign_in(rex), told)
 
     assert heard["stage"] == "storing"
-    written = [(done, of) for stage, done, of in told_of if stage == "writing"]
+    written = [(done, of) for stage, done, of in told_of if stage == "adding rows"]
     assert written[0][0] == 0
     assert written == sorted(written)
     assert {of for _done, of in written} == {written[-1][0]}  # what was counted before is what was written
