@@ -1,5 +1,4 @@
 import subprocess
-from threading import Thread
 
 from celery import shared_task
 
@@ -9,8 +8,7 @@ from live.apart import left_alone
 
 @shared_task
 def make_bundle(bundle_id: int) -> None:
-    process = started(bundle_id)
-    Thread(target=process.wait, daemon=True).start()  # else it stays in the table of processes when it ends
+    started(bundle_id)
 
 
 def started(bundle_id: int) -> "subprocess.Popen[bytes]":

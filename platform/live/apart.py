@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 PATIENCE_SECONDS = 60
@@ -45,6 +46,8 @@ def run(module: str, arguments: Sequence[str], data: Any) -> bytes:
 def left_alone(*arguments: str) -> "subprocess.Popen[bytes]":
     """Python with these arguments as a process that nobody hears or stops, and that outlives this one."""
     nothing = subprocess.DEVNULL
-    return subprocess.Popen(
+    process = subprocess.Popen(
         python(*arguments), stdin=nothing, stdout=nothing, env=environment(), start_new_session=True
     )
+    Thread(target=process.wait, daemon=True).start()  # else it stays in the table of processes when it ends
+    return process

@@ -1,5 +1,4 @@
 import subprocess
-from threading import Thread
 
 from celery import shared_task
 
@@ -8,8 +7,7 @@ from live.apart import left_alone
 
 @shared_task
 def rehearse(study_id: int, workers: int) -> None:
-    process = started(study_id, workers)
-    Thread(target=process.wait, daemon=True).start()  # else it stays in the table of processes when it ends
+    started(study_id, workers)
 
 
 def started(study_id: int, workers: int) -> "subprocess.Popen[bytes]":

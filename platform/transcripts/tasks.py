@@ -1,5 +1,4 @@
 import subprocess
-from threading import Thread
 
 from celery import shared_task
 
@@ -8,8 +7,7 @@ from live.apart import left_alone
 
 @shared_task
 def bring_in(record_id: int) -> None:
-    process = started(record_id)
-    Thread(target=process.wait, daemon=True).start()  # else it stays in the table of processes when it ends
+    started(record_id)
 
 
 def started(record_id: int) -> "subprocess.Popen[bytes]":
