@@ -40,14 +40,16 @@ def repeats(text: str, earlier: Iterable[str]) -> bool:
     Stricter than what reports count: the same words as an earlier turn's repeat it from `MIN_SAME` words on.
     People often say "yes, I do" twice; a bot that has said it can say something else.
     """
-    own = _Turn.of(words(text))
-    others = [_Turn.of(words(turn)) for turn in earlier]
+    bits: dict[str, int] = {}
+    own = _Turn.of(words(text), bits)
+    others = [_Turn.of(words(turn), bits) for turn in earlier]
     return any(_same(own, other) or _alike(own, other) for other in others)
 
 
 def repeated_turns(turns: Sequence[str]) -> list[bool]:
     """For each turn of one conversation, oldest first: does it repeat any earlier turn, whoever spoke it?"""
-    cut = [_Turn.of(words(turn)) for turn in turns]
+    bits: dict[str, int] = {}
+    cut = [_Turn.of(words(turn), bits) for turn in turns]
     return [any(_alike(turn, earlier) for earlier in cut[:index]) for index, turn in enumerate(cut)]
 
 
@@ -70,28 +72,32 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """A turn's words, the distinct ones, and how many words it has beyond those."""
+    """A turn's words, how many they are, a bit for each distinct one, and how many it has beyond those."""
 
     words: Sequence[str]
-    distinct: frozenset[str]
+    length: int
+    distinct: int
     again: int
 
     @classmethod
-    def of(cls, cut: Sequence[str]) -> "_Turn":
-        distinct = frozenset(cut)
-        return cls(cut, distinct, len(cut) - len(distinct))
+    def of(cls, cut: Sequence[str], bits: dict[str, int]) -> "_Turn":
+        """A turn of a conversation whose words so far have these bits; new words get theirs."""
+        distinct = 0
+        for word in cut:
+            distinct |= bits.setdefault(word, 1 << len(bits))
+        return cls(cut, len(cut), distinct, len(cut) - distinct.bit_count())
 
 
 def _same(first: _Turn, second: _Turn) -> bool:
-    return len(first.words) >= MIN_SAME and first.words == second.words
+    return first.length >= MIN_SAME and first.words == second.words
 
 
 def _alike(first: _Turn, second: _Turn) -> bool:
-    shorter = min(len(first.words), len(second.words))
+    shorter = min(first.length, second.length)
     if shorter < MIN_WORDS:
         return False
-    needed = max(MIN_WORDS, MIN_SHARE * shorter)
     # A subsequence holds no more than the words in common; that rules most pairs out at little cost.
-    if len(first.distinct & second.distinct) + min(first.again, second.again) < needed:
+    most = (first.distinct & second.distinct).bit_count() + min(first.again, second.again)
+    if most < MIN_WORDS or most < MIN_SHARE * shorter:
         return False
-    return common_subsequence(first.words, second.words) >= needed
+    return common_subsequence(first.words, second.words) >= max(MIN_WORDS, MIN_SHARE * shorter)

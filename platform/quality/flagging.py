@@ -40,7 +40,10 @@ SELECT l.id, crowd_pseudonym(l.rater_id, l.study_id), l.question_set, l.answers:
   LEFT JOIN judging_item AS i ON i.id = s.item_id
  WHERE l.study_id = %s AND l.participation_id IS NULL
  ORDER BY l.id
- LIMIT %s
+"""
+_LABELS_THERE = """
+SELECT count(*)
+  FROM (SELECT FROM labels_label WHERE study_id = %s AND participation_id IS NULL LIMIT %s) AS found
 """
 _SAID = """
 SELECT crowd_pseudonym(seat.worker_id, d.study_id), t.text, typing.pasted, typing.typing_ms
@@ -55,6 +58,13 @@ SELECT crowd_pseudonym(seat.worker_id, d.study_id), t.text, typing.pasted, typin
 """
 
 
+def is_too_large(study: Study) -> bool:
+    """Whether the study has too many labels for its workers to be looked through."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LABELS_THERE, [study.pk, MOST_LABELS + 1])
+        return bool(cursor.fetchone()[0] > MOST_LABELS)
+
+
 def limits_of(study: Study) -> Limits:
     """The study's limits, not stored if it has the usual ones."""
     return Limits.objects.filter(study=study).first() or Limits(study=study)
@@ -65,17 +75,15 @@ def thresholds(limits: Limits) -> Thresholds:
 
 
 def work_of(study: Study) -> dict[str, Work]:
-    """By pseudonym, what each worker of the study did; nothing of a study that is too large."""
+    """By pseudonym, what each worker of the study did."""
     judgments: dict[str, list[Judgment]] = defaultdict(list)
     known: dict[str, list[Known]] = defaultdict(list)
     said: dict[str, list[str]] = defaultdict(list)
     typed: dict[str, list[Message]] = defaultdict(list)
     texts: dict[str, set[str]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_LABELS, [study.pk, MOST_LABELS + 1])
+        cursor.execute(_LABELS, [study.pk])
         rows = cursor.fetchall()
-        if len(rows) > MOST_LABELS:
-            return {}
         cursor.execute(_SAID, [study.pk, MOST_LABELS])
         for worker, text, pasted, ms in cursor.fetchall():
             said[worker].append(text)
@@ -108,7 +116,12 @@ def _free_texts(key: str) -> set[str]:
 
 
 def look(study: Study) -> int:
-    """Find the flags of a study anew; how many workers have some. What people decided stays."""
+    """Find the flags of a study anew; how many workers have some. What people decided stays.
+
+    A study that has grown too large keeps the flags that were found last; its page says so.
+    """
+    if is_too_large(study):
+        return study.participations.filter(flags__isnull=False).distinct().count()
     limits = limits_of(study)
     found = flags(work_of(study), thresholds(limits))
     # Of whoever took part several times, with the newest.

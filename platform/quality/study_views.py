@@ -56,6 +56,7 @@ def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) 
     context = {
         "study": study,
         "page": page,
+        "too_many_labels": f"{flagging.MOST_LABELS:,}" if flagging.is_too_large(study) else None,
         "workers": _shown(study, list(page.object_list), _chosen(request)),
         "templates": messages_of(request.user),
         "decisions": study.decisions.select_related("undone_by")[:PER_PAGE],

@@ -73,6 +73,23 @@ def test_a_report_finds_the_flags_and_the_page_has_their_evidence(
     assert "1 worker has flags." in people
 
 
+def test_a_study_that_grew_too_large_keeps_its_flags_and_says_so(
+    judged: tuple[Study, Participation, Participation],
+    sign_in: Callable[[User], Client],
+    rex: User,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study, _careful, careless = judged
+    flagging.look(study)
+    before = set(Flag.objects.filter(participation=careless).values_list("pk", flat=True))
+    monkeypatch.setattr(flagging, "MOST_LABELS", 3)
+
+    assert flagging.look(study) == 1
+    assert set(Flag.objects.filter(participation=careless).values_list("pk", flat=True)) == before
+    page = sign_in(rex).get(f"/studies/{study.pk}/quality/").content.decode()
+    assert "This study has more than 3 labels" in page
+
+
 def test_limits_of_a_study_decide_what_is_a_flag(
     judged: tuple[Study, Participation, Participation], sign_in: Callable[[User], Client], rex: User
 ) -> None:

@@ -32,8 +32,12 @@ def by_reply(result: Result, published: Sequence[Published], room: Room, palette
     figure.subplots_adjust(
         0.6 / width, 0.5 / height, 1 - 0.15 / width, 1 - (0.42 + legend) / height, wspace=0.12, hspace=0.3
     )
-    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-    for axes, bot in zip(panels, bots, strict=False):
+    # Nor do they share axes: what is done to one would be done to all, in the square of the time.
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    ends = _ends_of(bots)
+    for nth, (axes, bot) in enumerate(zip(panels, bots, strict=False)):
+        axes.set(xlim=ends, ylim=(main.low, main.high))
+        axes.tick_params(labelleft=nth % across == 0, labelbottom=nth + across >= len(panels))
         _course_of(axes, bot, main, room, palette)
     for axes in panels[len(bots) :]:
         axes.set_visible(False)
@@ -48,6 +52,14 @@ def by_reply(result: Result, published: Sequence[Published], room: Room, palette
     return figure
 
 
+def _ends_of(bots: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """The ends of an axis with the replies of all bots, and room for their marks."""
+    replies = [row["reply"] for bot in bots for row in bot["replies"]]
+    first, last = min(replies), max(replies)
+    beside = max(0.05 * (last - first), 0.05)
+    return first - beside, last + beside
+
+
 def _course_of(axes: Any, bot: Mapping[str, Any], panel: Panel, room: Room, palette: Palette) -> None:
     for nth, (index, title) in enumerate(panel.scores):
         points = [(row["reply"], row["cells"][index]) for row in bot["replies"]]
@@ -55,7 +67,6 @@ def _course_of(axes: Any, bot: Mapping[str, Any], panel: Panel, room: Room, pale
         _line(axes, points, (colour, MARKERS[nth]), short(title), band=nth == len(panel.scores) - 1)
     # Where it would be put after looking at every tick.
     axes.set_title(short(bot["bot"], room.longest - 6), fontsize=9, y=1, loc="left", weight="bold")
-    axes.set_ylim(panel.low, panel.high)
     axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     if panel.unit == "percent":
         axes.set_yticks([0, 25, 50, 75, 100])
