@@ -199,9 +199,15 @@ class Failure:
 
 
 class BotConfiguration(BaseModel):
-    """Settings of a bot. Frozen; an unknown setting is an error. Declare secrets as `pydantic.SecretStr`."""
+    """Settings of a bot. Frozen; an unknown setting is an error. Declare secrets as `pydantic.SecretStr`.
+
+    Attributes:
+        first: the settings that most who register such a bot look at, by name, beside those that it cannot do
+            without. Forms fold the others.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    first: ClassVar[frozenset[str]] = frozenset()
 
 
 class Answering(ABC):

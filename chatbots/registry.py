@@ -47,6 +47,7 @@ class Description:
         origin: module and class.
         schema: JSON Schema of the configuration, for forms and API documentation.
         kind: under what lists show it.
+        first: the settings that a form shows before the others.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Description:
     origin: str
     schema: Mapping[str, Any]
     kind: Kind
+    first: frozenset[str]
 
 
 # What to give instead of a value that pydantic refuses, by its type of error, with the limits in it.
@@ -148,7 +150,10 @@ class Registry:
         """
         bot = self.bot_class(name)
         summary = (inspect.getdoc(bot) or "").partition("\n")[0]
-        return Description(name, summary, _origin(bot), bot.Configuration.model_json_schema(), bot.listed_as)
+        settings = bot.Configuration
+        schema = settings.model_json_schema()
+        required = frozenset(schema.get("required", ()))
+        return Description(name, summary, _origin(bot), schema, bot.listed_as, required | settings.first)
 
     def configuration(self, name: str, settings: Mapping[str, Any]) -> BotConfiguration:
         """Check settings without loading the bot.

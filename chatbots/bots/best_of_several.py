@@ -45,6 +45,7 @@ class BestOfSeveralBot(EnsembleBot):
     class Configuration(EnsembleConfiguration):
         """Which bots, and what is best."""
 
+        first = frozenset({"scorer"})
         scorer: Annotated[str, AfterValidator(check_scorer)] = Field(
             "likelihood",
             description="likelihood: log-likelihood per token by the Meena model that ships; overlap: F1 of "

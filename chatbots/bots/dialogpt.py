@@ -26,6 +26,7 @@ class DialoGPTBot(ModelBot):
     class Configuration(ModelConfiguration):
         """Which size, and the settings of every model."""
 
+        first = frozenset({"size"})
         size: Literal["117M", "345M", "762M"] = Field("762M", description="Number of the model's parameters.")
         model: str = Field(
             "",

@@ -30,6 +30,7 @@ class HTTPBot(ServiceBot):
     class Configuration(ServiceConfiguration):
         """What is sent, and where the reply stands."""
 
+        first = ServiceConfiguration.first | frozenset({"template", "reply"})
         url: ServiceURL = Field(
             title="URL", description="Where requests go.", examples=["https://bot.example.org/reply"]
         )

@@ -20,6 +20,8 @@ class ChatModelBot(ModelBot):
     class Configuration(SampledConfiguration):
         """What the model is told, and the settings of every model."""
 
+        first = frozenset({"system", "temperature"})
+
         system: str = Field(
             "",
             max_length=20_000,

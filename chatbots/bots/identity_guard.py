@@ -36,6 +36,7 @@ class IdentityGuardBot(WrapperBot):
     class Configuration(WrapperConfiguration):
         """Which bot, which classifier, and what is said."""
 
+        first = frozenset({"maker", "purpose"})
         classifier: Annotated[str, AfterValidator(_checked)] = Field(
             SHIPPED_NAME,
             description="shipped, the folder of a classifier trained with `identity train`, or a class of "

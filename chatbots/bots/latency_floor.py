@@ -22,6 +22,7 @@ class LatencyFloorBot(WrapperBot):
     class Configuration(WrapperConfiguration):
         """Which bot, and how long its replies take at least."""
 
+        first = frozenset({"seconds", "seconds_per_character"})
         seconds: float = Field(
             1.0, ge=0, le=60, title="Floor", description="No reply comes sooner than this, in seconds."
         )

@@ -66,6 +66,7 @@ class ModelConfiguration(BotConfiguration):
 class MeenaConfiguration(ModelConfiguration):
     """How replies are drawn, or searched for."""
 
+    first = frozenset({"samples", "temperature"})
     decoding: Literal["sample", "beam"] = Field(
         "sample",
         description="Draw responses and say the likeliest, or search for them with a beam, to compare.",
@@ -88,6 +89,7 @@ class MeenaConfiguration(ModelConfiguration):
 class BeamConfiguration(ModelConfiguration):
     """How replies are searched for. Nothing is drawn, so no temperature and no seed changes them."""
 
+    first = frozenset({"samples"})
     decoding: ClassVar[str] = "beam"
     temperature: ClassVar[float] = 1.0
     top_k: ClassVar[int | None] = None

@@ -27,6 +27,7 @@ class OpenAIChatBot(ServiceBot):
     class Configuration(ServiceConfiguration):
         """Which model, and how it is asked."""
 
+        first = ServiceConfiguration.first | frozenset({"system", "temperature"})
         base_url: ServiceURL = Field(
             title="Base URL",
             description="Address of the service up to and including /v1.",

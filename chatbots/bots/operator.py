@@ -23,6 +23,7 @@ class OperatorBot(Bot):
     class Configuration(BotConfiguration):
         """How operators are to answer, and what keeps them from being told from a bot."""
 
+        first = frozenset({"instructions", "prepared"})
         instructions: str = Field(
             "",
             max_length=8000,

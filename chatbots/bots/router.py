@@ -77,6 +77,7 @@ class RouterBot(EnsembleBot):
     class Configuration(EnsembleConfiguration):
         """Which bots, and when each is asked."""
 
+        first = frozenset({"rules", "otherwise"})
         rules: tuple[str, ...] = Field(
             (),
             max_length=100,

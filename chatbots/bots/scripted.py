@@ -29,6 +29,7 @@ class ScriptedBot(Bot):
     class Configuration(BotConfiguration):
         """What happens at which turn."""
 
+        first = frozenset({"replies"})
         replies: tuple[str, ...] = Field(
             ("Hi! How are you today?", "I see. Tell me more.", "Why do you think so?"),
             min_length=1,

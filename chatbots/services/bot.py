@@ -32,6 +32,8 @@ ServiceURL = Annotated[str, AfterValidator(check_url), StringConstraints(max_len
 class ServiceConfiguration(BotConfiguration):
     """How a service is reached."""
 
+    first = frozenset({"api_key", "api_key_variable"})
+
     api_key: SecretStr | None = Field(
         None,
         title="API key",

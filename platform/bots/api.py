@@ -76,6 +76,7 @@ class BotOut(Schema):
 
 class VersionOut(Schema):
     id: int
+    name: str = Field(description="As pages have it: its number, and how its fingerprint begins.")
     fingerprint: str
     details: dict[str, Any]
     first_seen_at: datetime
@@ -107,6 +108,7 @@ class ReplyOut(Schema):
     latency_ms: int
     seed: int | None
     version: int
+    version_name: str
 
 
 def person(request: HttpRequest) -> User:

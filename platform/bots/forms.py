@@ -1,7 +1,7 @@
 """The form of a bot, generated from the configuration that its adapter declares."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django import forms
@@ -23,6 +23,8 @@ from chatbots.registry import REGISTRY
 PREFIX = "setting-"
 # Longer texts get several lines.
 LONG_TEXT_CHARS = 80
+# Fewer settings than these are not worth a click.
+LEAST_FOLDED = 3
 
 Schema = Mapping[str, Any]
 
@@ -98,7 +100,8 @@ class BotForm(forms.Form):
         self.adapter, self.bot, self.user = adapter, bot, user
         self.inside = REGISTRY.bot_class(adapter).inner_setting
         self.picks = bool(self.inside and user and not as_json and self._names_all())
-        schema = REGISTRY.describe(adapter).schema
+        described = REGISTRY.describe(adapter)
+        schema, self._first = described.schema, described.first
         self._schemas = {key: resolved(each, schema) for key, each in schema.get("properties", {}).items()}
         required = set(schema.get("required", ()))
         for key, each in self._schemas.items():
@@ -234,8 +237,27 @@ class BotForm(forms.Form):
         return bool(self.inside) and self._names_all()
 
     def setting_fields(self) -> list[forms.BoundField]:
-        """Those that must be given first."""
-        return sorted((self[PREFIX + key] for key in self._schemas), key=lambda each: not each.field.required)
+        """What stands in sight: what must be given first, then what most look at and what is unusual here."""
+        shown = [self[PREFIX + key] for key in self._schemas if key not in self._folded()]
+        return sorted(shown, key=lambda each: not each.field.required)
+
+    def folded_fields(self) -> list[forms.BoundField]:
+        """The settings that most leave as they are."""
+        return [self[PREFIX + key] for key in self._schemas if key in self._folded()]
+
+    def has_folded_errors(self) -> bool:
+        return any(each.errors for each in self.folded_fields())
+
+    def _folded(self) -> Collection[str]:
+        chosen = self.bot.configuration if self.bot else {}
+        folded = [
+            key
+            for key, schema in self._schemas.items()
+            if key not in self._first
+            and (key not in chosen or chosen[key] == schema.get("default"))
+            and not (self.picks and key == self.inside)
+        ]
+        return folded if len(folded) >= LEAST_FOLDED else ()
 
     def ask_for_secrets_again(self) -> None:
         """Say of each secret that was typed that it has to be typed once more: no page ever shows one."""

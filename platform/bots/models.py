@@ -123,6 +123,7 @@ class BotVersion(models.Model):
     """What exactly answered: every reply points at one of these, stored once per fingerprint."""
 
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField(help_text=_("Of the bot's versions, in the order of their coming."))
     fingerprint = models.CharField(max_length=64, help_text=_("SHA-256 of the details."))
     details = models.JSONField(help_text=_("Adapter, code version, configuration, libraries."))
     first_seen_at = models.DateTimeField(auto_now_add=True)
@@ -150,6 +151,7 @@ class BotVersion(models.Model):
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=("bot", "fingerprint"), name="bot_version_stored_once"),
+            models.UniqueConstraint(fields=("bot", "number"), name="bot_version_has_its_number"),
             models.CheckConstraint(
                 name="bot_version_perplexity_says_on_what",
                 # Below a bound, because PostgreSQL sorts infinity and NaN above every number.
@@ -166,7 +168,12 @@ class BotVersion(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.bot_id} {self.fingerprint[:12]}"
+        return f"{self.bot_id} {self.name}"
+
+    @property
+    def name(self) -> str:
+        """As every page has it: "v3 · e2fb34b"."""
+        return f"v{self.number} · {self.fingerprint[:7]}"
 
 
 class BotCopy(models.Model):

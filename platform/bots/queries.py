@@ -102,8 +102,8 @@ def standings(user: User | AnonymousUser) -> list[Standing]:
 def standings_of(bots: Sequence[Bot]) -> dict[int, Standing]:
     """Of these bots, by their keys, how each is, and its newest version in short if any answered."""
     states = presence.states(bot.name for bot in bots if bot.active)
-    newest = BotVersion.objects.filter(bot__in=bots).order_by("bot", "-first_seen_at").distinct("bot")
-    versions = {bot: fingerprint[:7] for bot, fingerprint in newest.values_list("bot", "fingerprint")}
+    newest = BotVersion.objects.filter(bot__in=bots).order_by("bot_id", "-first_seen_at").distinct("bot_id")
+    versions = {version.bot_id: version.name for version in newest.defer("details")}
     return {bot.pk: replace(_standing(bot, states), version=versions.get(bot.pk, "")) for bot in bots}
 
 

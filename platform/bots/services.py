@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Max
 from django.utils.text import slugify
 from django.utils.translation import gettext
 from pydantic import SecretStr
@@ -184,14 +185,16 @@ def outside_system(title: str) -> Bot:
 
 
 def version_of(bot: Bot, details: Mapping[str, Any]) -> BotVersion:
-    """The stored version with exactly these details; created on first sight."""
+    """The stored version with exactly these details; created on first sight, with the bot's next number."""
     canonical = json.dumps(details, sort_keys=True, separators=(",", ":"), default=str)
-    version, _ = BotVersion.objects.get_or_create(
-        bot=bot,
-        fingerprint=hashlib.sha256(canonical.encode()).hexdigest(),
-        defaults={"details": json.loads(canonical), **_reported_perplexity(details)},
-    )
-    return version
+    same = {"bot": bot, "fingerprint": hashlib.sha256(canonical.encode()).hexdigest()}
+    if known := BotVersion.objects.filter(**same).first():
+        return known
+    with transaction.atomic():
+        Bot.objects.select_for_update(no_key=True).get(pk=bot.pk)  # whoever else counts its versions waits
+        newest = bot.versions.aggregate(number=Max("number"))["number"] or 0
+        new = {"number": newest + 1, "details": json.loads(canonical), **_reported_perplexity(details)}
+        return BotVersion.objects.get_or_create(**same, defaults=new)[0]
 
 
 def _reported_perplexity(details: Mapping[str, Any]) -> dict[str, Any]:

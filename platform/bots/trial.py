@@ -7,7 +7,7 @@ from asgiref.sync import async_to_sync
 from accounts.limits import one_at_once_of
 from accounts.models import User
 from bots import client
-from bots.models import Bot
+from bots.models import Bot, BotVersion
 from chatbots.base import Context
 from chatbots.cleaning import is_blank
 
@@ -72,4 +72,5 @@ def shown(reply: client.Reply) -> dict[str, Any]:
         "latency_ms": reply.latency_ms,
         "seed": reply.seed,
         "version": reply.version_id,
+        "version_name": BotVersion.objects.get(pk=reply.version_id).name,
     }

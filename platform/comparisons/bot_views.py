@@ -54,7 +54,7 @@ def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         else:
             messages.success(
                 request,
-                _("The perplexity of version %(value)s is saved.") % {"value": version.fingerprint[:7]},
+                _("The perplexity of version %(value)s is saved.") % {"value": version.name},
             )
             return redirect("comparisons:bot", name=name)
     return render(request, "comparisons/bot.html", _context(request, found, refused=form), status=422)

@@ -111,7 +111,7 @@ def drawn(rows: Sequence[Row]) -> list[dict[str, Any]]:
         {
             "number": row.number,
             "study": row.name,
-            "version": row.version.fingerprint[:7],
+            "version": row.version.name,
             "cells": dict(row.scored.cells),
         }
         for row in rows

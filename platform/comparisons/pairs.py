@@ -133,10 +133,10 @@ def _versions(who: Iterable[Who]) -> list[BotVersion]:
 
 
 def version_names(versions: Sequence[BotVersion]) -> dict[int, str]:
-    """By id, titles of the bots; with the beginning of the fingerprint where a title stands for several."""
+    """By id, titles of the bots; with the version where a title stands for several."""
     shared = Counter(version.bot.title for version in versions)
     return {
-        version.pk: f"{version.bot.title} {version.fingerprint[:7]}"
+        version.pk: f"{version.bot.title} {version.name}"
         if shared[version.bot.title] > 1
         else version.bot.title
         for version in versions

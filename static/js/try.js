@@ -4,7 +4,7 @@ import { byId, make } from "./kit/dom.js";
 import { gettext, ngettext } from "./kit/gettext.js";
 
 /**
- * @typedef {{text: string, candidates: {text: string, score: number}[], tokens: number | null, remarks: string[], latency_ms: number, version: number}} Reply
+ * @typedef {{text: string, candidates: {text: string, score: number}[], tokens: number | null, remarks: string[], latency_ms: number, version_name: string}} Reply
  */
 
 const form = /** @type {HTMLFormElement} */ (byId("say"));
@@ -69,8 +69,7 @@ function show(who, text, ...more) {
 /** Time, tokens and candidates of a reply. @param {Reply} reply */
 function about(reply) {
   const tokens = reply.tokens === null ? "" : ngettext("%(n)s token", "%(n)s tokens", reply.tokens);
-  const version = gettext("version %(version)s", { version: reply.version });
-  const facts = make("p", { class: "small soft" }, [`${reply.latency_ms} ms`, tokens, version].filter(Boolean).join(", "));
+  const facts = make("p", { class: "small soft" }, [`${reply.latency_ms} ms`, tokens, reply.version_name].filter(Boolean).join(", "));
   for (const remark of reply.remarks) facts.append(make("br"), remark);
   if (!reply.candidates.length) return facts;
   const rows = reply.candidates.map(({ text, score }) =>

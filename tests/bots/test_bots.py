@@ -1,5 +1,8 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
 
 from bots import client, host
 from bots.models import Bot, BotVersion
@@ -36,6 +39,24 @@ def test_a_version_is_stored_once_and_a_change_is_a_new_one(db: None) -> None:
 
     assert first == again != other
     assert BotVersion.objects.count() == 2
+    assert first.name == f"v1 · {first.fingerprint[:7]}"
+    assert other.name.startswith("v2 · ")
+
+
+def test_versions_that_come_at_once_have_different_numbers(transactional_db: None) -> None:
+    bots = [register_bot(name=name, title=name, adapter="scripted") for name in ("one", "two")]
+
+    def see(of: int) -> None:
+        try:
+            version_of(bots[of % 2], {"of": of % 10})
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(see, range(40)))
+
+    for bot in bots:
+        assert sorted(bot.versions.values_list("number", flat=True)) == [1, 2, 3, 4, 5]
 
 
 async def test_a_bot_registered_later_is_hosted_when_it_is_asked(transactional_db: None) -> None:

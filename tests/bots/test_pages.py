@@ -392,6 +392,27 @@ def test_settings_that_must_be_given_stand_first(db: None) -> None:
     assert fields[:3] == ["setting-base_url", "setting-model", "setting-api_key"]
 
 
+def test_what_most_leave_as_it_is_is_folded_unless_it_is_wrong_or_changed(rex: User, sign_in: SignIn) -> None:
+    client, folded = sign_in(rex), '<details class="fold">'
+    usual = {"method": "POST", "template": '{"text": "{{text}}"}', "reply": "/reply", "key_header": "X-Key"}
+    form = {f"setting-{key}": value for key, value in usual.items()}
+    form |= {
+        "name": "mine",
+        "title": "Mine",
+        "setting-url": "https://bot.example.org/",
+        "setting-timeout": 15,
+    }
+
+    empty = client.get("/bots/new/http/").content.decode()
+    wrong = client.post("/bots/new/http/", form | {"setting-timeout": -1}).content.decode()
+    client.post("/bots/new/http/", form | {"setting-retries": 7, "setting-parallel": 16})
+    edited = client.get("/bots/mine/edit/").content.decode()
+
+    assert empty.index('name="setting-reply"') < empty.index(folded) < empty.index('name="setting-retries"')
+    assert '<details class="fold" open>' in wrong
+    assert edited.index('name="setting-retries"') < edited.index(folded) < edited.index("setting-timeout")
+
+
 @pytest.mark.parametrize(
     ("adapter", "setting", "said"),
     [

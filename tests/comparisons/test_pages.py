@@ -229,9 +229,9 @@ class TestOverTime:
         page = page_of(sign_in(rex), "/bots/ann/history/")
 
         rows = re.findall(
-            r'<th scope="row">(\d)&ensp;<span class="mono">(\w{7})</span><br><a[^>]*>(\w+)', page
+            r'<th scope="row">(\d)&ensp;<span class="mono">(v\d+ · \w{7})</span><br><a[^>]*>(\w+)', page
         )
-        old, new = (version.fingerprint[:7] for version in versions)
+        old, new = (version.name for version in versions)
         assert rows == [("1", old, "First"), ("2", old, "Second"), ("3", new, "Second")]
         # SSA first: all of First; sensible only in Second; all of the newer version.
         ssa = [cells_of(page, f'<th scope="row">{n}&ensp;')[0] for n in (1, 2, 3)]
@@ -449,7 +449,7 @@ class TestAgainstHumanLikeness:
 
         page = page_of(sign_in(rex), "/compare/human-likeness/?by=version")
 
-        assert len(re.findall(r">Ann \w{7}</a></th>", page)) == 2
+        assert len(re.findall(r">Ann v\d+ · \w{7}</a></th>", page)) == 2
         assert ">Ann</a></th>" in page_of(sign_in(rex), "/compare/human-likeness/")
 
     def test_judged_responses_are_points_and_are_not_mixed_with_conversations_in_silence(

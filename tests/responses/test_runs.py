@@ -176,7 +176,7 @@ def test_a_bot_that_cannot_be_loaded_stops_the_run_with_its_error(make_run: Make
 
 def test_a_bot_that_changes_on_the_way_stops_the_run(make_run: MakeRun) -> None:
     run = make_run(2)
-    other = BotVersion.objects.create(bot=Bot.objects.get(), fingerprint="0" * 64, details={})
+    other = BotVersion.objects.create(bot=Bot.objects.get(), number=9, fingerprint="0" * 64, details={})
     ResponseRun.objects.filter(pk=run.pk).update(bot_version=other)
 
     answer_slice(run.pk)

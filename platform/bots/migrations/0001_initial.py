@@ -100,6 +100,12 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
+                (
+                    "number",
+                    models.PositiveIntegerField(
+                        help_text="Of the bot's versions, in the order of their coming."
+                    ),
+                ),
                 ("fingerprint", models.CharField(help_text="SHA-256 of the details.", max_length=64)),
                 ("details", models.JSONField(help_text="Adapter, code version, configuration, libraries.")),
                 ("first_seen_at", models.DateTimeField(auto_now_add=True)),
@@ -144,6 +150,7 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.UniqueConstraint(fields=("bot", "fingerprint"), name="bot_version_stored_once"),
+                    models.UniqueConstraint(fields=("bot", "number"), name="bot_version_has_its_number"),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(

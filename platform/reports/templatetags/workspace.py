@@ -19,12 +19,16 @@ register = template.Library()
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One of them."""
+    """One of them.
+
+    Attributes:
+        here: as `aria-current` has it: the "page" that is shown; "true" of one that it stands under.
+    """
 
     title: str
     icon: str
     address: str
-    here: bool
+    here: str
 
 
 @register.simple_tag
@@ -55,5 +59,10 @@ def pages_of(context: Context, study: Study) -> list[Page]:
         found += [(_("Quality"), "shield-check", reverse("quality:study", args=[study.pk]))]
     if isinstance(task, TaskWithReport):
         found += [(_("Results"), "trending-up", reverse("reports:study", args=[study.pk]))]
-    path = request.path if request else ""
-    return [Page(title, icon, address, path == address) for title, icon, address in found]
+    path, own = (request.path if request else ""), study.get_absolute_url()
+    under = [each for _, _, each in found if path.startswith(each) or each == context.get("within_address")]
+    here = next((each for each in under if each != own), own)
+    return [
+        Page(title, icon, each, "" if each != here else "page" if each == path else "true")
+        for title, icon, each in found
+    ]

@@ -230,7 +230,7 @@ def test_short_answers_do_not_go_in_circles(make_self_play: MakeSelfPlay) -> Non
 
 def test_a_bot_that_changes_on_the_way_stops_the_study(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play()
-    other = BotVersion.objects.create(bot=plan.first, fingerprint="0" * 64, details={})
+    other = BotVersion.objects.create(bot=plan.first, number=9, fingerprint="0" * 64, details={})
     SelfPlayPlan.objects.update(first_version=other)
 
     play(plan)
