@@ -18,10 +18,10 @@ def icon(name: str) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def page_link(context: Context, view: str, picture: str, words: str) -> SafeString:
-    """A link of the bar; the page that is open, and those below it, are marked."""
+def page_link(context: Context, view: str, picture: str, words: str, *, below: object = None) -> SafeString:
+    """A link of the bar, marked on its page, on those with addresses below it, and where `below` is there."""
     address = reverse(view)
     request = context.get("request")
-    here = request is not None and request.path.startswith(address)
+    here = bool(below) or (request is not None and request.path.startswith(address))
     mark = SafeString(' aria-current="true"' if here else "")
     return format_html('<a href="{}"{}>{}{}</a>', address, mark, icon(picture), words)
