@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # What changes nothing that others see: tries of one's own, and previews.
-LEFT_OUT = frozenset({"bots:try_reply", "studies:opening"})
+LEFT_OUT = frozenset({"bots:try_reply", "api-1:reply", "studies:opening", "questions:preview"})
 # Of Django: a form that was refused is answered with 200.
 DONE_ONCE_IT_LEADS_ON = frozenset({"accounts:password", "accounts:sign_in"})
 

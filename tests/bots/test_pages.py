@@ -400,12 +400,12 @@ def test_what_most_leave_as_it_is_is_folded_unless_it_is_wrong_or_changed(rex: U
         "name": "mine",
         "title": "Mine",
         "setting-url": "https://bot.example.org/",
-        "setting-timeout": 15,
+        "setting-timeout": "15",
     }
 
     empty = client.get("/bots/new/http/").content.decode()
-    wrong = client.post("/bots/new/http/", form | {"setting-timeout": -1}).content.decode()
-    client.post("/bots/new/http/", form | {"setting-retries": 7, "setting-parallel": 16})
+    wrong = client.post("/bots/new/http/", form | {"setting-timeout": "-1"}).content.decode()
+    client.post("/bots/new/http/", form | {"setting-retries": "7", "setting-parallel": "16"})
     edited = client.get("/bots/mine/edit/").content.decode()
 
     assert empty.index('name="setting-reply"') < empty.index(folded) < empty.index('name="setting-retries"')

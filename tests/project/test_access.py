@@ -1,5 +1,6 @@
 """Every address of the URL configuration, as everyone who may come there: a page without a rule fails."""
 
+import inspect
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from accounts import inviting, tokens
+from accounts.deeds import WORDS
 from accounts.models import ApiToken, User
+from accounts.trail import LEFT_OUT
 from audits.services import start
 from bots import host
 from bots.models import Bot
@@ -225,6 +228,27 @@ def test_every_page_has_a_rule() -> None:
     without = [page.name for page in OURS if page.rule is None]
 
     assert not without, f"Say in RULES who may come to {without}."
+
+
+def methods_of(view: Any) -> set[str]:
+    """What the view answers, where a decorator says so; else it may be anything."""
+    while view is not None:
+        closure = inspect.getclosurevars(view).nonlocals if inspect.isfunction(view) else {}
+        if methods := closure.get("request_method_list"):
+            return set(methods)
+        view = getattr(view, "__wrapped__", None)
+    return {"GET", "POST"}
+
+
+def test_the_audit_trail_has_words_for_whatever_may_be_done() -> None:
+    done = [
+        page.name
+        for page in OURS
+        if page.rule in (SIGNED_IN, OWNER, ADMIN) and "POST" in methods_of(page.pattern.callback)
+    ]
+
+    assert len(done) > 80
+    assert not {*done} - {*WORDS} - LEFT_OUT, "Say in accounts/deeds.py what the audit trail calls these."
 
 
 @pytest.fixture
