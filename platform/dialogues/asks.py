@@ -58,7 +58,12 @@ def positions_and_asks(due: Iterable[int]) -> list[tuple[int, int]]:
 
 def due_at_the_end(asks: Iterable[SeatAsk]) -> list[int]:
     """What is due of the whole conversation, from its beginning."""
-    return [ask.due(WHOLE) for ask in asks if ask.required and ask.about == About.DIALOGUE]
+    return [ask.due(WHOLE) for ask in due_with_the_whole(asks)]
+
+
+def due_with_the_whole(asks: Iterable[SeatAsk]) -> list[SeatAsk]:
+    """The asks that are due of the whole conversation."""
+    return [ask for ask in asks if ask.required and ask.about == About.DIALOGUE]
 
 
 def due_with_turn(asks: Sequence[SeatAsk], *, is_own: bool) -> list[SeatAsk]:

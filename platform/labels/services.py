@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.db.models import QuerySet
 
+from dialogues.asks import WHOLE, due_with_the_whole, due_with_turn
 from dialogues.material import hidden_sections
 from dialogues.models import Dialogue
 from dialogues.progress import Progress
@@ -110,13 +111,14 @@ def _why_not(seat: Seated, position: int | None) -> RefusedError:
 def delete(labels: QuerySet[Label]) -> None:
     """Delete labels; the studies' reports follow.
 
-    In conversations under way the turns wait for a label again, in judging studies the items do.
+    In conversations under way what they were about waits for a label again, in judging studies the items do.
     """
     gone = list(labels.select_related("turn"))
     of_talkers: dict[int, list[Label]] = {}
     for label in gone:
-        if label.turn and label.party in (Party.CHATTER, Party.PARTNER):
-            of_talkers.setdefault(label.turn.dialogue_id, []).append(label)
+        talked = label.turn.dialogue_id if label.turn else label.dialogue_id
+        if talked and label.party in (Party.CHATTER, Party.PARTNER):
+            of_talkers.setdefault(talked, []).append(label)
     dialogues = Dialogue.objects.select_for_update().filter(pk__in=of_talkers, ended_at=None)
     for dialogue in dialogues.order_by("pk"):
         for label in of_talkers[dialogue.pk]:
@@ -129,9 +131,12 @@ def delete(labels: QuerySet[Label]) -> None:
 
 
 def _make_due_again(dialogue: Dialogue, label: Label) -> None:
-    assert label.turn
     seat = dialogue.seats.get(worker=label.rater_id)
-    for ask in asks_of(seat.asks):
-        if ask.question_set == label.question_set and ask.required:
-            name = f"due_{seat.number}"
-            setattr(dialogue, name, sorted({*getattr(dialogue, name), ask.due(label.turn.position)}))
+    position = label.turn.position if label.turn else WHOLE
+    if label.turn:
+        asks = due_with_turn(asks_of(seat.asks), is_own=position % 2 == seat.number)
+    else:
+        asks = due_with_the_whole(asks_of(seat.asks))
+    codes = {ask.due(position) for ask in asks if ask.question_set == label.question_set}
+    name = f"due_{seat.number}"
+    setattr(dialogue, name, sorted({*getattr(dialogue, name), *codes}))

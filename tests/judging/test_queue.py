@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from bots.models import Bot
+from bots.services import version_of
 from crowd.models import Assignment, Outcome, Participation
 from crowd.refusals import EntryRefusedError
 from dialogues.models import Dialogue, Seat
@@ -184,7 +185,7 @@ def finished(dialogue: Dialogue) -> Dialogue:
     """One exchange after the opening, and the end, as an import writes it."""
     bot = dialogue.seats.get(bot__isnull=False).bot
     assert bot
-    version = bot.versions.create(fingerprint=uuid4().hex, details={})
+    version = version_of(bot, {"code": uuid4().hex})
     for position, text in ((1, "Hello"), (2, "Go on.")):
         dialogue.turn_set.create(
             position=position, text=text, created_at=timezone.now(),

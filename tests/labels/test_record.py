@@ -14,10 +14,12 @@ from dialogues.models import Dialogue
 from dialogues.queries import seat_of
 from dialogues.seated import Seated
 from dialogues.services import close_exchange, open_exchange
+from evaluation.questions import question_set
 from labels.models import Label
-from labels.services import record
+from labels.services import delete, record
 from live.refusals import RefusedError
-from tests.conftest import worker_of
+from studies.asks import About, Asked, Moment
+from tests.conftest import MakeStudy, start_dialogue, worker_of
 
 GENERIC = {"sensible": True, "specific": False}
 SPECIFIC = {"sensible": True, "specific": True}
@@ -102,3 +104,34 @@ async def test_many_labels_of_one_turn_at_once_leave_one(seat: Seated) -> None:
 
     assert (await the_label()).changes == 23
     assert (await Dialogue.objects.aget()).due_1 == []
+
+
+async def test_a_deleted_label_is_due_again_exactly_as_it_was_asked(make_study: MakeStudy) -> None:
+    asks = [
+        Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+        Asked("ssa", About.OWN_TURN, Moment.WAITING),
+        Asked("likert", About.DIALOGUE, Moment.AT_END),
+    ]
+
+    @sync_to_async
+    def begin() -> tuple[Seated, int]:
+        dialogue = start_dialogue(make_study(asks=asks))
+        bot = dialogue.seats.get(bot__isnull=False).bot
+        return seat_of(dialogue.public_id, worker_of(dialogue).pk), version_of(bot, {"code": "test"}).pk
+
+    async def due() -> list[int]:
+        return list(await Dialogue.objects.values_list("due_1", flat=True).aget())
+
+    seated, version = await begin()
+    position = (await open_exchange(seated, text="Hello", key=uuid4())).progress.turns
+    reply = Reply(Response("Go on."), version, latency_ms=1, seed=None)
+    await close_exchange(seated, position=position, reply=reply)
+    before = await due()
+    ratings = {each.key: 3 for each in question_set("likert").questions if each.required}
+    for ask, (of, answers) in enumerate([(2, GENERIC), (1, GENERIC), (None, ratings)]):
+        await record(seated, position=of, ask=ask, answers=answers)
+    assert (len(before), await due()) == (3, [])
+
+    await sync_to_async(delete)(Label.objects.all())
+
+    assert await due() == before

@@ -202,10 +202,9 @@ def _store(plan: SelfPlayPlan, said: Sequence[Said], now: datetime) -> None:
 
 def _values(said: Said) -> list[str | int | None]:
     due, reply = said.due, said.reply
-    candidates = [[each.text, each.score] for each in reply.response.candidates]
     return [
         due.dialogue_id, due.position, reply.response.text, reply.version_id, reply.latency_ms, reply.seed,
-        json.dumps(candidates) if candidates else None, json.dumps(reply.remarks) if reply.remarks else None,
+        *(json.dumps(each) if each else None for each in (reply.candidates, reply.remarks)),
     ]  # fmt: skip
 
 

@@ -228,6 +228,18 @@ def test_short_answers_do_not_go_in_circles(make_self_play: MakeSelfPlay) -> Non
     assert (progress(plan).repeats, progress(plan).in_circles) == (0, 0)
 
 
+def test_candidates_are_stored_as_in_any_other_conversation(make_self_play: MakeSelfPlay) -> None:
+    plan = make_self_play(alone=True)
+    adapter = {"adapter": "meena-base", "configuration": {"samples": 3}}
+    Bot.objects.filter(pk=plan.first_id).update(**adapter)
+
+    play(plan)
+
+    turn = Turn.objects.filter(candidates__isnull=False).first()
+    assert turn
+    assert [set(each) for each in turn.candidates] == [{"text", "score"}] * len(turn.candidates)
+
+
 def test_a_bot_that_changes_on_the_way_stops_the_study(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play()
     other = BotVersion.objects.create(bot=plan.first, number=9, fingerprint="0" * 64, details={})
