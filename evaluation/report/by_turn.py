@@ -71,9 +71,11 @@ class Exchanged:
 
 
 def by_turn_figures(
-    asks: Sequence[AskData], plan: AnalysisPlan, exchanged: Exchanged | None
+    asks: Sequence[AskData], plan: AnalysisPlan, exchanged: Exchanged | None, level: float = LEVEL
 ) -> dict[str, Any]:
     """`by_turn`, a panel for each figure with its lines, and `courses`, which says what the lines are of.
+
+    `level` is that of the bands.
 
     Nothing of a study that asks nothing about whole conversations.
     """
@@ -87,7 +89,7 @@ def by_turn_figures(
             {
                 "title": figure.title,
                 "bots": [
-                    {"bot": name, "points": _points(exchanged.reply, figure, chosen)}
+                    {"bot": name, "points": _points(exchanged.reply, figure, chosen, level)}
                     for name, chosen in groups.items()
                 ],
             }
@@ -96,7 +98,7 @@ def by_turn_figures(
         ],
         "courses": {
             "of": of,
-            "level": LEVEL,
+            "level": level,
             "encoders": sorted({name for name in exchanged.encoders.values() if name}),
             "missing": "" if any(exchanged.encoders.values()) else f"No encoder is installed: {EXTRA}.",
         },
@@ -168,7 +170,7 @@ def _means(questions: QuestionSet, plan: AnalysisPlan, judged: Judged) -> dict[t
     }
 
 
-def _points(reply: IntArray, figure: _Figure, chosen: BoolArray) -> list[dict[str, Any]]:
+def _points(reply: IntArray, figure: _Figure, chosen: BoolArray, level: float) -> list[dict[str, Any]]:
     """By reply; no band leaves the scale."""
     least, most = figure.ends
     return [
@@ -180,5 +182,5 @@ def _points(reply: IntArray, figure: _Figure, chosen: BoolArray) -> list[dict[st
             "values": p.values,
             "going_on": p.going_on,
         }
-        for p in trajectory(reply - 1, figure.values, chosen, LEVEL)
+        for p in trajectory(reply - 1, figure.values, chosen, level)
     ]

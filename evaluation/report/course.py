@@ -40,19 +40,22 @@ class Course:
     texts: Sequence[Sequence[tuple[bool, str]]] = ()
 
 
-def course_figures(courses: Mapping[str, Course], judged: Judged, seed: int) -> dict[str, Any]:
+def course_figures(
+    courses: Mapping[str, Course], judged: Judged, seed: int, level: float = LEVEL
+) -> dict[str, Any]:
     """How the conversations of each bot went.
 
     Args:
         courses: by bot.
         judged: the labels, for the time to reply.
         seed: of the resamples of conversations, for the intervals.
+        level: of these intervals.
 
     Returns:
         By bot, in the order given: endings, faults by kind, time to reply in ms, repetition, remarks.
     """
     rng = np.random.default_rng(seed)
-    repeated = repetition({bot: course.texts for bot, course in courses.items()}, rng)
+    repeated = repetition({bot: course.texts for bot, course in courses.items()}, rng, level=level)
     return {
         "bots": [
             {
@@ -71,7 +74,7 @@ def course_figures(courses: Mapping[str, Course], judged: Judged, seed: int) -> 
             f"A reply repeats an earlier turn of its conversation if both have at least {MIN_WORDS} words "
             f"in common, in the same order, and these are at least {percent(MIN_SHARE)} of the shorter one; "
             f"counted in the first {READ_FOR_REPETITION} finished conversations of each bot. "
-            f"{percent(LEVEL)} intervals over conversations."
+            f"{percent(level)} intervals over conversations."
         ),
     }
 

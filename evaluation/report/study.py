@@ -60,8 +60,8 @@ def study_result(study: StudyData) -> dict[str, Any]:
     result["normalised"] = normalised_figures(first.questions, counted, Terms(protocol.level))
     result["facets"] = facet_figures(first.questions, counted, study.facets, Terms(protocol.level))
     result["beside"] = [ask_figures(each, study.plan) for each in others]
-    result |= by_turn_figures(study.asks, study.plan, study.exchanged)
-    result["course"] = course_figures(study.courses, _timed(study.asks), SEED)
+    result |= by_turn_figures(study.asks, study.plan, study.exchanged, protocol.level)
+    result["course"] = course_figures(study.courses, _timed(study.asks), SEED, protocol.level)
     result["protocol"] = protocol.title
     result["deviations"] = protocol.deviations(study.conduct)
     return result
