@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from contexts.models import MAX_MATERIAL, MAX_TURN, MAX_TURNS, MOST_MATERIAL, Context
 from contexts.tables import MAX_ROWS, FileRefusedError, Finding, Row, rows_of, text_problem
@@ -273,7 +274,7 @@ def counts(rows: Iterable[ContextRow]) -> dict[str, list[tuple[str, int]]]:
     rows = list(rows)
     return {
         "turns": [
-            (f"{n} turn" if n == 1 else f"{n} turns", of)
+            (ngettext("%(n)d turn", "%(n)d turns", n) % {"n": n}, of)
             for n, of in sorted(Counter(len(row.turns) for row in rows).items())
         ],
         "category": sorted(Counter(row.category or "none" for row in rows).items()),

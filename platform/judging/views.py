@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import ending
@@ -85,12 +86,18 @@ def _added(study: Study, chosen: dict[str, object]) -> Added:
 
 
 def _in_words(added: Added) -> str:
-    said = f"{added.items} item{'' if added.items == 1 else 's'} added."
-    if not added.items:
-        said = "Nothing was added: all of it is already in the queue, or there is nothing yet."
-    if added.of_other_languages:
-        said += f" {added.of_other_languages} left out, because the study has no workers for their language."
-    return said
+    if added.items:
+        said = ngettext("%(n)d item added.", "%(n)d items added.", added.items) % {"n": added.items}
+    else:
+        said = _("Nothing was added: all of it is already in the queue, or there is nothing yet.")
+    if not added.of_other_languages:
+        return said
+    left_out = ngettext(
+        "%(n)d left out, because the study has no workers for its language.",
+        "%(n)d left out, because the study has no workers for their language.",
+        added.of_other_languages,
+    ) % {"n": added.of_other_languages}
+    return f"{said} {left_out}"
 
 
 def _forms(

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from accounts.models import User
 from bots.client import Reply
@@ -175,8 +175,12 @@ def conclude(run_id: int, *, now: datetime) -> None:
     run = ResponseRun.objects.select_related("context_version").get(pk=run_id)
     lacking = run.context_version.size * run.repetitions - run.responses.count()
     if lacking:
-        responses = "response" if lacking == 1 else "responses"
-        fail(run_id, f"{lacking:,} {responses} failed {MOST_ATTEMPTS} times. The errors are below.", now)
+        why = ngettext(
+            "%(lacking)s response failed %(times)d times. The errors are below.",
+            "%(lacking)s responses failed %(times)d times. The errors are below.",
+            lacking,
+        )
+        fail(run_id, why % {"lacking": f"{lacking:,}", "times": MOST_ATTEMPTS}, now)
     else:
         _end(run_id, ResponseRun.State.DONE, "", now)
 

@@ -128,8 +128,9 @@ async def test_a_deleted_label_is_due_again_exactly_as_it_was_asked(make_study: 
     await close_exchange(seated, position=position, reply=reply)
     before = await due()
     ratings = {each.key: 3 for each in question_set("likert").questions if each.required}
-    for ask, (of, answers) in enumerate([(2, GENERIC), (1, GENERIC), (None, ratings)]):
-        await record(seated, position=of, ask=ask, answers=answers)
+    await record(seated, position=2, ask=0, answers=GENERIC)
+    await record(seated, position=1, ask=1, answers=GENERIC)
+    await record(seated, position=None, ask=2, answers=ratings)
     assert (len(before), await due()) == (3, [])
 
     await sync_to_async(delete)(Label.objects.all())

@@ -7,6 +7,8 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from crowd.views import worker_page
@@ -62,9 +64,9 @@ def add(request: HttpRequest, pk: int) -> HttpResponse:
 def _added(request: HttpRequest, study: Study, source: Source) -> HttpResponse:
     items = pairs.add(study, source)
     said = (
-        f"{items} pair{'' if items == 1 else 's'} added."
+        ngettext("%(n)d pair added.", "%(n)d pairs added.", items) % {"n": items}
         if items
-        else "Nothing was added: all of them are already there."
+        else _("Nothing was added: all of them are already there.")
     )
     messages.success(request, said)
     return redirect("judging:queue", pk=study.pk)

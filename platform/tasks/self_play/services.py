@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import F, Max
 from django.utils import timezone
+from django.utils.translation import ngettext
 
 from bots.client import Reply
 from bots.models import Bot
@@ -260,8 +261,12 @@ def conclude(plan: SelfPlayPlan) -> None:
     """Nothing more will be asked for: close the study, and say what is lacking."""
     lacking = plan.conversations - plan.played.exclude(dialogue__ended_at=None).count()
     if lacking:
-        conversations = "conversation" if lacking == 1 else "conversations"
-        stop(plan, f"{lacking:,} {conversations} could not continue: a turn failed {MOST_ATTEMPTS} times.")
+        why = ngettext(
+            "%(lacking)s conversation could not continue: a turn failed %(times)d times.",
+            "%(lacking)s conversations could not continue: a turn failed %(times)d times.",
+            lacking,
+        )
+        stop(plan, why % {"lacking": f"{lacking:,}", "times": MOST_ATTEMPTS})
     else:
         stop(plan, "")
 
