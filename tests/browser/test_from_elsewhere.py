@@ -97,7 +97,8 @@ async def test_a_file_is_imported_and_taken_back(
     assert await fits(rex)
 
     await page.get_by_role("link", name="mitsuku.txt").click()
-    await page.get_by_role("button", name="Undo this import").click()
+    await page.get_by_text("Undo this import").click()
+    await page.get_by_role("button", name="Delete the conversations").click()
     await expect(page.get_by_text("The import is undone: mitsuku.txt")).to_be_visible()
     assert await Dialogue.objects.acount() == 0
 
