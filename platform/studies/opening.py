@@ -6,6 +6,8 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.limits import one_at_once_of
+from accounts.models import User
 from bots.trying import Tried, tried
 from studies.consent import why_unfinished
 from studies.models import Study
@@ -82,20 +84,26 @@ def _consent_check(study: Study) -> Check:
     return Check(_("Consent"), says or agreed, not says, _("Write the consent text"), place)
 
 
-def try_bots(study: Study) -> list[Tried]:
-    """The bots that workers would get, each greeted once."""
-    return tried(task_of(study).bots_to_try(study))
+def try_bots(study: Study, *, to: User) -> list[Tried]:
+    """The bots that workers would get, each greeted once, for one person who waits for the answers.
+
+    Raises:
+        accounts.limits.TooManyAtOnceError: this person waits for such a check already, in this process.
+    """
+    with one_at_once_of(1, "opening", to.pk):
+        return tried(task_of(study).bots_to_try(study))
 
 
-def open_study(study: Study) -> list[Tried]:
+def open_study(study: Study, *, to: User) -> list[Tried]:
     """Open a study whose bots answer; those which do not are among what is returned.
 
     Raises:
         ValidationError: nothing can be done in it, or none of its bots answers.
+        accounts.limits.TooManyAtOnceError: as `try_bots`; nothing changed.
     """
     if missing := obstacle(study):
         raise ValidationError(missing.says)
-    told = try_bots(study)
+    told = try_bots(study, to=to)
     if told and not any(each.answered for each in told):
         why = " ".join(f"{each.bot}: {each.says}" for each in told)
         raise ValidationError(

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -8,6 +8,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.limits import TooManyAtOnceError
+from accounts.models import User
+from bots.trying import Tried
 from studies import services
 from studies.forms import StudyPage
 from studies.models import Study
@@ -111,7 +114,14 @@ def archive(request: HttpRequest, pk: int) -> HttpResponse:
 def opening(request: HttpRequest, pk: int) -> HttpResponse:
     """What an opening needs; sent, the page also greets each bot."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    told = try_bots(study) if request.POST.get("greet") else []
+    told: list[Tried] = []
+    status = 200
+    if request.POST.get("greet"):
+        try:
+            told = try_bots(study, to=cast(User, request.user))
+        except TooManyAtOnceError:
+            messages.error(request, _under_way())
+            status = 429
     shown = {
         "study": study,
         "checks": checks(study),
@@ -120,7 +130,11 @@ def opening(request: HttpRequest, pk: int) -> HttpResponse:
         "tried": told,
         "none_answers": bool(told) and not any(each.answered for each in told),
     }
-    return render(request, "studies/opening.html", shown)
+    return render(request, "studies/opening.html", shown, status=status)
+
+
+def _under_way() -> str:
+    return _("You are having bots checked already, so nothing was tried or changed. Wait for the answer.")
 
 
 @login_required
@@ -130,7 +144,7 @@ def set_state(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         state = Study.State(request.POST.get("state", ""))
         if state == Study.State.OPEN:
-            silent = [each for each in open_study(study) if not each.answered]
+            silent = [each for each in open_study(study, to=cast(User, request.user)) if not each.answered]
             for each in silent:
                 says = {"bot": each.bot, "why": each.says}
                 messages.error(request, _("%(bot)s does not answer, so no worker gets it: %(why)s") % says)
@@ -138,6 +152,8 @@ def set_state(request: HttpRequest, pk: int) -> HttpResponse:
             services.set_state(study.pk, state)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
+    except TooManyAtOnceError:
+        messages.error(request, _under_way())
     except ValueError:
         messages.error(
             request,

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from accounts.limits import one_at_once_of
 from accounts.models import User
 from bots import host
 from bots.models import Bot
@@ -162,3 +163,18 @@ def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None
 
     assert Study.objects.get().state == "closed"
     assert host.everything() == []
+
+
+def test_one_person_has_one_check_at_a_time(draft: Study, rex: User, sign_in: SignIn) -> None:
+    client, greet = sign_in(rex), {"greet": "yes"}
+
+    with one_at_once_of(1, "opening", rex.pk):
+        second = client.post(f"/studies/{draft.pk}/opening/", greet)
+        opened = client.post(f"/studies/{draft.pk}/state/", {"state": "open"}, follow=True)
+
+    draft.refresh_from_db()
+    assert second.status_code == 429
+    for page in (second, opened):
+        assert "You are having bots checked already" in page.content.decode()
+    assert draft.state == Study.State.DRAFT
+    assert client.post(f"/studies/{draft.pk}/opening/", greet).status_code == 200  # the place is given back
