@@ -1,7 +1,7 @@
-"""Markdown of chatbots as HTML that is safe to show: a small subset by one library, sanitised by another.
+"""Markdown of chatbots and researchers as safe HTML: a small subset by one library, sanitised by another.
 
-Markup in the text stays text, images are links, headings are bold lines: a reply must not look like the page,
-nor fetch anything.
+Markup in the text stays text, images are links, headings are bold lines: what is shown must not look
+like the page, nor fetch anything.
 """
 
 from functools import lru_cache
@@ -36,18 +36,24 @@ def _constant(html: str) -> Any:
 
 
 _MARKDOWN = _renderer()
+_WITHOUT_INDENTED_CODE = _renderer().disable("code")
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def as_html(text: str) -> SafeString:
+def as_html(text: str, *, indented_code: bool = True) -> SafeString:
     """The text formatted; nothing in it runs, loads anything, or leads elsewhere in this window.
 
     What would take too long, or of which nothing could be seen (a lone “#”), is shown as written.
+
+    Args:
+        text: in Markdown.
+        indented_code: whether four spaces before a line make it code; people also indent paragraphs.
     """
     if sum(map(text.count, "[*_~`")) > _MOST_MARKS:
         return _as_written(text)
+    renderer = _MARKDOWN if indented_code else _WITHOUT_INDENTED_CODE
     clean = nh3.clean(
-        _MARKDOWN.render(text),
+        renderer.render(text),
         tags=_TAGS,
         attributes={"a": {"href"}, "ol": {"start"}, "*": set()},
         url_schemes=set(_SCHEMES),

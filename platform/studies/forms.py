@@ -22,6 +22,8 @@ FIELDS = (
     "title", "languages", "instructions", "debriefing", "contact", "pay_amount", "pay_currency",
     "hourly_target", "expected_minutes", "withdrawal_days", "retention_days",
 )  # fmt: skip
+# What workers read formatted.
+IN_MARKDOWN = ("consent_text", "instructions", "debriefing")
 # What every study has whose workers are asked something, and whose answers are reported.
 ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules", "pilot_size")
 
@@ -58,6 +60,11 @@ class StudyForm(forms.ModelForm[Study]):
         super().__init__(*args, **kwargs)
         if "primary_analysis" in self.fields:
             self.fields["primary_analysis"].required = False  # all workers, if nobody says otherwise
+        formatted = _(
+            "Markdown may be used, for example: **bold**, - item of a list, [link](https://example.org)."
+        )
+        for name in self.fields.keys() & set(IN_MARKDOWN):
+            self.fields[name].help_text = f"{self.fields[name].help_text} {formatted}".strip()
         for name in self.fields.keys() & {
             "withdrawal_days",
             "retention_days",
