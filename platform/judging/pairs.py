@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from math import ceil
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -16,6 +15,7 @@ from django.utils.translation import gettext
 
 from evaluation.fit_contexts import Fit
 from evaluation.questions import Subject
+from judging.costs import Cost, cost_of
 from judging.models import JudgingPlan
 from judging.pairing import Match, Matched, Side, of_conversations, of_responses
 from judging.queries import items_of
@@ -146,19 +146,8 @@ class Preview:
         return sum(each.total for each in self.matched)
 
     @property
-    def judgments(self) -> int:
-        return self.items * self.plan.raters_per_item
-
-    @property
-    def workers(self) -> int:
-        """The fewest who can give all judgments: nobody judges an item twice."""
-        if not self.items:
-            return 0
-        return max(self.plan.raters_per_item, ceil(self.judgments / self.plan.batch_size))
-
-    @property
-    def cost(self) -> Decimal:
-        return self.workers * self.pay
+    def cost(self) -> Cost:
+        return cost_of(self.items, self.plan, self.pay)
 
 
 def preview(study: Study, source: Source) -> Preview:

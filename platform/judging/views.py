@@ -21,6 +21,7 @@ from evaluation.questions import FIRST, SECOND, Question, Subject
 from judging import gold, subjects
 from judging import queries as item_queries
 from judging.batteries import battery_of, why_unfit
+from judging.costs import cost_of_queue
 from judging.forms import ConversationsForm, PlanForm, ResponsesForm, subjects_of
 from judging.gold import Gold
 from judging.gold_forms import RightForm
@@ -119,16 +120,19 @@ def _queue_page(
     request: HttpRequest, study: Study, plan: PlanForm, **adding: forms.Form | None
 ) -> HttpResponse:
     counts, battery = item_queries.system_counts(study), battery_of(study)
+    items, stored = sum(row.items for row in counts), plan_of(study)
     context = {
         "study": study,
         "plan_form": plan,
+        "plan": stored,
+        "cost": cost_of_queue(study, stored, items),
         "filled_at": _filled_at(study),
         "has_batteries": task_of(study).has_batteries,  # type: ignore[attr-defined]  # a QueuedTask
         "battery": battery,
         "gold": study.items.filter(right_answers__isnull=False).count(),
         "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
-        "items": sum(row.items for row in counts),
+        "items": items,
         "judged": sum(row.judged for row in counts),
         "wanted": sum(row.wanted for row in counts),
         **(adding or _forms(request, study)),

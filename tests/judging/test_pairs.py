@@ -138,7 +138,12 @@ def test_what_would_be_added_is_said_with_judgments_workers_and_pay(
     seen = pairs.preview(study, source)
 
     # 3 pairs of systems of 40 contexts, 6 raters each; 720 judgments are 15 batches of 50 at most
-    assert (seen.items, seen.judgments, seen.workers, float(seen.cost)) == (120, 720, 15, 37.5)
+    assert (seen.items, seen.cost.judgments, seen.cost.batches, float(seen.cost.total)) == (
+        120,
+        720,
+        15,
+        37.5,
+    )
     assert not study.items.exists()
     assert pairs.add(study, source) == 120
 
