@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
+from accounts.limits import TooManyAtOnceError, one_at_once_of, too_many
 from audits.blindness import blindness
 from audits.queries import audits_of_bots
 from bots import drift
@@ -25,6 +26,7 @@ from bots.models import Bot
 from crowd.queries import progress
 from dialogues.queries import from_elsewhere
 from evaluation.protocols import compared_with, published_beside
+from live.remembered import key_of, remembered
 from questions.resolving import question_set
 from reports import home as first_page
 from reports import pdf, people, queries, services
@@ -225,10 +227,25 @@ def chart(request: HttpRequest, pk: int, name: str, kind: str) -> HttpResponse:
     if kind == "svg":
         response = HttpResponse(standalone(found.svg, PALETTES[scheme]), content_type="image/svg+xml")
     else:
-        assert found.report.result is not None
-        response = HttpResponse(pdf.drawn(name, found.report.result, scheme), content_type="application/pdf")
+        try:
+            drawn = _pdf(request, found, scheme)
+        except TooManyAtOnceError:
+            return too_many(request)
+        response = HttpResponse(drawn, content_type="application/pdf")
     response["Content-Disposition"] = f'attachment; filename="turnwise-{study.code}-{name}-{scheme}.{kind}"'
     return response
+
+
+def _pdf(request: HttpRequest, found: Chart, scheme: str) -> bytes:
+    """The chart as PDF, drawn once by a process of its own, and one at a time for each person."""
+
+    def draw() -> bytes:
+        assert found.report.result is not None
+        with one_at_once_of(1, "pdf", request.user.pk or 0):
+            return pdf.drawn(found.name, found.report.result, scheme)
+
+    drawn: bytes = remembered(key_of("pdf", found.pk, scheme), draw)
+    return drawn
 
 
 @require_POST

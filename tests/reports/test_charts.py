@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from accounts.limits import one_at_once_of
 from accounts.models import User
 from dialogues.models import Fault
 from reports.charts.drawn import drawings, svgs
@@ -192,6 +193,19 @@ class TestOfAStudy:
         assert f"-{name}-{scheme}.svg" in svg["Content-Disposition"]
         assert pdf["Content-Type"] == "application/pdf"
         assert pdf.content.startswith(b"%PDF-")
+
+    def test_a_pdf_is_drawn_once_and_one_at_a_time_for_each_person(
+        self, reported: Study, sign_in: SignIn, rex: User
+    ) -> None:
+        client, address = sign_in(rex), f"/studies/{reported.pk}/report/scores.pdf"
+
+        with one_at_once_of(1, "pdf", rex.pk):
+            assert client.get(address).status_code == 429
+        drawn = client.get(address)
+        with one_at_once_of(1, "pdf", rex.pk):
+            again = client.get(address)
+
+        assert (drawn.status_code, again.content) == (200, drawn.content)
 
     @pytest.mark.parametrize("file", ["nothing.svg", "nothing.pdf", "scores.svg?scheme=pink"])
     def test_other_files_are_not_found(self, reported: Study, rex: User, sign_in: SignIn, file: str) -> None:
