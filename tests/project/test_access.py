@@ -353,6 +353,7 @@ def things(
         "comparisons": {"name": bot.name, "pk": 0, "chart": "course", "ending": "svg"},
         "questionnaires:preview": {"pk": asking.pk, "moment": "before"},
         "rehearsals": {"pk": rehearsal.pk},
+        "rehearsals:rehearsal": {"pk": study.pk},
         "crowd:prolific_settle": {"act": act.pk},
         "quality:remove_message": {
             "pk": MessageTemplate.objects.create(owner=rex, title="Thanks", text="Thanks").pk
