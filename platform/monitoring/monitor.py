@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -12,6 +11,7 @@ from django.utils import timezone
 
 from bots import presence
 from bots.queries import WORDS
+from crowd import ledger
 from crowd.places import HOLD
 from crowd.queries import progress
 from dialogues.models import Fault
@@ -60,7 +60,7 @@ class Monitor:
         bots: of the study.
         faults: the newest ones.
         judged_in: median seconds from seeing something to its answer; None where nothing is timed.
-        pay: what everybody who is through is to be paid; empty where nothing is paid.
+        spent: what its ledger says that it has cost; None without pay.
         at: of when all this is.
     """
 
@@ -69,7 +69,7 @@ class Monitor:
     bots: Sequence[BotNow]
     faults: Sequence[Fault]
     judged_in: float | None
-    pay: str
+    spent: ledger.Spent | None
     at: datetime
 
     @property
@@ -93,7 +93,7 @@ def monitor(study: Study, *, now: datetime | None = None) -> Monitor:
         bots=_bots(study, at),
         faults=list(faults.order_by("-at")[:SHOWN_FAULTS]),
         judged_in=_judged_in(study),
-        pay=_pay(study, stood.through),
+        spent=_spent(study),
         at=at,
     )
 
@@ -182,11 +182,8 @@ def _judged_in(study: Study) -> float | None:
     return _number(seconds)
 
 
-def _pay(study: Study, through: int) -> str:
-    if not study.pay_amount:
-        return ""
-    due: Decimal = study.pay_amount * through
-    return f"{due} {study.pay_currency}"
+def _spent(study: Study) -> ledger.Spent | None:
+    return ledger.spent([study]).get(study.pk, ledger.Spent()) if study.pay_amount else None
 
 
 def _rows(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
