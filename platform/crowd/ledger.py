@@ -3,7 +3,7 @@
 One entry for each participation and reason, which the database holds: so nobody is paid twice for one.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
@@ -322,35 +322,17 @@ class Rates:
     hourly: Decimal | None
 
 
-class Spent(NamedTuple):
-    """What a study has cost so far, and how much of it is paid."""
-
-    cost: Decimal = NOTHING
-    paid: Decimal = NOTHING
-
-    @property
-    def due(self) -> Decimal:
-        return self.cost - self.paid
-
-
-def spent(studies: Collection[Study]) -> dict[int, Spent]:
-    """Of each that has a ledger, by its key."""
-    by_study = PayEntry.objects.filter(study__in=studies).order_by().values("study")
-    sums = by_study.annotate(claimed=_sum(*CLAIMS), reversed=_sum(Reason.REVERSED), paid=_sum(Reason.PAID))
-    return {
-        key: Spent((claimed or NOTHING) - (reversed_ or NOTHING), paid or NOTHING)
-        for key, claimed, reversed_, paid in sums.values_list("study", "claimed", "reversed", "paid")
-    }
-
-
 def rates(study: Study) -> Rates:
     """How a study stands now."""
-    so_far = spent([study]).get(study.pk, Spent())
+    sums = PayEntry.objects.filter(study=study).aggregate(
+        claimed=_sum(*CLAIMS), reversed=_sum(Reason.REVERSED), paid=_sum(Reason.PAID)
+    )
+    cost = (sums["claimed"] or NOTHING) - (sums["reversed"] or NOTHING)
+    paid = sums["paid"] or NOTHING
     median = median_minutes(study)
     minutes = median if median else float(study.expected_minutes)
     hourly = (study.pay_amount * 60 / Decimal(minutes)).quantize(CENT) if study.pay_amount else None
-    forecast = _forecast(study, so_far.cost)
-    return Rates(so_far.cost, so_far.paid, so_far.due, forecast, minutes, median is not None, hourly)
+    return Rates(cost, paid, cost - paid, _forecast(study, cost), minutes, median is not None, hourly)
 
 
 def _forecast(study: Study, cost: Decimal) -> Decimal | None:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from crowd import practice, visits
-from crowd.models import Assignment, Outcome, Participation, PayEntry, Practice
+from crowd.models import PAID, Assignment, Outcome, Participation, PayEntry, Practice
 from crowd.places import HOLD
 from judging.queued import QueuedTask
 from labels.models import Label
@@ -92,6 +92,11 @@ class Stood:
     def at(self, step: Step) -> Counter[str]:
         """What became of those who came to this step and no further."""
         return Counter({became: n for (at, became), n in self._n.items() if at == step})
+
+    @property
+    def through(self) -> int:
+        """Those whose work is to be paid in full."""
+        return sum(n for (_at, became), n in self._n.items() if became in PAID)
 
 
 def _counted(study: Study, gates: Gates, now: datetime) -> QuerySet[Any, tuple[int, str, int, int]]:

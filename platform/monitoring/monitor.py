@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -11,7 +12,6 @@ from django.utils import timezone
 
 from bots import presence
 from bots.queries import WORDS
-from crowd import ledger
 from crowd.places import HOLD
 from crowd.queries import progress
 from dialogues.models import Fault
@@ -60,7 +60,7 @@ class Monitor:
         bots: of the study.
         faults: the newest ones.
         judged_in: median seconds from seeing something to its answer; None where nothing is timed.
-        spent: what its ledger says that it has cost; None without pay.
+        pay: what everybody who is through is to be paid; empty where nothing is paid.
         at: of when all this is.
     """
 
@@ -69,7 +69,7 @@ class Monitor:
     bots: Sequence[BotNow]
     faults: Sequence[Fault]
     judged_in: float | None
-    spent: ledger.Spent | None
+    pay: str
     at: datetime
 
     @property
@@ -93,7 +93,7 @@ def monitor(study: Study, *, now: datetime | None = None) -> Monitor:
         bots=_bots(study, at),
         faults=list(faults.order_by("-at")[:SHOWN_FAULTS]),
         judged_in=_judged_in(study),
-        spent=_spent(study),
+        pay=_pay(study, stood.through),
         at=at,
     )
 
@@ -182,8 +182,11 @@ def _judged_in(study: Study) -> float | None:
     return _number(seconds)
 
 
-def _spent(study: Study) -> ledger.Spent | None:
-    return ledger.spent([study]).get(study.pk, ledger.Spent()) if study.pay_amount else None
+def _pay(study: Study, through: int) -> str:
+    if not study.pay_amount:
+        return ""
+    due: Decimal = study.pay_amount * through
+    return f"{due} {study.pay_currency}"
 
 
 def _rows(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:

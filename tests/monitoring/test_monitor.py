@@ -16,7 +16,7 @@ from bots.models import BotCopy
 from crowd import visits
 from crowd.assigning import assign
 from crowd.ending import complete, end
-from crowd.ledger import add_bonus, pay
+from crowd.ledger import pay
 from crowd.models import Assignment, Outcome, Participation, Practice
 from crowd.practice import practised
 from dialogues.models import Dialogue, Fault, Turn
@@ -106,26 +106,6 @@ def test_from_the_opened_link_to_the_pay(make_study: MakeStudy, rex: User) -> No
     assert [each.of_all for each in way.values()] == [100, 60, 40, 30, 20, 20, 10]
 
 
-def test_the_cost_is_what_payments_says(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
-    study = make_study(pay_amount="3.00", pay_currency="EUR")
-    first, second = (assign(enter(study).pk) for _ in range(2))
-    complete(first.pk, Outcome.COMPLETE, now=NOW)
-    pay(study, total=Decimal("3.00"), by=rex)
-    complete(second.pk, Outcome.COMPLETE, now=NOW)
-    add_bonus(second.participation_id, Decimal("0.50"), note="", by=rex)
-    client = sign_in(rex)
-
-    with CaptureQueriesContext(connection) as asked:
-        watched = client.get(f"/studies/{study.pk}/monitor/").content.decode()
-    payments = client.get(f"/studies/{study.pk}/payments/").content.decode()
-
-    for title, amount in (("Cost so far", "6.50"), ("Paid", "3.00"), ("Due now", "3.50")):
-        said = f"<dt>{title}</dt><dd>{amount} EUR</dd>"
-        assert said in payments
-        assert said in watched
-    assert len(asked) <= 15
-
-
 def test_a_visit_counts_when_the_page_says_so_and_not_by_a_get(short: Study, client: Client) -> None:
     page = client.get(short.get_entry_url())
     ticket = re.search(r'name="visit" value="([^"]+)"', page.text)
@@ -192,17 +172,13 @@ def test_a_judging_study_has_no_conversations_to_time(make_queue: MakeQueue) -> 
     assert [each.title for each in found.stages][3] == "Began the work"
 
 
-def test_who_is_let_down_costs_all_and_who_is_at_work_nothing_yet(make_study: MakeStudy) -> None:
+def test_pay_is_due_to_whoever_is_through(make_study: MakeStudy) -> None:
     study = make_study(pay_amount="2.50", pay_currency="EUR")
     for outcome in (Outcome.COMPLETE, Outcome.BOT_FAILED):
         complete(assign(enter(study).pk).pk, outcome, now=NOW)
     start_dialogue(study)
 
-    spent = monitor(study, now=NOW).spent
-
-    assert spent
-    assert (spent.cost, spent.paid, spent.due) == (Decimal("5.00"), Decimal("0.00"), Decimal("5.00"))
-    assert monitor(make_study(), now=NOW).spent is None
+    assert monitor(study, now=NOW).pay == "5.00 EUR"
 
 
 def test_the_page_asks_little_and_is_anothers_secret(
