@@ -227,6 +227,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.measure:
         start_django()
+        from live.collector import spare_the_collector
+
+        spare_the_collector()  # as the worker for jobs does
         print(json.dumps(MEASURES[arguments.measure](arguments.study)))
     else:
         print(json.dumps(everything(arguments.bots, arguments.labels), indent=2))
