@@ -26,14 +26,7 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        name = request.POST.get("username", "")
-        known = devices.device_of(request, name)
-        from_here = guessed_too_often(request, "sign-in", rate="20/m")
-        # Whoever guesses from many addresses would else lock the person out of their own browser, too.
-        with_this_name = guessed_too_often(
-            request, "sign-in-name", rate="10/m", key=lambda *_: f"{known} {devices.canonical(name)}"
-        )
-        if from_here or with_this_name:
+        if guessed_too_often(request, "sign-in", rate="20/m") or _name_too_often(request):
             return too_many(request)
         return super().post(request, *args, **kwargs)
 
@@ -43,8 +36,22 @@ class SignIn(LoginView):
         return response
 
 
+def _name_too_often(request: HttpRequest) -> bool:
+    """Whether this name was tried too often: in its owner's browser, or else from this address or from all.
+
+    What is refused here does not count anywhere: one address alone locks nobody out of all others.
+    """
+    written = request.POST.get("username", "")
+    name = devices.canonical(written)
+    if known := devices.device_of(request, written):
+        return guessed_too_often(request, "sign-in-device", rate="10/m", key=lambda *_: f"{known} {name}")
+    return guessed_too_often(request, f"sign-in-here {name}", rate="10/m") or guessed_too_often(
+        request, "sign-in-name", rate="100/m", key=lambda *_: name
+    )
+
+
 class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView):
-    """One's own password: the first one of an admin stands in the log of the first start."""
+    """One's own password: the first one of an admin is told at the first start."""
 
     template_name = "accounts/password.html"
     success_url = reverse_lazy("accounts:password")

@@ -15,11 +15,13 @@ from bots.models import Bot
 from chatbots.identity import audit as asking
 from chatbots.identity.labels import Label
 from contexts.files import ContextRow
-from contexts.models import MAX_TURN, ContextSet, ContextSetVersion
+from contexts.models import ContextSet, ContextSetVersion
 from contexts.services import import_version
+from contexts.tables import MAX_TURN
 from judging.services import plan_of
 from judging.subjects import add_responses
-from responses.models import MAX_RESPONSE, Response, ResponseRun, Source
+from responses.bounds import MAX_RESPONSE
+from responses.models import Response, ResponseRun, Source
 from studies.models import Study
 from studies.presets import preset_named
 from studies.services import save_study

@@ -8,15 +8,29 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from contexts.models import MAX_MATERIAL, MAX_TURN, MAX_TURNS, MOST_MATERIAL, Context
-from contexts.tables import MAX_ROWS, FileRefusedError, Finding, Row, rows_of, text_problem
+from contexts.tables import (
+    MAX_MATERIAL,
+    MAX_ROWS,
+    MAX_TURN,
+    MAX_TURNS,
+    MOST_MATERIAL,
+    FileRefusedError,
+    Finding,
+    Row,
+    rows_of,
+    text_problem,
+)
 from evaluation.near_duplicates import TooAlikeError, near_duplicates
 from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
 from evaluation.spreadsheets import harmless
+
+if TYPE_CHECKING:  # the process that reads uploads has no models
+    from contexts.models import Context
 
 ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "txt": "txt", "tsv": "txt"}
 
@@ -283,7 +297,7 @@ def counts(rows: Iterable[ContextRow]) -> dict[str, list[tuple[str, int]]]:
     }
 
 
-def jsonl_lines(contexts: Iterable[Context]) -> Iterator[str]:
+def jsonl_lines(contexts: "Iterable[Context]") -> Iterator[str]:
     for context in contexts:
         fields = {
             "id": context.key,
@@ -297,7 +311,7 @@ def jsonl_lines(contexts: Iterable[Context]) -> Iterator[str]:
         yield json.dumps(fields, ensure_ascii=False) + "\n"
 
 
-def csv_lines(contexts: Sequence[Context]) -> Iterator[str]:
+def csv_lines(contexts: "Sequence[Context]") -> Iterator[str]:
     longest = max((len(context.turns) for context in contexts), default=1)
     columns = [f"turn_{number}" for number in range(1, longest + 1)]
     has_material = any(context.material for context in contexts)
@@ -317,7 +331,7 @@ def csv_line(cells: Iterable[str]) -> str:
     return buffer.getvalue()
 
 
-def text_lines(contexts: Iterable[Context]) -> Iterator[str]:
+def text_lines(contexts: "Iterable[Context]") -> Iterator[str]:
     """Turns separated by tabs; spaces of other kinds inside a turn become plain ones."""
     for context in contexts:
         yield "\t".join(" ".join(turn.split()) for turn in context.turns) + "\n"

@@ -5,10 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-MAX_TURN = 2000
-MAX_TURNS = 100
-MAX_MATERIAL = 2000
-MOST_MATERIAL = 20
+from contexts.tables import MAX_MATERIAL, MAX_TURN, MAX_TURNS, MOST_MATERIAL
 
 
 class ContextSet(models.Model):

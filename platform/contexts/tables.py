@@ -13,6 +13,10 @@ from evaluation.spreadsheets import original
 
 MAX_BYTES = 5_000_000
 MAX_ROWS = 20_000
+MAX_TURN = 2000
+MAX_TURNS = 100
+MAX_MATERIAL = 2000
+MOST_MATERIAL = 20
 
 # What no database can store or no page can show: controls but tab and newline, lone surrogates.
 _HALVES = re.compile("[\ud800-\udfff]")

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,8 +13,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.limits import too_many, too_often
-from contexts import files, previews, services
+from accounts.limits import reads_a_file, too_many, too_often
+from contexts import files, previews, reading, services
 from contexts.files import Parsed
 from contexts.forms import ContextSetForm, FileForm, FilterForm
 from contexts.models import Context, ContextSet, ContextSetVersion
@@ -90,17 +90,25 @@ def _take_upload(
     if too_often(request, "upload", rate="30/m", key="user"):
         return too_many(request)
     if file_form.is_valid() & (form is None or form.is_valid()):
-        upload = file_form.cleaned_data["file"] | {
-            "language": file_form.cleaned_data["language"],
+        about = {
             "set": context_set.pk if context_set else None,
             "fields": form.cleaned_data if form else {},
         }
-        return redirect("contexts:preview", token=previews.keep(_user(request).pk, upload))
+        return _read(request, file_form.cleaned_data, about)
     shown = {"form": form, "file_form": file_form, "set": context_set}
     return render(request, "contexts/new.html", shown, status=422)
 
 
+@reads_a_file
+def _read(request: HttpRequest, given: Mapping[str, Any], about: Mapping[str, Any]) -> HttpResponse:
+    file = given["file"]
+    parsed = reading.parsed_apart(file["text"], file["ending"], language=given["language"])
+    upload = {**about, "origin": file["origin"], "parsed": parsed}
+    return redirect("contexts:preview", token=previews.keep(_user(request).pk, upload))
+
+
 @login_required
+@reads_a_file
 def preview(request: HttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
     upload = previews.kept(_user(request).pk, token)
@@ -109,7 +117,7 @@ def preview(request: HttpRequest, token: str) -> HttpResponse:
         return redirect("contexts:sets")
     known = get_object_or_404(editable_sets(request.user), pk=upload["set"]) if upload["set"] else None
     context_set = known or ContextSet(owner=_user(request), **upload["fields"])
-    parsed = files.parse(upload["text"], upload["ending"], language=upload["language"])
+    parsed = reading.parsed_from(upload["parsed"])
     if request.method == "POST" and parsed.may_be_imported:
         return _import(request, token, context_set, parsed, upload["origin"])
     return _show_preview(request, context_set, parsed, upload["origin"])

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from contexts.tables import text_problem
 from evaluation.near_duplicates import character_ngrams
-from responses.models import MAX_RESPONSE
+from responses.bounds import MAX_RESPONSE
 
 # Share of the text's letters, in runs of four, that it may have in common with a turn of the context.
 # Below it are answers that take up words ("Do you like tea?" / "I like tea a lot"); above it are copies.

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from contexts.files import csv_line
-from contexts.models import ContextSetVersion
 from contexts.tables import Finding, Row, rows_of, text_problem
 from evaluation.personal_data import Redactor
-from responses.models import MAX_RESPONSE, Response
+from responses.bounds import MAX_RESPONSE
+
+if TYPE_CHECKING:  # the process that reads uploads has no models
+    from responses.models import Response
 
 ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}
 # Exported columns that say what was asked and how, not what was answered.
@@ -39,10 +42,12 @@ class Parsed:
         return max((repetition for _, repetition in self.responses), default=0)
 
 
-def parse(text: str, ending: str, version: ContextSetVersion) -> Parsed:
-    """Read responses and hold them against a version: each context exactly once in each repetition."""
+def parse(text: str, ending: str, keys: Mapping[str, int]) -> Parsed:
+    """Read responses and hold them against a version: each context exactly once in each repetition.
+
+    `keys` are those of the version's contexts, each with its primary key.
+    """
     parsed = Parsed()
-    keys: dict[str, int] = dict(version.contexts.values_list("key", "pk"))
     unknown: dict[str, int] = {}
     for row in rows_of(text, ending):
         if isinstance(row, Finding):
@@ -119,7 +124,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _fields(response: Response, redactor: Redactor) -> dict[str, object]:
+def _fields(response: "Response", redactor: Redactor) -> dict[str, object]:
     context, run, remarks = response.context, response.run, response.remarks or {}
     return {
         "context": context.key,
@@ -138,12 +143,12 @@ def _fields(response: Response, redactor: Redactor) -> dict[str, object]:
     }
 
 
-def jsonl_lines(responses: Iterable[Response], redactor: Redactor) -> Iterator[str]:
+def jsonl_lines(responses: "Iterable[Response]", redactor: Redactor) -> Iterator[str]:
     for response in responses:
         yield json.dumps(_fields(response, redactor), ensure_ascii=False) + "\n"
 
 
-def csv_lines(responses: Iterable[Response], redactor: Redactor) -> Iterator[str]:
+def csv_lines(responses: "Iterable[Response]", redactor: Redactor) -> Iterator[str]:
     yield csv_line(COLUMNS)
     for response in responses:
         yield csv_line(map(_cell, _fields(response, redactor).values()))

@@ -8,9 +8,8 @@ from bots.models import Bot, BotVersion
 from chatbots.base import Drawing
 from contexts.models import Context, ContextSetVersion
 from crowd.models import Participation
+from responses.bounds import MAX_RESPONSE
 from studies.models import Study
-
-MAX_RESPONSE = 4000
 
 
 class Source(models.TextChoices):

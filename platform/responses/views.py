@@ -1,5 +1,6 @@
 """Runs: their list, their pages, and how they are begun, stopped and uploaded."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -13,11 +14,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
-from accounts.limits import too_many, too_often
+from accounts.limits import reads_a_file, too_many, too_often
 from contexts import previews
 from contexts.queries import versions_of
 from crowd.redaction import redactor_of
-from responses import files, services, tasks
+from responses import files, reading, services, tasks
 from responses.forms import ResponseFileForm, RunForm
 from responses.models import ResponseRun
 from responses.queries import progress, runs_of
@@ -132,14 +133,26 @@ def upload(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and too_often(request, "upload", rate="30/m", key="user"):
         return too_many(request)
     if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data
-        kept = chosen["file"] | {"version": chosen["context_version"].pk, "system": chosen["system"]}
-        return redirect("responses:preview", token=previews.keep(_user(request).pk, kept))
+        return _read(request, form.cleaned_data)
     status = 200 if request.method == "GET" else 422
     return render(request, "responses/upload.html", {"form": form}, status=status)
 
 
+@reads_a_file
+def _read(request: HttpRequest, chosen: Mapping[str, Any]) -> HttpResponse:
+    file, version = chosen["file"], chosen["context_version"]
+    keys = dict(version.contexts.values_list("key", "pk"))
+    kept = {
+        "version": version.pk,
+        "system": chosen["system"],
+        "origin": file["origin"],
+        "parsed": reading.parsed_apart(file["text"], file["ending"], keys),
+    }
+    return redirect("responses:preview", token=previews.keep(_user(request).pk, kept))
+
+
 @login_required
+@reads_a_file
 def preview(request: HttpRequest, token: str) -> HttpResponse:
     """What a file of responses would bring; by POST it is brought."""
     kept = previews.kept(_user(request).pk, token)
@@ -147,7 +160,7 @@ def preview(request: HttpRequest, token: str) -> HttpResponse:
         messages.error(request, previews.EXPIRED)
         return redirect("responses:runs")
     version = get_object_or_404(versions_of(request.user), pk=kept["version"])
-    parsed = files.parse(kept["text"], kept["ending"], version)
+    parsed = reading.parsed_from(kept["parsed"])
     if request.method == "POST" and parsed.may_be_imported:
         if not previews.forget(_user(request).pk, token):  # the button was pressed twice
             return redirect("responses:runs")

@@ -1,5 +1,6 @@
 """Context sets through their pages."""
 
+import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from accounts.models import User
 from contexts import services
 from contexts.files import parse
 from contexts.models import Context, ContextSet, ContextSetVersion
+from contexts.reading import parsed_apart, parsed_from
 
 SignIn = Callable[[User], Client]
 
@@ -193,3 +195,54 @@ def test_two_sets_of_one_owner_have_two_names(version: ContextSetVersion, rex: U
 
     assert page.status_code == 422
     assert "already have a context set of the name" in page.content.decode()
+
+
+def test_no_file_is_read_by_the_process_that_serves_workers(
+    rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it read again for each look at its preview."""
+
+    def read_here(*_: Any, **__: Any) -> None:
+        raise AssertionError("read here")
+
+    monkeypatch.setattr("contexts.files.parse", read_here)
+    client = sign_in(rex)
+    preview = upload(client).url
+    monkeypatch.setattr("contexts.reading.run", read_here, raising=False)
+
+    assert [client.get(preview).status_code for _ in range(2)] == [200, 200]
+    assert "2 contexts are imported" in client.post(preview, follow=True).content.decode()
+
+
+def test_contexts_that_take_too_long_to_read_are_refused_in_words(
+    rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any) -> bytes:
+        raise subprocess.TimeoutExpired("python", 60)
+
+    monkeypatch.setattr("contexts.reading.run", never)
+    page = sign_in(rex).post(
+        "/contexts/new/", FIELDS | {"file": SimpleUploadedFile("c.jsonl", LINES)}, follow=True
+    )
+
+    assert page.status_code == 422
+    assert "It could not be read within 60 s." in page.content.decode()
+
+
+@pytest.mark.usefixtures("one_minute")
+def test_previews_of_contexts_are_limited(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    preview = upload(client).url
+
+    assert [client.get(preview).status_code for _ in range(60)][-2:] == [200, 429]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "txt"])
+def test_another_process_reads_contexts_as_this_one_does(ending: str) -> None:
+    text = {
+        "jsonl": LINES.decode() + '{"turns": ["Hé"], "material": ["One."], "mood": 1}\n{"turns": 3}\n',
+        "csv": "id,turn_1,turn_2,consistency\na,Hi,Ho,yes\nb,,,maybe\n",
+        "txt": "A: Hi\nB: Ho\n\nA: Hi\nA: Ho\n",
+    }[ending]
+
+    assert parsed_from(parsed_apart(text, ending, language="pt-BR")) == parse(text, ending, language="pt-BR")

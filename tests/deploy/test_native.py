@@ -177,6 +177,21 @@ def test_the_compose_file_names_every_program_of_the_design(tmp_path: Path) -> N
     assert {"nginx", "postgresql", "redis", "setup"} <= set(services)
 
 
+def test_the_first_admin_s_password_outlives_the_container_that_wrote_it() -> None:
+    """And no other container has it."""
+    stack = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    holding = [
+        (name, volume.partition(":")[0])
+        for name, service in stack["services"].items()
+        for volume in service.get("volumes", [])
+        if volume.split(":")[1] == "/var/lib/turnwise"
+    ]
+
+    assert holding == [("setup", "setup")]
+    assert "setup" in stack["volumes"]
+    assert "TURNWISE_VAR=/var/lib/turnwise" in (ROOT / "Dockerfile").read_text()
+
+
 def test_nobody_in_the_network_of_the_containers_uses_redis_without_its_password() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 

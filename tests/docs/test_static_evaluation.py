@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 from contexts.files import ENDINGS, MOST_COMPARED
-from contexts.models import MAX_TURN, MAX_TURNS
-from contexts.tables import MAX_BYTES, MAX_ROWS
+from contexts.tables import MAX_BYTES, MAX_ROWS, MAX_TURN, MAX_TURNS
 from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
 from responses import asking, files, services
 

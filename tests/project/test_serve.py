@@ -200,6 +200,22 @@ def test_workers_go_on_while_redis_hangs_and_the_log_stays_short(running: Any) -
     assert len(running.said()) < 20_000
 
 
+def test_an_invented_address_gives_nobody_more_attempts(running: Any) -> None:
+    """No proxy is before it: 20 attempts at signing in come from one address, whatever its header says."""
+    browser = Browser(running.link + "sign-in/")
+    statuses = []
+    for number in range(41):  # a new minute may begin in between
+        browser.opener.addheaders = [("X-Forwarded-For", f"198.51.100.{number}")]
+        try:
+            browser.post(browser.entry, username=f"nobody-{number}", password="guess")
+            statuses.append(200)
+        except urllib.error.HTTPError as error:
+            statuses.append(error.code)
+
+    assert statuses[:1] == [200]
+    assert 429 in statuses
+
+
 class Browser:
     """What a worker's browser keeps: cookies, and where the last page sent it."""
 

@@ -11,6 +11,7 @@ from accounts.models import User
 from contexts.models import ContextSetVersion
 from responses import files
 from responses.models import Response, ResponseRun
+from responses.reading import parsed_apart, parsed_from
 from tests.conftest import MakeVersion
 
 SignIn = Callable[[User], Client]
@@ -74,7 +75,7 @@ def test_a_button_pressed_twice_imports_once(version: ContextSetVersion, rex: Us
 def test_a_wrong_line_is_named_and_nothing_comes_in(
     version: ContextSetVersion, rex: User, sign_in: SignIn, content: str, line: int, part: str
 ) -> None:
-    parsed = files.parse(content, "csv", version)
+    parsed = files.parse(content, "csv", dict(version.contexts.values_list("key", "pk")))
     assert [(problem.line, part in problem.say) for problem in parsed.problems] == [(line, True)]
 
     client = sign_in(rex)
@@ -121,3 +122,36 @@ def test_a_file_that_cannot_be_read_is_said_at_once(
 
     assert page.status_code == 422
     assert part in page.content.decode()
+
+
+def test_no_file_is_read_by_the_process_that_serves_workers(
+    version: ContextSetVersion, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it read again for each look at its preview."""
+
+    def read_here(*_: Any, **__: Any) -> None:
+        raise AssertionError("read here")
+
+    monkeypatch.setattr("responses.files.parse", read_here)
+    client = sign_in(rex)
+    preview = upload(client, version, CSV).url
+    monkeypatch.setattr("responses.reading.run", read_here, raising=False)
+
+    assert [client.get(preview).status_code for _ in range(2)] == [200, 200]
+    client.post(preview)
+    assert ResponseRun.objects.count() == 1
+
+
+@pytest.mark.usefixtures("one_minute")
+def test_previews_of_responses_are_limited(version: ContextSetVersion, rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    preview = upload(client, version, CSV).url
+
+    assert [client.get(preview).status_code for _ in range(60)][-2:] == [200, 429]
+
+
+@pytest.mark.parametrize("content", [CSV, "context,response,repetition\nc1,Hé,1\nc2,Ho,2\nc9,Ha,1\n"])
+def test_another_process_reads_responses_as_this_one_does(version: ContextSetVersion, content: str) -> None:
+    keys = dict(version.contexts.values_list("key", "pk"))
+
+    assert parsed_from(parsed_apart(content, "csv", keys)) == files.parse(content, "csv", keys)

@@ -117,7 +117,8 @@ def test_the_runs_files_have_it_and_come_in_again(run: ResponseRun, rex: User, s
     ]
     assert [(line["remarks"], line["fallback"]) for line in lines] == [([], False), *[([REMARK], True)] * 2]
     for ending, text in texts.items():
-        parsed = files.parse(text, ending, run.context_version)
+        keys = dict(run.context_version.contexts.values_list("key", "pk"))
+        parsed = files.parse(text, ending, keys)
         assert (len(parsed.responses), parsed.problems, parsed.notes) == (3, [], [])
 
 

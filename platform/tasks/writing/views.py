@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 from crowd import refusals
 from crowd.practice_views import practice_first
 from crowd.views import current_participation, page_of, worker_page
-from responses.models import MAX_RESPONSE
+from responses.bounds import MAX_RESPONSE
 from studies.models import Study
 from tasks.writing import services as writing
 from tasks.writing.task import Writing
