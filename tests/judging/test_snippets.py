@@ -62,8 +62,9 @@ def test_a_study_of_the_snippets_opens_and_shows_each_sentence(
     made = preset.study()
     made.title, made.languages = "Snippets", ["en"]
     study = save_study(made, owner=rex, consent_text="Judge.", targets={}, asks=preset.asks)
+    keys = dict(version.contexts.values_list("key", "pk"))
     for system, name in json.loads((drawn / "snippets.json").read_text())["responses"].items():
-        parsed = responses.parse((drawn / name).read_text(), "jsonl", version)
+        parsed = responses.parse((drawn / name).read_text(), "jsonl", keys)
         assert parsed.may_be_imported
         subjects.add_responses(study, store_file(version, parsed.responses, system=system, owner=rex))
 
