@@ -15,8 +15,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from django.utils.translation import ngettext
-
 from transcripts.importers.formats import Conversation, Given, Problem, Read, Said, importer
 from transcripts.importers.json_lines import conversation, said
 from transcripts.importers.members import members
@@ -183,12 +181,8 @@ def _missing(content: list[Any], texts: Mapping[str, list[Read]]) -> Iterator[st
         ]
         if unrated:
             named = ", ".join(map(str, unrated[:_MOST_NAMED])) + (" …" if unrated[_MOST_NAMED:] else "")
-            told = ngettext(
-                "%(agent)s did not rate %(n)d turn of the other: %(named)s.",
-                "%(agent)s did not rate %(n)d turns of the other: %(named)s.",
-                len(unrated),
-            )
-            yield told % {"agent": agent, "n": len(unrated), "named": named}
+            turns = "1 turn" if len(unrated) == 1 else f"{len(unrated)} turns"
+            yield f"{agent} did not rate {turns} of the other: {named}."
 
 
 def _details(value: Mapping[str, Any], content: list[Any]) -> dict[str, str]:
