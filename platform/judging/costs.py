@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
 
-from judging.batteries import battery_of
-from judging.models import JudgingPlan
+from judging.models import Battery, JudgingPlan
 from studies.models import Study
 
 
@@ -35,9 +34,8 @@ def cost_of(items: int, plan: JudgingPlan, pay: Decimal) -> Cost:
     return Cost(judgments, batches, pay)
 
 
-def cost_of_queue(study: Study, plan: JudgingPlan, items: int) -> Cost:
+def cost_of_queue(study: Study, plan: JudgingPlan, battery: Battery | None, items: int) -> Cost:
     """Of all that is in the queue; with a battery, of the workers that it wants."""
-    battery = battery_of(study)
     if battery is None:
         return cost_of(items, plan, study.pay_amount)
     workers = battery.workers * len(study.languages)

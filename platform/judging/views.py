@@ -125,7 +125,7 @@ def _queue_page(
         "study": study,
         "plan_form": plan,
         "plan": stored,
-        "cost": cost_of_queue(study, stored, items),
+        "cost": cost_of_queue(study, stored, battery, items),
         "filled_at": _filled_at(study),
         "has_batteries": task_of(study).has_batteries,  # type: ignore[attr-defined]  # a QueuedTask
         "battery": battery,
