@@ -8,6 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.utils.datastructures import MultiValueDict
+from django.utils.functional import cached_property
 from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import User
@@ -238,16 +239,17 @@ class BotForm(forms.Form):
 
     def setting_fields(self) -> list[forms.BoundField]:
         """What stands in sight: what must be given first, then what most look at and what is unusual here."""
-        shown = [self[PREFIX + key] for key in self._schemas if key not in self._folded()]
+        shown = [self[PREFIX + key] for key in self._schemas if key not in self._folded]
         return sorted(shown, key=lambda each: not each.field.required)
 
     def folded_fields(self) -> list[forms.BoundField]:
         """The settings that most leave as they are."""
-        return [self[PREFIX + key] for key in self._schemas if key in self._folded()]
+        return [self[PREFIX + key] for key in self._schemas if key in self._folded]
 
     def has_folded_errors(self) -> bool:
         return any(each.errors for each in self.folded_fields())
 
+    @cached_property
     def _folded(self) -> Collection[str]:
         chosen = self.bot.configuration if self.bot else {}
         folded = [
