@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from audits.words import GROUP_KEYS
 from chatbots.identity.audit import Answered
 from chatbots.identity.replies import GROUPS
-from contexts.files import csv_line
+from evaluation.spreadsheets import csv_text
 
 COLUMNS = (
     "question", "turn", "label", "asked", "reply", "rules_group", "rules_kind", "span", "people_group",
@@ -14,9 +14,9 @@ COLUMNS = (
 
 
 def csv_lines(answers: Iterable[Answered]) -> Iterator[str]:
-    yield csv_line(COLUMNS)
+    yield csv_text([COLUMNS])
     for answer in answers:
-        yield csv_line(row(answer).values())
+        yield csv_text([tuple(row(answer).values())])
 
 
 def row(answer: Answered) -> dict[str, str]:

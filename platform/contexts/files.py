@@ -1,8 +1,6 @@
 """Context sets as files: JSON Lines, CSV and plain text, read with line numbers and written."""
 
-import csv
 import hashlib
-import io
 import json
 import re
 from collections import Counter
@@ -27,7 +25,7 @@ from contexts.tables import (
 )
 from evaluation.near_duplicates import TooAlikeError, near_duplicates
 from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
-from evaluation.spreadsheets import harmless
+from evaluation.spreadsheets import csv_text
 
 if TYPE_CHECKING:  # the process that reads uploads has no models
     from contexts.models import Context
@@ -316,19 +314,12 @@ def csv_lines(contexts: "Sequence[Context]") -> Iterator[str]:
     columns = [f"turn_{number}" for number in range(1, longest + 1)]
     has_material = any(context.material for context in contexts)
     read = ["material"] if has_material else []
-    yield csv_line(["id", "category", "language", "consistency", "extends", *read, *columns])
+    yield csv_text([["id", "category", "language", "consistency", "extends", *read, *columns]])
     for context in contexts:
-        cells = [context.key, context.category, context.language, str(context.consistency).lower()]
+        cells = [context.key, context.category, context.language, context.consistency]
         turns = context.turns + [""] * (longest - len(context.turns))
         sentences = ["\n".join(context.material)] if has_material else []
-        yield csv_line([*cells, context.extends, *sentences, *turns])
-
-
-def csv_line(cells: Iterable[str]) -> str:
-    """One line of CSV that no spreadsheet runs."""
-    buffer = io.StringIO()
-    csv.writer(buffer).writerow([harmless(cell) for cell in cells])
-    return buffer.getvalue()
+        yield csv_text([[*cells, context.extends, *sentences, *turns]])
 
 
 def text_lines(contexts: "Iterable[Context]") -> Iterator[str]:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from contexts.files import csv_line
 from contexts.tables import Finding, Row, rows_of, text_problem
 from evaluation.personal_data import Redactor
+from evaluation.spreadsheets import csv_text
 from responses.bounds import MAX_RESPONSE
 
 if TYPE_CHECKING:  # the process that reads uploads has no models
@@ -149,13 +149,13 @@ def jsonl_lines(responses: "Iterable[Response]", redactor: Redactor) -> Iterator
 
 
 def csv_lines(responses: "Iterable[Response]", redactor: Redactor) -> Iterator[str]:
-    yield csv_line(COLUMNS)
+    yield csv_text([COLUMNS])
     for response in responses:
-        yield csv_line(map(_cell, _fields(response, redactor).values()))
+        yield csv_text([[_cell(value) for value in _fields(response, redactor).values()]])
 
 
-def _cell(value: object) -> str:
-    """A value as CSV has it: what is empty or unknown is an empty cell; lists and truth values as in JSON."""
-    if value is None or value == []:
-        return ""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | bool) else str(value)
+def _cell(value: object) -> object:
+    """A value as CSV has it: lists as in JSON, but for one without anything."""
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False) if value else None
+    return value
