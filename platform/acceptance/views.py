@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from acceptance import queries, services
 from acceptance.forms import BonusForm, LimitsForm
 from acceptance.models import Decision
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from dialogues.models import Dialogue
 from evaluation.acceptance import LIMITS
 from studies.models import Study
@@ -85,13 +85,12 @@ def set_limits(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def accept_fitting(request: HttpRequest, pk: int) -> HttpResponse:
+def accept_fitting(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Accept those of the page that are within all limits; they are named, so that it is what was seen."""
     study = _study(request, pk)
     named = [key for key in request.POST.getlist("conversation")[:PER_PAGE] if _is_uuid(key)]
     pending = queries.to_review(study, queries.PENDING).filter(public_id__in=named)
     rows = queries.reviewed(pending, services.limits_of(study))
-    assert isinstance(request.user, User)
     done = services.accept([row.dialogue for row in rows if not row.broken], by=request.user)
     said = ngettext("%(n)d conversation is accepted.", "%(n)d conversations are accepted.", done)
     messages.success(request, said % {"n": done})
@@ -108,7 +107,7 @@ def _is_uuid(text: str) -> bool:
 
 @require_POST
 @login_required
-def decide(request: HttpRequest, pk: int, public_id: UUID) -> HttpResponse:
+def decide(request: AuthenticatedHttpRequest, pk: int, public_id: UUID) -> HttpResponse:
     """Accept, reject, take a decision back, or give a bonus."""
     study = _study(request, pk)
     dialogue = get_object_or_404(queries.to_review(study), public_id=public_id)
@@ -125,33 +124,30 @@ def decide(request: HttpRequest, pk: int, public_id: UUID) -> HttpResponse:
     return redirect(reverse("acceptance:review", args=[pk]) + query)
 
 
-def _accept(request: HttpRequest, dialogue: Dialogue) -> str:
-    assert isinstance(request.user, User)
+def _accept(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
     done = services.accept([dialogue], by=request.user)
     return _("The conversation is accepted.") if done else _("It has already been decided on.")
 
 
-def _reject(request: HttpRequest, dialogue: Dialogue) -> str:
-    assert isinstance(request.user, User)
+def _reject(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
     services.reject(dialogue, reason=request.POST.get("reason", ""), by=request.user)
     return _("The conversation is rejected. Both people are still paid.")
 
 
-def _take_back(request: HttpRequest, dialogue: Dialogue) -> str:
+def _take_back(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
     services.take_back(dialogue)
     return _("The conversation is pending again.")
 
 
-def _reward(request: HttpRequest, dialogue: Dialogue) -> str:
+def _reward(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
     form = BonusForm(request.POST)
     if not form.is_valid():
         raise ValidationError(_("The bonus: enter an amount above 0, in whole cents."))
-    assert isinstance(request.user, User)
     n = services.reward(dialogue, form.cleaned_data["amount"], by=request.user)
     return ngettext("%(n)d person gets the bonus.", "%(n)d people get the bonus.", n) % {"n": n}
 
 
-_CHANGES: dict[str, Callable[[HttpRequest, Dialogue], str]] = {
+_CHANGES: dict[str, Callable[[AuthenticatedHttpRequest, Dialogue], str]] = {
     "accept": _accept,
     "reject": _reject,
     "take_back": _take_back,

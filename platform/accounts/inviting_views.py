@@ -1,7 +1,5 @@
 """Inviting a colleague by a link, and coming in by one."""
 
-from typing import cast
-
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.forms import UserCreationForm
@@ -17,6 +15,7 @@ from accounts import inviting
 from accounts.limits import guessed_too_often, too_many, too_often
 from accounts.models import User
 from accounts.people_views import for_admins, people_page
+from accounts.requests import AuthenticatedHttpRequest
 
 
 class JoinForm(UserCreationForm[User]):
@@ -30,13 +29,13 @@ class JoinForm(UserCreationForm[User]):
 @never_cache
 @require_POST
 @for_admins
-def invite(request: HttpRequest) -> HttpResponse:
+def invite(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Make a link, which the answer shows and no page after it."""
     if too_often(request, "invite", rate="30/h", key="user"):
         return too_many(request)
     whom, is_admin = request.POST.get("whom", "")[:200], request.POST.get("role") == "admin"
     try:
-        secret = inviting.invite(whom, is_admin=is_admin, by=cast(User, request.user))
+        secret = inviting.invite(whom, is_admin=is_admin, by=request.user)
     except ValidationError as error:
         shown = {"not_invited": " ".join(error.messages), "whom": whom, "invited_as_admin": is_admin}
         return people_page(request, status=422, **shown)

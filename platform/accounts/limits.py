@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django_ratelimit.core import is_ratelimited
 from redis.exceptions import RedisError
 
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 
 log = logging.getLogger(__name__)
 
@@ -90,10 +90,9 @@ def reads_a_file(view: View) -> View:
     """Bound how often somebody who signed in has uploads and their previews read, and that one at once."""
 
     @wraps(view)
-    def bounded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def bounded(request: AuthenticatedHttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if too_often(request, "imports", rate="60/m", key="user"):
             return too_many(request)
-        assert isinstance(request.user, User)
         try:
             with one_at_once_of(1, "imports", request.user.pk):
                 return view(request, *args, **kwargs)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts import inviting, trail
 from accounts import people as services
 from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 
 PER_PAGE = 50
 View = Callable[..., HttpResponse]
@@ -29,8 +30,8 @@ def for_admins(view: View) -> View:
 
     @login_required
     @wraps(view)
-    def only(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not cast(User, request.user).is_superuser:
+    def only(request: AuthenticatedHttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_superuser:
             raise Http404("Only admins can manage people.")
         return view(request, *args, **kwargs)
 
@@ -74,9 +75,9 @@ def people_page(request: HttpRequest, *, status: int = 200, **more: Any) -> Http
 @never_cache
 @require_POST
 @for_admins
-def change_person(request: HttpRequest, pk: int) -> HttpResponse:
+def change_person(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Let them sign in or not, be an admin or not, or give them a password for one time."""
-    person, by = get_object_or_404(User, pk=pk), cast(User, request.user)
+    person, by = get_object_or_404(User, pk=pk), request.user
     what = request.POST.get("what", "")
     try:
         if what in ("let_in", "keep_out"):

@@ -1,4 +1,4 @@
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -16,7 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts import devices
 from accounts import tokens as api_tokens
 from accounts.limits import guessed_too_often, too_many, too_often
-from accounts.models import ApiToken, User
+from accounts.models import ApiToken
+from accounts.requests import AuthenticatedHttpRequest
 
 
 class SignIn(LoginView):
@@ -77,9 +78,9 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 @never_cache
 @login_required
 @require_http_methods(["GET", "POST"])
-def tokens(request: HttpRequest) -> HttpResponse:
+def tokens(request: AuthenticatedHttpRequest) -> HttpResponse:
     """One's own tokens; a new one is shown in the answer to the form that made it, and never again."""
-    user = cast(User, request.user)
+    user = request.user
     made = ""
     if request.method == "POST":
         if too_often(request, "api-token", rate="20/h", key="user"):
@@ -91,8 +92,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def take_back_token(request: HttpRequest, pk: int) -> HttpResponse:
-    if api_tokens.take_back(cast(User, request.user), pk):
+def take_back_token(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+    if api_tokens.take_back(request.user, pk):
         messages.success(
             request, gettext("The token is revoked. Programs that use it are refused from now on.")
         )

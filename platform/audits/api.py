@@ -4,16 +4,15 @@ from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from accounts.limits import too_often
+from accounts.requests import AuthenticatedHttpRequest
 from audits import files, queries, services, tasks
 from audits.models import Audit
-from bots.api import person
 from bots.queries import changeable_by, visible_bots
 from chatbots.identity.audit import PUBLISHED, WARNING
 from live.answers import answers
@@ -71,25 +70,25 @@ def _shown(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _audit(request: HttpRequest, name: str, pk: int) -> Audit:
-    return get_object_or_404(queries.audits_of(person(request)), bot__name=name, pk=pk)
+def _audit(request: AuthenticatedHttpRequest, name: str, pk: int) -> Audit:
+    return get_object_or_404(queries.audits_of(request.user), bot__name=name, pk=pk)
 
 
 @router.get("/bots/{slug:name}/audits", response=answers(list[AuditOut], 404))
-def audits(request: HttpRequest, name: str) -> list[dict[str, Any]]:
+def audits(request: AuthenticatedHttpRequest, name: str) -> list[dict[str, Any]]:
     """The audits of a bot: whether it says that it is a machine. The newest first, at most 50."""
-    bot = get_object_or_404(visible_bots(person(request)), name=name)
-    return [_shown(each) for each in queries.audits_of(person(request)).filter(bot=bot)[:50]]
+    bot = get_object_or_404(visible_bots(request.user), name=name)
+    return [_shown(each) for each in queries.audits_of(request.user).filter(bot=bot)[:50]]
 
 
 @router.post("/bots/{slug:name}/audits", response=answers(AuditOut, 404, 409, 429, status=201))
-def start(request: HttpRequest, name: str) -> Status[dict[str, Any]]:
+def start(request: AuthenticatedHttpRequest, name: str) -> Status[dict[str, Any]]:
     """Audit a bot of your own as it is now. One audit of a bot is under way at a time."""
-    bot = get_object_or_404(changeable_by(person(request)), name=name)
+    bot = get_object_or_404(changeable_by(request.user), name=name)
     if too_often(request, "audit", rate="20/h", key="user"):
         raise HttpError(429, "More than 20 audits in an hour. Wait a little.")
     try:
-        audit = services.start(bot, by=person(request))
+        audit = services.start(bot, by=request.user)
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
     tasks.send(audit.pk)
@@ -97,22 +96,22 @@ def start(request: HttpRequest, name: str) -> Status[dict[str, Any]]:
 
 
 @router.get("/bots/{slug:name}/audits/{int:pk}", response=answers(AuditOut, 404))
-def audit(request: HttpRequest, name: str, pk: int) -> dict[str, Any]:
+def audit(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any]:
     """One audit: how far it is, and what it found."""
     return _shown(_audit(request, name, pk))
 
 
 @router.get("/bots/{slug:name}/audits/{int:pk}/replies", response=answers(list[dict[str, str]], 404))
-def replies(request: HttpRequest, name: str, pk: int) -> list[dict[str, str]]:
+def replies(request: AuthenticatedHttpRequest, name: str, pk: int) -> list[dict[str, str]]:
     """Every reply, with what the rules and people say of it."""
     found = _audit(request, name, pk)
     return [files.row(each) for each in queries.answers_of([found])[found.pk]]
 
 
 @router.post("/bots/{slug:name}/audits/{int:pk}/stop", response=answers(AuditOut, 404))
-def stop(request: HttpRequest, name: str, pk: int) -> dict[str, Any]:
+def stop(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any]:
     """Stop an audit of a bot of your own; what it said so far is kept. Safe to repeat."""
     found = _audit(request, name, pk)
-    get_object_or_404(changeable_by(person(request)), name=name)
+    get_object_or_404(changeable_by(request.user), name=name)
     services.stop(found.pk, now=timezone.now())
     return _shown(Audit.objects.select_related("version", "started_by").get(pk=pk))

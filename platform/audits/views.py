@@ -1,6 +1,6 @@
 """Audits of a bot: their list, their pages, and how they are begun, stopped and judged."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from accounts.limits import too_many, too_often
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from audits import files, people, queries, services, tasks
 from audits.models import Audit
 from audits.words import in_words
@@ -27,10 +27,6 @@ from studies.queries import studies_of
 PER_PAGE = 25
 LATEST = 50
 NO_QUEUE = "The job queue does not answer. The audit is stored and starts by itself when Redis is back."
-
-
-def _user(request: HttpRequest) -> User:
-    return cast(User, request.user)  # login_required
 
 
 @require_GET
@@ -55,12 +51,12 @@ def _may_change(request: HttpRequest, bot: Bot) -> bool:
 
 @require_POST
 @login_required
-def start(request: HttpRequest, name: str) -> HttpResponse:
+def start(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     bot = get_object_or_404(changeable_by(request.user), name=name)
     if too_often(request, "audit", rate="20/h", key="user"):
         return too_many(request)
     try:
-        audit = services.start(bot, by=_user(request))
+        audit = services.start(bot, by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("audits:audits", name=name)
@@ -162,11 +158,11 @@ def stop(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def judge(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def judge(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpResponse:
     found = _own_audit(request, name, pk)
     first_only = request.POST.get("which") != "all"
     try:
-        study = people.have_judged(found.pk, by=_user(request), first_only=first_only)
+        study = people.have_judged(found.pk, by=request.user, first_only=first_only)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(found)

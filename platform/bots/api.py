@@ -1,7 +1,7 @@
 """The REST API of bots. Every call carries a token: `Authorization: Bearer turnwise_…`."""
 
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -13,6 +13,7 @@ from pydantic import ConfigDict, StringConstraints
 from accounts.limits import TooManyAtOnceError, too_often
 from accounts.models import User
 from accounts.people import UnknownPersonError, people_named
+from accounts.requests import AuthenticatedHttpRequest
 from bots import queries, services, trial
 from bots.models import OPERATED, Bot
 from chatbots.registry import REGISTRY
@@ -111,11 +112,6 @@ class ReplyOut(Schema):
     version_name: str
 
 
-def person(request: HttpRequest) -> User:
-    """Whose token it is."""
-    return cast(User, request.user)
-
-
 def _shown(standing: queries.Standing) -> dict[str, Any]:
     bot = standing.bot
     return {
@@ -142,17 +138,17 @@ def adapters(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 @router.get("/bots", response=answers(list[BotOut]))
-def bots(request: HttpRequest) -> list[dict[str, Any]]:
+def bots(request: AuthenticatedHttpRequest) -> list[dict[str, Any]]:
     """Every bot that you may see, with its state: your own, those shared with you, and those open to all."""
-    return [_shown(standing) for standing in queries.standings(person(request))]
+    return [_shown(standing) for standing in queries.standings(request.user)]
 
 
 @router.post("/bots", response=answers(BotOut, 409, status=201, has_body=True))
-def register(request: HttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
+def register(request: AuthenticatedHttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
     """Register a bot, which is yours alone unless you share it. Safe to repeat with the same values."""
     settings = sent.model_dump(exclude={"open_to_all", "shared_with", "operators"})
     with transaction.atomic():
-        bot = services.register_bot(**settings, owner=person(request))
+        bot = services.register_bot(**settings, owner=request.user)
         operators = _operators(bot, sent.operators)
         services.share(
             bot, named=_people(sent.shared_with), open_to_all=sent.open_to_all, operators=operators
@@ -161,9 +157,9 @@ def register(request: HttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
 
 
 @router.get("/bots/{slug:name}", response=answers(BotOut, 404))
-def bot(request: HttpRequest, name: str) -> dict[str, Any]:
+def bot(request: AuthenticatedHttpRequest, name: str) -> dict[str, Any]:
     """One bot."""
-    return _shown(queries.standing(get_object_or_404(queries.visible_bots(person(request)), name=name)))
+    return _shown(queries.standing(get_object_or_404(queries.visible_bots(request.user), name=name)))
 
 
 def _people(names: list[str]) -> list[User]:
@@ -185,15 +181,15 @@ def _operators(bot: Bot, names: list[str]) -> list[User]:
 
 @router.patch("/bots/{slug:name}", response=answers(BotOut, 404, 409, has_body=True))
 @transaction.atomic
-def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
+def change(request: AuthenticatedHttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
     """Change a bot of your own: title, configuration (a new revision), on or off, who may use or be it."""
-    found = get_object_or_404(queries.changeable_by(person(request)), name=name)
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
     if sent.title is not None or sent.configuration is not None:
         services.change_bot(
             found.pk,
             title=found.title if sent.title is None else sent.title,
             configuration=found.configuration if sent.configuration is None else sent.configuration,
-            by=person(request),
+            by=request.user,
         )
     if sent.active is not None:
         services.set_active(found.pk, sent.active)
@@ -208,20 +204,18 @@ def change(request: HttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
 
 
 @router.get("/bots/{slug:name}/versions", response=answers(list[VersionOut], 404))
-def versions(request: HttpRequest, name: str) -> list[Any]:
+def versions(request: AuthenticatedHttpRequest, name: str) -> list[Any]:
     """What exactly answered: one entry for each fingerprint that ever did, newest first."""
     return list(
-        get_object_or_404(queries.visible_bots(person(request)), name=name).versions.order_by(
-            "-first_seen_at"
-        )
+        get_object_or_404(queries.visible_bots(request.user), name=name).versions.order_by("-first_seen_at")
     )
 
 
 @router.get("/bots/{slug:name}/health", response=answers(list[CopyOut], 404))
-def health(request: HttpRequest, name: str) -> list[dict[str, Any]]:
+def health(request: AuthenticatedHttpRequest, name: str) -> list[dict[str, Any]]:
     """The processes that have the bot loaded, and how it is in each."""
-    found = get_object_or_404(queries.visible_bots(person(request)), name=name)
-    in_full = queries.changeable_by(person(request)).filter(pk=found.pk).exists()
+    found = get_object_or_404(queries.visible_bots(request.user), name=name)
+    in_full = queries.changeable_by(request.user).filter(pk=found.pk).exists()
     return [
         {"host": copy.host, "state": copy.words, "seen_at": copy.seen_at, "health": copy.health}
         for copy in queries.copies(found, in_full=in_full)
@@ -229,9 +223,9 @@ def health(request: HttpRequest, name: str) -> list[dict[str, Any]]:
 
 
 @router.post("/bots/{slug:name}/reply", response=answers(ReplyOut, 404, 429, 503, has_body=True))
-def reply(request: HttpRequest, name: str, sent: ReplyIn) -> dict[str, Any]:
+def reply(request: AuthenticatedHttpRequest, name: str, sent: ReplyIn) -> dict[str, Any]:
     """Ask the bot. Nothing is stored."""
-    found = get_object_or_404(queries.visible_bots(person(request)), name=name)
+    found = get_object_or_404(queries.visible_bots(request.user), name=name)
     if too_often(request, "api-reply", rate="600/m", key="user"):
         raise HttpError(429, "More than 600 replies in a minute. Wait a little.")
     try:
@@ -239,6 +233,6 @@ def reply(request: HttpRequest, name: str, sent: ReplyIn) -> dict[str, Any]:
     except trial.UnusableError as error:
         raise HttpError(422, str(error)) from error
     try:
-        return trial.shown(trial.reply(found, context, to=person(request)))
+        return trial.shown(trial.reply(found, context, to=request.user))
     except TooManyAtOnceError:
         raise HttpError(429, trial.TOO_MANY) from None

@@ -1,5 +1,5 @@
 import json
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import visible_to
 from accounts.limits import TooManyAtOnceError, too_often
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from bots import choosing, drift, operators, presence, queries, services, tasks, trial
 from bots.forms import BotForm
 from bots.models import OPERATED, Bot
@@ -79,7 +79,7 @@ def choose(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def new(request: HttpRequest, adapter: str) -> HttpResponse:
+def new(request: AuthenticatedHttpRequest, adapter: str) -> HttpResponse:
     try:
         form = BotForm(adapter, request.POST or None, **_of(request))
     except UnknownBotError as error:
@@ -93,7 +93,7 @@ def new(request: HttpRequest, adapter: str) -> HttpResponse:
                     title=form.cleaned_data["title"],
                     adapter=adapter,
                     configuration=form.settings(),
-                    owner=cast(User, request.user),
+                    owner=request.user,
                 )
                 services.share(saved, **form.sharing())
         except ChatbotError as error:
@@ -110,7 +110,7 @@ def new(request: HttpRequest, adapter: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def edit(request: HttpRequest, name: str) -> HttpResponse:
+def edit(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(queries.changeable_by(request.user), name=name)
     form = BotForm(found.adapter, request.POST or None, bot=found, **_of(request))
     if request.method == "POST" and form.is_valid():
@@ -120,7 +120,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
                     found.pk,
                     title=form.cleaned_data["title"],
                     configuration=form.settings(),
-                    by=cast(User, request.user),
+                    by=request.user,
                     seen_revision=form.cleaned_data["revision"],
                 )
                 services.share(found, **form.sharing())
@@ -186,7 +186,7 @@ def try_out(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_safe
-def found(request: HttpRequest) -> JsonResponse:
+def found(request: AuthenticatedHttpRequest) -> JsonResponse:
     """Bots with such a name, for forms that do not list all."""
     if too_often(request, "find-bots", rate="240/m", key="user"):
         return JsonResponse({"error": _("More than 240 searches in a minute. Wait a little.")}, status=429)
@@ -194,16 +194,14 @@ def found(request: HttpRequest) -> JsonResponse:
     if request.GET.get("operated") == "no":
         active = active.exclude(adapter=OPERATED)
     sought = request.GET.get("find", "").strip()[: choosing.LONGEST_SOUGHT]
-    offered = choosing.likeliest(
-        choosing.narrowed(active, sought), cast(User, request.user), most=choosing.MOST_FOUND
-    )
+    offered = choosing.likeliest(choosing.narrowed(active, sought), request.user, most=choosing.MOST_FOUND)
     rows = [{"pk": bot.pk, "name": bot.name, "title": bot.title} for bot in offered.bots]
     return JsonResponse({"bots": rows, "unlisted": offered.unlisted})
 
 
 @login_required
 @require_safe
-def side_by_side(request: HttpRequest) -> HttpResponse:
+def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Several bots that are asked the same; each is asked by `try_reply`, as on its own page."""
     names = list(dict.fromkeys([*request.GET.getlist("bot"), *choosing.typed_in(request.GET, "bot")]))
     active = queries.visible_bots(request.user).filter(active=True)
@@ -220,7 +218,7 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
         }
     elif len(names) == 1:
         refused = _("Tick a second bot to ask both the same.")
-    offered = choosing.likeliest(active, cast(User, request.user), chosen=Q(name__in=chosen))
+    offered = choosing.likeliest(active, request.user, chosen=Q(name__in=chosen))
     states = presence.states(bot.name for bot in offered.bots)
     shown = {
         "bots": [] if refused else [chosen[name] for name in names],
@@ -237,14 +235,14 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def try_reply(request: HttpRequest, name: str) -> JsonResponse:
+def try_reply(request: AuthenticatedHttpRequest, name: str) -> JsonResponse:
     """One reply of a private chat: the page holds the turns, nothing is stored."""
     found = get_object_or_404(queries.visible_bots(request.user), name=name)
     if too_often(request, "try-bot", rate="120/m", key="user"):
         return JsonResponse({"error": "More than 120 messages in a minute. Wait a little."}, status=429)
     try:
         context = trial.context_of(_json(request))
-        return JsonResponse(trial.shown(trial.reply(found, context, to=cast(User, request.user))))
+        return JsonResponse(trial.shown(trial.reply(found, context, to=request.user)))
     except TooManyAtOnceError:
         return JsonResponse({"error": trial.TOO_MANY}, status=429)
     except trial.UnusableError as error:

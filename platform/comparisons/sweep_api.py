@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from accounts.limits import too_often
-from bots.api import Sent, person
+from accounts.requests import AuthenticatedHttpRequest
+from bots.api import Sent
 from bots.queries import visible_bots
 from comparisons import sweeps
 from contexts.queries import versions_of
@@ -59,8 +59,8 @@ class SweepOut(Schema):
     cells: list[CellOut]
 
 
-def _shown(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
-    found, scored = cells(sweep), sweeps.scores(sweep, person(request))
+def _shown(request: AuthenticatedHttpRequest, sweep: Sweep) -> dict[str, Any]:
+    found, scored = cells(sweep), sweeps.scores(sweep, request.user)
     how_far = progress(found)
     return {
         "id": sweep.pk,
@@ -89,24 +89,22 @@ def _shown(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _sweep(request: HttpRequest, name: str, sweep: int) -> Sweep:
-    return get_object_or_404(sweeps_of(person(request)), bot__name=name, pk=sweep)
+def _sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> Sweep:
+    return get_object_or_404(sweeps_of(request.user), bot__name=name, pk=sweep)
 
 
 @router.get("/bots/{slug:name}/sweeps", response=answers(list[SweepOut], 404))
-def sweeps_of_bot(request: HttpRequest, name: str) -> list[dict[str, Any]]:
+def sweeps_of_bot(request: AuthenticatedHttpRequest, name: str) -> list[dict[str, Any]]:
     """Your sweeps of a bot: how its responses change with N and T. The newest first, at most 50."""
-    bot = get_object_or_404(visible_bots(person(request)), name=name)
-    return [_shown(request, each) for each in sweeps_of(person(request)).filter(bot=bot)[:50]]
+    bot = get_object_or_404(visible_bots(request.user), name=name)
+    return [_shown(request, each) for each in sweeps_of(request.user).filter(bot=bot)[:50]]
 
 
 @router.post("/bots/{slug:name}/sweeps", response=answers(SweepOut, 404, 422, 429, status=201, has_body=True))
-def begin_sweep(request: HttpRequest, name: str, wanted: SweepIn) -> Status[dict[str, Any]]:
+def begin_sweep(request: AuthenticatedHttpRequest, name: str, wanted: SweepIn) -> Status[dict[str, Any]]:
     """Have a bot answer the contexts of a set with every N and every T, whatever its settings say."""
-    bot = get_object_or_404(visible_bots(person(request)), name=name)
-    version = (
-        versions_of(person(request)).filter(context_set=wanted.context_set, number=wanted.version).first()
-    )
+    bot = get_object_or_404(visible_bots(request.user), name=name)
+    version = versions_of(request.user).filter(context_set=wanted.context_set, number=wanted.version).first()
     if version is None:
         raise HttpError(
             422,
@@ -119,7 +117,7 @@ def begin_sweep(request: HttpRequest, name: str, wanted: SweepIn) -> Status[dict
     grid = Grid(tuple(dict.fromkeys(wanted.samples)), tuple(dict.fromkeys(temperatures)))
     seed = secrets.randbits(31) if wanted.seed is None else wanted.seed
     try:
-        begun = start_sweep(bot, version, grid, owner=person(request), seed=seed)
+        begun = start_sweep(bot, version, grid, owner=request.user, seed=seed)
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
     _send(list(begun.runs.order_by("pk")))
@@ -132,13 +130,13 @@ def _send(runs: list[ResponseRun]) -> None:
 
 
 @router.get("/bots/{slug:name}/sweeps/{int:sweep}", response=answers(SweepOut, 404))
-def one_sweep(request: HttpRequest, name: str, sweep: int) -> dict[str, Any]:
+def one_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[str, Any]:
     """A sweep: how far each pair of N and T is, how likely its responses are, what people made of them."""
     return _shown(request, _sweep(request, name, sweep))
 
 
 @router.post("/bots/{slug:name}/sweeps/{int:sweep}/stop", response=answers(SweepOut, 404))
-def stop_sweep(request: HttpRequest, name: str, sweep: int) -> dict[str, Any]:
+def stop_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[str, Any]:
     """Stop a sweep; its responses so far are kept. Safe to repeat."""
     found = _sweep(request, name, sweep)
     stop(found, now=timezone.now())
@@ -146,7 +144,7 @@ def stop_sweep(request: HttpRequest, name: str, sweep: int) -> dict[str, Any]:
 
 
 @router.post("/bots/{slug:name}/sweeps/{int:sweep}/continue", response=answers(SweepOut, 404, 409))
-def continue_sweep(request: HttpRequest, name: str, sweep: int) -> dict[str, Any]:
+def continue_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[str, Any]:
     """Continue a sweep that was stopped or failed: only what it lacks is asked for."""
     found = _sweep(request, name, sweep)
     try:

@@ -1,6 +1,6 @@
 """Sweeps of a bot: how its responses change with N and T; begun, stopped, continued and sent to be judged."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from accounts.limits import too_many, too_often
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from bots.models import Bot
 from bots.queries import draws, visible_bots
 from comparisons import shown, sweeps
@@ -36,20 +36,16 @@ _WORDS = {
 }
 
 
-def _user(request: HttpRequest) -> User:
-    return cast(User, request.user)  # bounded
-
-
 def _sweep(request: HttpRequest, name: str, pk: int) -> Sweep:
     return get_object_or_404(sweeps_of(request.user), bot__name=name, pk=pk)
 
 
 @bounded
-def of_bot(request: HttpRequest, name: str) -> HttpResponse:
+def of_bot(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     """The sweeps of a bot, and the form of a new one: what it costs by GET, begun by POST."""
     bot = get_object_or_404(visible_bots(request.user), name=name)
     given = request.POST or request.GET
-    form = SweepForm(_user(request), given if "samples" in given else None)
+    form = SweepForm(request.user, given if "samples" in given else None)
     if request.method == "POST" and form.is_valid():
         if too_often(request, "sweep", rate="20/h", key="user"):
             return too_many(request)
@@ -66,11 +62,11 @@ def of_bot(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "comparisons/sweeps.html", context, status=422 if form.errors else 200)
 
 
-def _begun(request: HttpRequest, bot: Bot, form: SweepForm) -> Sweep | None:
+def _begun(request: AuthenticatedHttpRequest, bot: Bot, form: SweepForm) -> Sweep | None:
     chosen = form.cleaned_data
     try:
         sweep = start_sweep(
-            bot, chosen["context_version"], chosen["grid"], owner=_user(request), seed=chosen["seed"]
+            bot, chosen["context_version"], chosen["grid"], owner=request.user, seed=chosen["seed"]
         )
     except ValidationError as error:
         form.add_error(None, error)
@@ -180,11 +176,11 @@ def continue_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @require_POST
 @bounded
-def judge_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def judge_sweep(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpResponse:
     found = _sweep(request, name, pk)
     chosen = [int(each) for each in request.POST.getlist("run") if each.isascii() and each.isdecimal()]
     try:
-        study = sweeps.have_judged(found, chosen[:1000], by=_user(request))
+        study = sweeps.have_judged(found, chosen[:1000], by=request.user)
     except ValidationError as error:
         return _page(request, found, refused=" ".join(error.messages))
     messages.success(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from accounts.limits import too_many, too_often
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from bots.choosing import likeliest
 from comparisons import history, pairs, protocols, sheets, shown
 from comparisons.differences import differences
@@ -55,7 +55,7 @@ bounded_pictures = _bounded("compare-pictures", "240/m")
 
 @require_GET
 @bounded
-def side_by_side(request: HttpRequest) -> HttpResponse:
+def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     form = StudiesForm(request.GET, user=request.user)
     chosen = form.cleaned_data["study"] if form.is_valid() else []
     reports = newest_reports(chosen)
@@ -79,7 +79,7 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
             for table in found
         ],
         "differences": differences(protocols.protocols(chosen)),
-        "over_time": likeliest(history.bots_of(request.user), cast(User, request.user)),
+        "over_time": likeliest(history.bots_of(request.user), request.user),
     }
     return render(request, "comparisons/studies.html", context, status=_status(form))
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.limits import reads_a_file, too_many, too_often
+from accounts.requests import AuthenticatedHttpRequest
 from contexts import files, previews, reading, services
 from contexts.files import Parsed
 from contexts.forms import ContextSetForm, FileForm, FilterForm
@@ -61,9 +62,9 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @login_required
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """A new set with its first version: what it is, and the file, then the preview."""
-    form = ContextSetForm(request.POST or None, instance=ContextSet(owner=_user(request)))
+    form = ContextSetForm(request.POST or None, instance=ContextSet(owner=request.user))
     file_form = FileForm(request.POST or None, request.FILES or None)
     if request.method == "POST":
         return _take_upload(request, form, file_form, None)
@@ -78,10 +79,6 @@ def import_version(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         return _take_upload(request, None, file_form, context_set)
     return render(request, "contexts/new.html", {"file_form": file_form, "set": context_set})
-
-
-def _user(request: HttpRequest) -> Any:
-    return request.user  # login_required
 
 
 def _take_upload(
@@ -100,23 +97,25 @@ def _take_upload(
 
 
 @reads_a_file
-def _read(request: HttpRequest, given: Mapping[str, Any], about: Mapping[str, Any]) -> HttpResponse:
+def _read(
+    request: AuthenticatedHttpRequest, given: Mapping[str, Any], about: Mapping[str, Any]
+) -> HttpResponse:
     file = given["file"]
     parsed = reading.parsed_apart(file["text"], file["ending"], language=given["language"])
     upload = {**about, "origin": file["origin"], "parsed": parsed}
-    return redirect("contexts:preview", token=previews.keep(_user(request).pk, upload))
+    return redirect("contexts:preview", token=previews.keep(request.user.pk, upload))
 
 
 @login_required
 @reads_a_file
-def preview(request: HttpRequest, token: str) -> HttpResponse:
+def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
-    upload = previews.kept(_user(request).pk, token)
+    upload = previews.kept(request.user.pk, token)
     if upload is None or "set" not in upload:  # expired, or of responses
         messages.error(request, previews.EXPIRED)
         return redirect("contexts:sets")
     known = get_object_or_404(editable_sets(request.user), pk=upload["set"]) if upload["set"] else None
-    context_set = known or ContextSet(owner=_user(request), **upload["fields"])
+    context_set = known or ContextSet(owner=request.user, **upload["fields"])
     parsed = reading.parsed_from(upload["parsed"])
     if request.method == "POST" and parsed.may_be_imported:
         return _import(request, token, context_set, parsed, upload["origin"])
@@ -138,7 +137,7 @@ def _show_preview(request: HttpRequest, context_set: ContextSet, parsed: Parsed,
 
 
 def _import(
-    request: HttpRequest, token: str, context_set: ContextSet, parsed: Parsed, origin: str
+    request: AuthenticatedHttpRequest, token: str, context_set: ContextSet, parsed: Parsed, origin: str
 ) -> HttpResponse:
     try:
         with transaction.atomic():
@@ -147,7 +146,7 @@ def _import(
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("contexts:preview", token=token)
-    previews.forget(_user(request).pk, token)
+    previews.forget(request.user.pk, token)
     messages.success(
         request,
         _("%(size)s contexts are imported as version %(number)s.")

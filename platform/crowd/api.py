@@ -1,14 +1,11 @@
 """The REST API of a study that runs: pause it, resume it, tell those who are at work something."""
 
-from typing import cast
-
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Body, Field, Router, Schema
 from ninja.errors import HttpError
 
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from crowd import pausing
 from live.answers import answers
 from studies.models import Study
@@ -39,8 +36,8 @@ class MessageIn(Schema):
     text: str = Field(description="Up to 300 characters; empty removes the message.")
 
 
-def _study(request: HttpRequest, code: str) -> Study:
-    return get_object_or_404(studies_of(cast(User, request.user)), code=code)
+def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
+    return get_object_or_404(studies_of(request.user), code=code)
 
 
 def _told(study: Study) -> RunningOut:
@@ -55,41 +52,37 @@ def _told(study: Study) -> RunningOut:
 
 
 @router.get("/studies/{slug:code}/running", response=answers(RunningOut, 404))
-def running(request: HttpRequest, code: str) -> RunningOut:
+def running(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
     """How a study of one's own runs."""
     return _told(_study(request, code))
 
 
 @router.post("/studies/{slug:code}/pause", response=answers(RunningOut, 404, 409, has_body=True))
-def pause(request: HttpRequest, code: str, sent: Body[PauseIn]) -> RunningOut:
+def pause(request: AuthenticatedHttpRequest, code: str, sent: Body[PauseIn]) -> RunningOut:
     """Admit nobody new. Of a paused study: say anew whether those in it are held."""
     study = _study(request, code)
     try:
-        return _told(pausing.pause(study.pk, holds=sent.hold, by=_name(request)))
+        return _told(pausing.pause(study.pk, holds=sent.hold, by=request.user.get_username()))
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
 
 
 @router.post("/studies/{slug:code}/resume", response=answers(RunningOut, 404, 409))
-def resume(request: HttpRequest, code: str) -> RunningOut:
+def resume(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
     """Admit people again; whoever was held goes on."""
     study = _study(request, code)
     try:
-        return _told(pausing.resume(study.pk, by=_name(request)))
+        return _told(pausing.resume(study.pk, by=request.user.get_username()))
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
 
 
 @router.put("/studies/{slug:code}/message", response=answers(RunningOut, 404, has_body=True))
-def message(request: HttpRequest, code: str, sent: Body[MessageIn]) -> RunningOut:
+def message(request: AuthenticatedHttpRequest, code: str, sent: Body[MessageIn]) -> RunningOut:
     """Tell everybody who is at work something, at once; an empty text takes it back."""
     study = _study(request, code)
     try:
-        pausing.tell(study.pk, sent.text, by=_name(request))
+        pausing.tell(study.pk, sent.text, by=request.user.get_username())
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
     return _told(study)
-
-
-def _name(request: HttpRequest) -> str:
-    return cast(User, request.user).get_username()

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.limits import reads_a_file, too_many, too_often
+from accounts.requests import AuthenticatedHttpRequest
 from contexts import previews
 from knowledge import reading, services
 from knowledge.building import Built
@@ -88,9 +89,9 @@ def share(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @login_required
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """A new base with its first version: what it is, and the file, then the preview."""
-    form = BaseForm(request.POST or None, instance=KnowledgeBase(owner=_user(request)))
+    form = BaseForm(request.POST or None, instance=KnowledgeBase(owner=request.user))
     return _new(request, form, None)
 
 
@@ -98,10 +99,6 @@ def new(request: HttpRequest) -> HttpResponse:
 def import_version(request: HttpRequest, pk: int) -> HttpResponse:
     """A new version of a base: the file, then the preview."""
     return _new(request, None, get_object_or_404(editable_bases(request.user), pk=pk))
-
-
-def _user(request: HttpRequest) -> Any:
-    return request.user  # login_required
 
 
 def _new(request: HttpRequest, form: BaseForm | None, base: KnowledgeBase | None) -> HttpResponse:
@@ -117,20 +114,22 @@ def _new(request: HttpRequest, form: BaseForm | None, base: KnowledgeBase | None
 
 
 @reads_a_file
-def _read(request: HttpRequest, file: Mapping[str, str], about: Mapping[str, Any]) -> HttpResponse:
+def _read(
+    request: AuthenticatedHttpRequest, file: Mapping[str, str], about: Mapping[str, Any]
+) -> HttpResponse:
     upload = {**about, "origin": file["origin"], "built": reading.parsed_apart(file["text"])}
-    return redirect("knowledge:preview", token=previews.keep(_user(request).pk, upload))
+    return redirect("knowledge:preview", token=previews.keep(request.user.pk, upload))
 
 
 @login_required
-def preview(request: HttpRequest, token: str) -> HttpResponse:
+def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
-    upload = previews.kept(_user(request).pk, token)
+    upload = previews.kept(request.user.pk, token)
     if upload is None or "base" not in upload:  # expired, or of contexts
         messages.error(request, previews.EXPIRED)
         return redirect("knowledge:bases")
     known = get_object_or_404(editable_bases(request.user), pk=upload["base"]) if upload["base"] else None
-    base = known or KnowledgeBase(owner=_user(request), **upload["fields"])
+    base = known or KnowledgeBase(owner=request.user, **upload["fields"])
     built = reading.built_from(upload["built"])
     if request.method == "POST" and built.may_be_imported:
         return _import(request, token, base, built, upload["origin"])
@@ -145,7 +144,9 @@ def preview(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "knowledge/preview.html", shown, status=200 if built.may_be_imported else 422)
 
 
-def _import(request: HttpRequest, token: str, base: KnowledgeBase, built: Built, origin: str) -> HttpResponse:
+def _import(
+    request: AuthenticatedHttpRequest, token: str, base: KnowledgeBase, built: Built, origin: str
+) -> HttpResponse:
     try:
         with transaction.atomic():
             saved = base if base.pk else services.save_base(base)
@@ -153,7 +154,7 @@ def _import(request: HttpRequest, token: str, base: KnowledgeBase, built: Built,
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("knowledge:bases")
-    previews.forget(_user(request).pk, token)
+    previews.forget(request.user.pk, token)
     messages.success(request, _("Imported as version %(number)d.") % {"number": version.number})
     return redirect(version)
 

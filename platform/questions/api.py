@@ -1,13 +1,13 @@
 """The REST API of question sets. Every call carries a token: `Authorization: Bearer turnwise_…`."""
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Body, Field, Router, Schema, Status
 
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from evaluation.questions import QUESTION_SETS
 from live.answers import answers
 from questions import services
@@ -34,15 +34,11 @@ class VersionOut(Schema):
     declaration: dict[str, Any] = Field(description="As docs/questions.md describes it.")
 
 
-def _person(request: HttpRequest) -> User:
-    return cast(User, request.user)
-
-
 @router.get("/question-sets", response=answers(list[SetOut]))
-def question_sets(request: HttpRequest) -> list[dict[str, Any]]:
+def question_sets(request: AuthenticatedHttpRequest) -> list[dict[str, Any]]:
     """Every set that may be used: those that come with Turnwise, one's own, and what others share."""
     shipped = [_shown(key, name=key, owner=None, shared=True, versions=1) for key in sorted(QUESTION_SETS)]
-    return shipped + [_of_own(each) for each in newest_of(sets_of(_person(request)))]
+    return shipped + [_of_own(each) for each in newest_of(sets_of(request.user))]
 
 
 def _of_own(newest: SetVersion) -> dict[str, Any]:
@@ -62,17 +58,17 @@ def _shown(key: str, **about: Any) -> dict[str, Any]:
 
 
 @router.post("/question-sets", response=answers(VersionOut, 409, status=201, has_body=True))
-def create(request: HttpRequest, declaration: Body[dict[str, Any]]) -> Status[dict[str, Any]]:
+def create(request: AuthenticatedHttpRequest, declaration: Body[dict[str, Any]]) -> Status[dict[str, Any]]:
     """A new set with its first version; the key of the declaration becomes its name."""
-    return Status(201, _version(services.create_set(declaration, owner=_person(request))))
+    return Status(201, _version(services.create_set(declaration, owner=request.user)))
 
 
 @router.get("/question-sets/{slug:key}", response=answers(VersionOut, 404))
-def one(request: HttpRequest, key: str) -> dict[str, Any]:
+def one(request: AuthenticatedHttpRequest, key: str) -> dict[str, Any]:
     """A declaration: of a version by its key, or of the newest by the name of the set."""
-    newest = newest_of(sets_of(_person(request))).filter(own_set__name=key).first()
+    newest = newest_of(sets_of(request.user)).filter(own_set__name=key).first()
     wanted = newest.key if newest else key
-    if not readable(_person(request), wanted):
+    if not readable(request.user, wanted):
         raise Http404
     version = SetVersion.objects.filter(key=wanted).first()
     if version:
@@ -83,10 +79,12 @@ def one(request: HttpRequest, key: str) -> dict[str, Any]:
 @router.post(
     "/question-sets/{slug:name}/versions", response=answers(VersionOut, 404, status=201, has_body=True)
 )
-def add_version(request: HttpRequest, name: str, declaration: Body[dict[str, Any]]) -> Status[dict[str, Any]]:
+def add_version(
+    request: AuthenticatedHttpRequest, name: str, declaration: Body[dict[str, Any]]
+) -> Status[dict[str, Any]]:
     """The next version of a set of one's own. Studies keep the version that they ask."""
-    own_set = get_object_or_404(editable_sets(_person(request)), name=name)
-    return Status(201, _version(services.add_version(own_set.pk, declaration, by=_person(request))))
+    own_set = get_object_or_404(editable_sets(request.user), name=name)
+    return Status(201, _version(services.add_version(own_set.pk, declaration, by=request.user)))
 
 
 def _version(version: SetVersion) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet
 from questions import drafts, previews, services
 from questions.declaring import can_be_edited, declared, draft_of, write_out_scores
@@ -20,10 +22,6 @@ from questions.forms import ImportForm, in_words
 from questions.models import OwnSet, SetVersion
 from questions.queries import editable_sets, newest_of, readable, sets_of
 from questions.resolving import question_set
-
-
-def _user(request: HttpRequest) -> Any:
-    return request.user  # login_required
 
 
 @require_GET
@@ -111,7 +109,7 @@ def archive(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @login_required
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """A new set: empty, or a copy of another."""
     if request.method == "POST":
         return _take(request, None)
@@ -130,7 +128,7 @@ def _empty() -> Draft:
 
 
 @login_required
-def edit(request: HttpRequest, name: str) -> HttpResponse:
+def edit(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     """The newest version as a draft; saved, it is the next one."""
     found = get_object_or_404(editable_sets(request.user), name=name)
     if request.method == "POST":
@@ -142,7 +140,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     return _editor(request, Editor(draft, is_new=False), found, of=asked, seen=newest.number)
 
 
-def _take(request: HttpRequest, found: OwnSet | None) -> HttpResponse:
+def _take(request: AuthenticatedHttpRequest, found: OwnSet | None) -> HttpResponse:
     try:
         draft = drafts.sent(request.POST)
     except UnreadableDraftError:
@@ -156,7 +154,7 @@ def _take(request: HttpRequest, found: OwnSet | None) -> HttpResponse:
             path = write_out_scores(draft) if step == "scores" else drafts.changed(draft, step)
             editor = Editor(draft, is_new=found is None, step=(step.partition(":")[0], path))
             return _editor(request, editor, found, seen=seen)
-        version = _saved(draft, found, by=_user(request), seen=seen)
+        version = _saved(draft, found, by=request.user, seen=seen)
     except DeclarationError as error:
         editor = Editor(draft, is_new=found is None, error=error)
         return _editor(request, editor, found, seen=seen, status=422)
@@ -166,7 +164,7 @@ def _take(request: HttpRequest, found: OwnSet | None) -> HttpResponse:
     return redirect(version.own_set)
 
 
-def _saved(draft: Draft, found: OwnSet | None, *, by: Any, seen: int | None) -> SetVersion:
+def _saved(draft: Draft, found: OwnSet | None, *, by: User, seen: int | None) -> SetVersion:
     if found is None:
         return services.create_set(declared(draft), owner=by)
     return services.add_version(found.pk, declared(draft), by=by, seen=seen)
@@ -199,20 +197,20 @@ def _editor(
 
 
 @login_required
-def import_set(request: HttpRequest) -> HttpResponse:
+def import_set(request: AuthenticatedHttpRequest) -> HttpResponse:
     return _import(request, None)
 
 
 @login_required
-def import_version(request: HttpRequest, name: str) -> HttpResponse:
+def import_version(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     return _import(request, get_object_or_404(editable_sets(request.user), name=name))
 
 
-def _import(request: HttpRequest, found: OwnSet | None) -> HttpResponse:
+def _import(request: AuthenticatedHttpRequest, found: OwnSet | None) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:
-            version = _imported(form.cleaned_data["declaration"], found, by=_user(request))
+            version = _imported(form.cleaned_data["declaration"], found, by=request.user)
             messages.success(
                 request, _("“%(title)s” is saved as %(key)s.") % {"title": version.title, "key": version.key}
             )
@@ -223,7 +221,7 @@ def _import(request: HttpRequest, found: OwnSet | None) -> HttpResponse:
     return render(request, "questions/import.html", {"form": form, "set": found}, status=status)
 
 
-def _imported(declaration: object, found: OwnSet | None, *, by: Any) -> SetVersion:
+def _imported(declaration: object, found: OwnSet | None, *, by: User) -> SetVersion:
     if found is None:
         return services.create_set(declaration, owner=by)
     return services.add_version(found.pk, declaration, by=by)

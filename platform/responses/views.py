@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from accounts.limits import reads_a_file, too_many, too_often
+from accounts.requests import AuthenticatedHttpRequest
 from contexts import previews
 from contexts.queries import versions_of
 from crowd.redaction import redactor_of
@@ -33,10 +34,6 @@ _FORMATS = {
 }
 
 
-def _user(request: HttpRequest) -> Any:
-    return request.user  # login_required
-
-
 @require_GET
 @login_required
 def runs(request: HttpRequest) -> HttpResponse:
@@ -46,16 +43,16 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     given = {name: request.GET[name] for name in ("context_version", "bot") if name in request.GET}
-    form = RunForm(_user(request), request.POST or None, initial=given)
+    form = RunForm(request.user, request.POST or None, initial=given)
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         try:
             run = services.start_run(
                 chosen["context_version"],
                 chosen["bot"],
-                owner=_user(request),
+                owner=request.user,
                 seed=chosen["seed"],
                 repetitions=chosen["repetitions"],
             )
@@ -127,9 +124,9 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @login_required
-def upload(request: HttpRequest) -> HttpResponse:
+def upload(request: AuthenticatedHttpRequest) -> HttpResponse:
     given = {"context_version": request.GET.get("context_version")}
-    form = ResponseFileForm(_user(request), request.POST or None, request.FILES or None, initial=given)
+    form = ResponseFileForm(request.user, request.POST or None, request.FILES or None, initial=given)
     if request.method == "POST" and too_often(request, "upload", rate="30/m", key="user"):
         return too_many(request)
     if request.method == "POST" and form.is_valid():
@@ -139,7 +136,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 
 
 @reads_a_file
-def _read(request: HttpRequest, chosen: Mapping[str, Any]) -> HttpResponse:
+def _read(request: AuthenticatedHttpRequest, chosen: Mapping[str, Any]) -> HttpResponse:
     file, version = chosen["file"], chosen["context_version"]
     keys = dict(version.contexts.values_list("key", "pk"))
     kept = {
@@ -148,23 +145,23 @@ def _read(request: HttpRequest, chosen: Mapping[str, Any]) -> HttpResponse:
         "origin": file["origin"],
         "parsed": reading.parsed_apart(file["text"], file["ending"], keys),
     }
-    return redirect("responses:preview", token=previews.keep(_user(request).pk, kept))
+    return redirect("responses:preview", token=previews.keep(request.user.pk, kept))
 
 
 @login_required
 @reads_a_file
-def preview(request: HttpRequest, token: str) -> HttpResponse:
+def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """What a file of responses would bring; by POST it is brought."""
-    kept = previews.kept(_user(request).pk, token)
+    kept = previews.kept(request.user.pk, token)
     if kept is None or "version" not in kept:
         messages.error(request, previews.EXPIRED)
         return redirect("responses:runs")
     version = get_object_or_404(versions_of(request.user), pk=kept["version"])
     parsed = reading.parsed_from(kept["parsed"])
     if request.method == "POST" and parsed.may_be_imported:
-        if not previews.forget(_user(request).pk, token):  # the button was pressed twice
+        if not previews.forget(request.user.pk, token):  # the button was pressed twice
             return redirect("responses:runs")
-        stored = services.store_file(version, parsed.responses, system=kept["system"], owner=_user(request))
+        stored = services.store_file(version, parsed.responses, system=kept["system"], owner=request.user)
         messages.success(request, _("%(n)s responses are imported.") % {"n": f"{len(parsed.responses):,}"})
         return redirect(stored)
     context = {

@@ -1,16 +1,15 @@
 """The REST API of studies: what their bots are, their tags, and who sees them besides their owner."""
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Body, Field, Path, Router, Schema
 from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from accounts.limits import too_often
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from live.answers import answers
 from studies import services
 from studies.facets import facets_of, set_facets
@@ -22,18 +21,18 @@ router = Router(tags=["studies"])
 Facets = dict[str, dict[str, str]]
 
 
-def _study(request: HttpRequest, code: str) -> Study:
-    return get_object_or_404(studies_of(cast(User, request.user)), code=code)
+def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
+    return get_object_or_404(studies_of(request.user), code=code)
 
 
 @router.get("/studies/{slug:code}/facets", response=answers(Facets, 404))
-def facets(request: HttpRequest, code: str) -> Facets:
+def facets(request: AuthenticatedHttpRequest, code: str) -> Facets:
     """By bot of the study, what it is: each facet with its level."""
     return facets_of(_study(request, code))
 
 
 @router.put("/studies/{slug:code}/facets", response=answers(Facets, 404, has_body=True))
-def change_facets(request: HttpRequest, code: str, sent: Body[Facets]) -> Facets:
+def change_facets(request: AuthenticatedHttpRequest, code: str, sent: Body[Facets]) -> Facets:
     """Say what these bots are; of others it stays. An empty level takes the facet away."""
     study = _study(request, code)
     try:
@@ -49,13 +48,13 @@ Name = Annotated[str, StringConstraints(pattern=r"^[\w.@+-]{1,150}$")]
 
 
 @router.get("/studies/{slug:code}/tags", response=answers(Tags, 404))
-def tags(request: HttpRequest, code: str) -> Tags:
+def tags(request: AuthenticatedHttpRequest, code: str) -> Tags:
     """The tags by which lists of studies are narrowed."""
     return _tagged(request, code).tags
 
 
 @router.put("/studies/{slug:code}/tags", response=answers(Tags, 404, has_body=True))
-def change_tags(request: HttpRequest, code: str, sent: Body[Tags]) -> Tags:
+def change_tags(request: AuthenticatedHttpRequest, code: str, sent: Body[Tags]) -> Tags:
     """Give the study these tags and no others; each becomes small letters and stands once."""
     study = _tagged(request, code)
     try:
@@ -65,8 +64,8 @@ def change_tags(request: HttpRequest, code: str, sent: Body[Tags]) -> Tags:
     return study.tags
 
 
-def _tagged(request: HttpRequest, code: str) -> Study:
-    return get_object_or_404(studies_of(cast(User, request.user)).filter(rehearsal_of=None), code=code)
+def _tagged(request: AuthenticatedHttpRequest, code: str) -> Study:
+    return get_object_or_404(studies_of(request.user).filter(rehearsal_of=None), code=code)
 
 
 class ShareOut(Schema):
@@ -83,13 +82,13 @@ class ShareIn(Schema, extra="forbid"):
 
 
 @router.get("/studies/{slug:code}/shares", response=answers(list[ShareOut], 404))
-def shares(request: HttpRequest, code: str) -> list[ShareOut]:
+def shares(request: AuthenticatedHttpRequest, code: str) -> list[ShareOut]:
     """Who sees the study besides its owner, who alone may ask."""
     return [_shown(each) for each in _owned(request, code).shares.select_related("person")]
 
 
 @router.put("/studies/{slug:code}/shares/{person}", response=answers(ShareOut, 404, 429, has_body=True))
-def share(request: HttpRequest, code: str, person: Path[Name], sent: ShareIn) -> ShareOut:
+def share(request: AuthenticatedHttpRequest, code: str, person: Path[Name], sent: ShareIn) -> ShareOut:
     """Let somebody read the study or work on it, or change which."""
     study = _owned(request, code)
     # Else the names of all who sign in could be guessed here.
@@ -102,7 +101,7 @@ def share(request: HttpRequest, code: str, person: Path[Name], sent: ShareIn) ->
 
 
 @router.delete("/studies/{slug:code}/shares/{person}", response=answers(list[ShareOut], 404, 422))
-def stop_sharing(request: HttpRequest, code: str, person: Path[Name]) -> list[ShareOut]:
+def stop_sharing(request: AuthenticatedHttpRequest, code: str, person: Path[Name]) -> list[ShareOut]:
     """From now on this person sees the study no more. Says who still does."""
     study = _owned(request, code)
     for each in study.shares.filter(person__username=person):
@@ -110,8 +109,8 @@ def stop_sharing(request: HttpRequest, code: str, person: Path[Name]) -> list[Sh
     return [_shown(each) for each in study.shares.select_related("person")]
 
 
-def _owned(request: HttpRequest, code: str) -> Study:
-    return get_object_or_404(owned_studies_of(cast(User, request.user)), code=code)
+def _owned(request: AuthenticatedHttpRequest, code: str) -> Study:
+    return get_object_or_404(owned_studies_of(request.user), code=code)
 
 
 def _shown(share: Share) -> ShareOut:

@@ -1,5 +1,3 @@
-from typing import Any, cast
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -9,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.limits import TooManyAtOnceError
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from bots.trying import Tried
 from studies import services
 from studies.forms import StudyPage
@@ -26,7 +24,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """A new study; the address has its task, or the published protocol that it begins as."""
     preset = preset_named(request.GET.get("protocol", ""))
     study = preset.study() if preset else Study(task=task_named(request.GET.get("task", "")).key)
@@ -44,13 +42,13 @@ def outlook(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def edit(request: HttpRequest, pk: int) -> HttpResponse:
+def edit(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     return _page(request, get_object_or_404(studies_of(request.user), pk=pk))
 
 
-def _page(request: HttpRequest, study: Study) -> HttpResponse:
+def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
     task = task_of(study)
-    page = task.form(_user(request), study, request.POST or None)
+    page = task.form(request.user, study, request.POST or None)
     if request.method == "POST" and page.is_valid() and (saved := _saved(request, page)):
         return redirect(saved)
     shown = {
@@ -64,12 +62,12 @@ def _page(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, page.template, shown, status=200 if request.method == "GET" else 422)
 
 
-def _saved(request: HttpRequest, page: StudyPage) -> Study | None:
+def _saved(request: AuthenticatedHttpRequest, page: StudyPage) -> Study | None:
     """The stored study; None if it cannot be, which the form then says."""
     try:
         saved = services.save_study(
             page.study(),
-            owner=_user(request),
+            owner=request.user,
             consent_text=page.consent_text(),
             targets=page.targets(),
             plan=page.plan(),
@@ -82,15 +80,11 @@ def _saved(request: HttpRequest, page: StudyPage) -> Study | None:
     return saved
 
 
-def _user(request: HttpRequest) -> Any:
-    return request.user  # login_required
-
-
 @login_required
 @require_POST
-def clone(request: HttpRequest, pk: int) -> HttpResponse:
+def clone(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    copy = services.clone(study, owner=_user(request))
+    copy = services.clone(study, owner=request.user)
     messages.success(request, _("This is the copy, a draft. Nobody has taken part in it."))
     return redirect(copy)
 
@@ -111,14 +105,14 @@ def archive(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @login_required
-def opening(request: HttpRequest, pk: int) -> HttpResponse:
+def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """What an opening needs; sent, the page also greets each bot."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     told: list[Tried] = []
     status = 200
     if request.POST.get("greet"):
         try:
-            told = try_bots(study, to=cast(User, request.user))
+            told = try_bots(study, to=request.user)
         except TooManyAtOnceError:
             messages.error(request, _under_way())
             status = 429
@@ -139,12 +133,12 @@ def _under_way() -> str:
 
 @login_required
 @require_POST
-def set_state(request: HttpRequest, pk: int) -> HttpResponse:
+def set_state(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     try:
         state = Study.State(request.POST.get("state", ""))
         if state == Study.State.OPEN:
-            silent = [each for each in open_study(study, to=cast(User, request.user)) if not each.answered]
+            silent = [each for each in open_study(study, to=request.user) if not each.answered]
             for each in silent:
                 says = {"bot": each.bot, "why": each.says}
                 messages.error(request, _("%(bot)s does not answer, so no worker gets it: %(why)s") % says)

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from kombu.exceptions import OperationalError
 
 from accounts.limits import reads_a_file
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from dialogues.models import Dialogue, TranscriptImport
 from dialogues.queries import imports_of, labelled_import
 from studies.models import Study
@@ -49,12 +49,11 @@ def _list(request: HttpRequest, study: Study, *, error: str = "") -> HttpRespons
 @require_POST
 @login_required
 @reads_a_file
-def upload(request: HttpRequest, pk: int) -> HttpResponse:
+def upload(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     file = request.FILES.get("file")
     if file is None or file.file is None:
         return _list(request, study, error=_("Choose a file, then upload it."))
-    assert isinstance(request.user, User)
     beside = request.FILES.get("reading_sets")
     name = " + ".join(each.name or "file" for each in (file, beside) if each)
     try:

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from dialogues.models import Dialogue
 from dialogues.queries import relayed_of
 from live.text import MAX_TEXT
@@ -26,9 +26,8 @@ SPARE_ROWS = 2
 
 @require_POST
 @login_required
-def begin(request: HttpRequest, pk: int) -> HttpResponse:
+def begin(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    assert isinstance(request.user, User)
     if "was_reset" not in request.POST:
         messages.error(
             request,

@@ -1,16 +1,15 @@
 """The REST API of studies of pairs: which pairs are judged."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
 from accounts.access import visible_to
-from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from evaluation.fit_contexts import Fit
 from judging import pairs
 from judging.pairs import Source
@@ -46,9 +45,9 @@ class PairsOut(Schema):
 
 
 @router.post("/studies/{slug:code}/pairs", response=answers(PairsOut, 404, has_body=True))
-def add_pairs(request: HttpRequest, code: str, sent: PairsIn) -> PairsOut:
+def add_pairs(request: AuthenticatedHttpRequest, code: str, sent: PairsIn) -> PairsOut:
     """Add pairs to the queue. Sent again, it adds what is new."""
-    user = cast(User, request.user)
+    user = request.user
     study = get_object_or_404(studies_of(user).filter(rehearsal_of=None), code=code)
     runs = visible_to(user, ResponseRun.objects.all(), owner="owner").filter(pk__in=sent.runs)
     lacking = sorted(set(sent.runs) - {run.pk for run in runs})
