@@ -268,7 +268,9 @@ def start_dialogue(study: Study, arrival: Arrival | None = None) -> Dialogue:
 
 
 def worker_of(dialogue: Dialogue) -> Worker:
-    return dialogue.seats.get(worker__isnull=False).worker
+    worker = dialogue.seats.get(worker__isnull=False).worker
+    assert worker
+    return worker
 
 
 def pseudonym_of(dialogue: Dialogue) -> str:

@@ -1,13 +1,14 @@
 """Planted conversations, for reports to find again."""
 
 from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from bots.models import BotVersion
+from bots.models import Bot, BotVersion
 from bots.services import version_of
 from dialogues.models import Dialogue, Turn
 from dialogues.queries import seat_of
@@ -30,13 +31,20 @@ def talked(
     """A finished conversation whose bot turns have these labels."""
     dialogue = start_dialogue(study)
     seat = seat_of(dialogue.public_id, worker_of(dialogue).pk)
-    version = version_of(dialogue.seats.get(bot__isnull=False).bot, {"adapter": "scripted"})
+    version = version_of(bot_of(dialogue), {"adapter": "scripted"})
     for n, (sensible, specific) in enumerate(labels):
         add_exchange(dialogue, version, text=text, latency=(latencies or [10] * len(labels))[n])
         add_label(dialogue, position=2 * n + 2, answers={"sensible": sensible, "specific": specific})
     finish(seat)
     dialogue.refresh_from_db()
     return dialogue
+
+
+def bot_of(dialogue: Dialogue) -> Bot:
+    """The bot that sits in a conversation of a worker and a bot."""
+    bot = dialogue.seats.get(bot__isnull=False).bot
+    assert bot
+    return bot
 
 
 def add_exchange(dialogue: Dialogue, version: BotVersion, *, text: str, latency: int) -> None:
@@ -62,6 +70,13 @@ def add_label(dialogue: Dialogue, *, position: int, answers: dict[str, Answer]) 
     )  # fmt: skip
     due = [waits for waits in dialogue.due_1 if waits != 32 * position]
     Dialogue.objects.filter(pk=dialogue.pk).update(due_1=due)
+
+
+def figures(report: Report | None) -> dict[str, Any]:
+    """What a report says that is there and done."""
+    assert report
+    assert report.result is not None
+    return report.result
 
 
 def computed(study: Study) -> Report:

@@ -46,6 +46,7 @@ async def test_no_page_for_staff_has_a_flaw(
     await sync_to_async(client.force_login)(rex)
     visitor = await visit()
     key = client.session.session_key
+    assert key
     await visitor.page.context.add_cookies(
         [{"name": settings.SESSION_COOKIE_NAME, "value": key, "url": visitor.site}]
     )

@@ -89,6 +89,8 @@ async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy
     scale = layla.open_question.get_by_role("button", name="6")
     first = await layla.open_question.get_by_role("button", name="1").bounding_box()
     last = await layla.open_question.get_by_role("button", name="7").bounding_box()
+    assert first
+    assert last
     assert first["x"] > last["x"]  # a scale begins where one begins to read
     await seen(layla)
     for _ in range(5):

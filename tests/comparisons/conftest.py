@@ -46,8 +46,10 @@ def talk(
 def respond(contexts: ContextSetVersion, bot: Bot) -> ResponseRun:
     """A bot's response to every context."""
     version = version_of(bot, {"adapter": "scripted", "of": bot.name})
+    owner = contexts.context_set.owner
+    assert owner
     run = ResponseRun.objects.create(
-        context_version=contexts, source=Source.BOT, system=bot.title, owner=contexts.context_set.owner,
+        context_version=contexts, source=Source.BOT, system=bot.title, owner=owner,
         bot=bot, bot_version=version, seed=1, state=ResponseRun.State.DONE,
     )  # fmt: skip
     for context in contexts.contexts.all():

@@ -37,7 +37,7 @@ from quality.wording import in_words
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy, worker_of
-from tests.planted import SignIn, add_exchange, add_label, computed
+from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -64,7 +64,7 @@ def begin(client: Client, study: Study, link: str = "") -> Any:
 def talk(study: Study, labels: Sequence[tuple[bool, bool]] = ((True, True),)) -> Participation:
     """Talk to the end in the conversation that was begun last."""
     dialogue = Dialogue.objects.filter(study=study).order_by("-pk")[0]
-    version = version_of(dialogue.seats.get(bot__isnull=False).bot, {"adapter": "scripted"})
+    version = version_of(bot_of(dialogue), {"adapter": "scripted"})
     for n, (sensible, specific) in enumerate(labels):
         add_exchange(dialogue, version, text=f"Tea {n}", latency=10)
         add_label(dialogue, position=2 * n + 2, answers={"sensible": sensible, "specific": specific})

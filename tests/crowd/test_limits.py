@@ -30,7 +30,9 @@ def limited(make_study: MakeStudy) -> Study:
 
 
 def of(dialogue: Dialogue) -> Assignment:
-    return dialogue.seats.get(worker__isnull=False).assignment
+    assignment = dialogue.seats.get(worker__isnull=False).assignment
+    assert assignment
+    return assignment
 
 
 def test_the_clock_of_a_message_runs_while_it_is_their_turn(limited: Study) -> None:
@@ -73,6 +75,7 @@ def test_nothing_is_extended_where_there_is_no_limit(study: Study) -> None:
 
 def test_whoever_runs_out_of_time_is_paid_their_share_and_frees_their_place(limited: Study) -> None:
     place = assign(enter(limited).pk, now=NOON)
+    assert place.study_bot
     limits.move(place.pk, waits=True, anew=True, now=NOON)
     keep_place(place.pk, now=NOON + 2 * MINUTE)
 

@@ -387,6 +387,7 @@ def test_who_leaves_is_asked_first_and_frees_the_place_at_once(study: Study) -> 
     client = Client()
     own = begin(client, study, PROLIFIC)
     bot = own.assignment.study_bot
+    assert bot
 
     asked = client.get(f"/s/{study.code}/leave/")
     assert "Leave the study?" in text_of(asked)

@@ -32,7 +32,7 @@ from reports.queries import analysis_plan
 from studies.models import Study
 from studies.services import clone, save_study
 from tests.conftest import MakeStudy, enter
-from tests.planted import SignIn, computed, talked
+from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -89,7 +89,7 @@ def test_its_people_count_in_the_other_analysis_alone(
     for n in range(4):
         talked(piloted, [(True, n > 2), (True, True)])
 
-    stored = computed(piloted).result
+    stored = figures(computed(piloted))
 
     assert sum(bot["conversations"] for bot in stored["bots"]) == 4
     assert sum(bot["conversations"] for bot in stored["other"]["bots"]) == 6

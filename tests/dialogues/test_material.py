@@ -12,13 +12,13 @@ from django.test import Client
 from accounts.models import User
 from chatbots.base import Passage
 from dialogues import material
-from dialogues.models import Material, Seat
+from dialogues.models import Dialogue, Material, Seat
 from dialogues.queries import context_of, seat_of
 from evaluation.report.bundle import recompute
 from exports.bundle import write_bundle
 from knowledge.sections import Section
 from studies.models import Study
-from tests.conftest import MakeStudy
+from tests.conftest import MakeStudy, worker_of
 from tests.planted import SignIn, talked
 
 TEXTS = "# Bees\nThey <b>dance</b>.\n\n# Wasps\n=SUM(A1)"
@@ -51,8 +51,8 @@ def test_a_bot_gets_what_its_seat_has_and_nothing_else(make_study: MakeStudy, re
 
     def given(study: Study) -> tuple[Passage, ...]:
         dialogue = talked(study, [(True, True)])
-        worker = dialogue.seats.get(worker__isnull=False)
-        return context_of(seat_of(dialogue.public_id, worker.worker_id), ["Hi!", "Hello."]).material
+        seated = seat_of(dialogue.public_id, worker_of(dialogue).pk)
+        return context_of(seated, ["Hi!", "Hello."]).material
 
     assert given(shared) == (Passage("They <b>dance</b>.", "Bees"), Passage("=SUM(A1)", "Wasps"))
     assert given(reading) == ()
@@ -60,8 +60,8 @@ def test_a_bot_gets_what_its_seat_has_and_nothing_else(make_study: MakeStudy, re
         Seat.objects.filter(bot__isnull=False, dialogue__study=reading).get(),
         [Section("FS1", "Factual Section 1", "Jazz is old.", "Jazz", ("It swings.", "It is loud."))],
     )
-    worker = Seat.objects.get(worker__isnull=False, dialogue__study=reading)
-    seated = seat_of(worker.dialogue.public_id, worker.worker_id)
+    dialogue = Dialogue.objects.get(study=reading)
+    seated = seat_of(dialogue.public_id, worker_of(dialogue).pk)
     assert seated.bot_material == (
         Passage("Jazz is old.\nIt swings.\nIt is loud.", "Factual Section 1: Jazz"),
     )

@@ -189,7 +189,9 @@ async def test_the_same_worker_in_another_browser_needs_the_resume_code(
     first, second = [await make(make_study)(title=title) for title in ("One", "Two")]
     wandas = await begin(first, Arrival("url:pid", "wanda"))
     again = await begin(second, Arrival("url:pid", "wanda"))
-    cookie = await sync_to_async(lambda: signed(again.participation))()
+    participation = await sync_to_async(lambda: again.participation)()
+    assert participation
+    cookie = signed(participation)
 
     tab = await open_tab(wandas, cookie=cookie)
 

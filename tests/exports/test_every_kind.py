@@ -20,7 +20,7 @@ from reports.charts.drawn import svgs
 from reports.models import Chart
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.planted import SignIn, add_exchange, add_label, computed
+from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,7 +52,7 @@ def study(make_study: MakeStudy, monkeypatch: pytest.MonkeyPatch) -> Study:
     for number in range(6):
         dialogue = start_dialogue(made)
         seat = seat_of(dialogue.public_id, worker_of(dialogue).pk)
-        version = version_of(dialogue.seats.get(bot__isnull=False).bot, {"adapter": "scripted"})
+        version = version_of(bot_of(dialogue), {"adapter": "scripted"})
         for nth, answers in enumerate((GLAD, SAD, GLAD if number % 3 else SAD), 1):
             add_exchange(dialogue, version, text="Well", latency=10)
             add_label(dialogue, position=2 * nth, answers=EVERY.check(answers))

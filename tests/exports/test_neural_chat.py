@@ -19,7 +19,7 @@ from labels.models import Label
 from studies.asks import About, Asked, Moment, Party
 from studies.models import Study
 from tests.conftest import MakeStudy, pseudonym_of, start_dialogue
-from tests.planted import SignIn, add_exchange, add_label, computed
+from tests.planted import SignIn, add_exchange, add_label, bot_of, computed, figures
 from tests.transcripts.imports import import_draft
 from transcripts.importers.neural_chat import RATING_COLUMNS, RECORD_COLUMNS
 from transcripts.importing import ImportRefusedError, upload
@@ -97,7 +97,7 @@ def test_votes_and_ratings_are_labels_of_outside_raters(study: Study) -> None:
 def test_report_page_and_bundle_count_them(
     study: Study, rex: User, sign_in: SignIn, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    result = computed(study).result
+    result = figures(computed(study))
 
     quality = {bot["bot"]: bot["cells"][0]["value"] for bot in result["bots"]}
     assert quality == {"vhred": 4, "hred": 1}  # (5 + 3) / 2; 1
@@ -211,7 +211,7 @@ def test_ratings_alone_join_the_conversations_that_are_there(
         [_without(row, own) for row in table("".join(neural_chat.ratings(each)))] for each in (study, other)
     )
     assert second == first[:2]
-    assert {bot["bot"]: bot["cells"][0]["value"] for bot in computed(other).result["bots"]} == {"vhred": 4}
+    assert {bot["bot"]: bot["cells"][0]["value"] for bot in figures(computed(other))["bots"]} == {"vhred": 4}
     voter, rater = (
         Label.objects.get(study=other, question_set=of, **about).rater
         for of, about in (("votes", {"answers__vote": -1}), ("likert", {"dialogue__source_id": "c1"}))
@@ -231,7 +231,7 @@ def test_ratings_alone_join_the_conversations_that_are_there(
 def test_conversations_held_here_have_the_layout_too(make_study: MakeStudy) -> None:
     study = make_study(asks=ASKS[::-1], opening_speaker="human", opening_text="", min_turns=2, max_turns=40)
     dialogue = start_dialogue(study)
-    version = version_of(dialogue.seats.get(bot__isnull=False).bot, {"adapter": "scripted"})
+    version = version_of(bot_of(dialogue), {"adapter": "scripted"})
     add_exchange(dialogue, version, text="Well", latency=10)
     add_label(dialogue, position=1, answers={"vote": -1})
 

@@ -53,7 +53,7 @@ async def sent_until(path: str, cookie: str, *, parts: int) -> list[dict[str, An
 async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
     dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(turns.labelled_turns.__kwdefaults__, "batch", 1)
+    monkeypatch.setattr(turns.labelled_turns, "__kwdefaults__", {"batch": 1})
     monkeypatch.setattr(streaming, "ENOUGH", 1)
     tab = await open_tab(dialogue)
     for text in ("One", "Two", "Three"):
@@ -73,7 +73,7 @@ async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
 async def test_short_chunks_of_a_file_share_a_message(
     dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(turns.labelled_turns.__kwdefaults__, "batch", 1)
+    monkeypatch.setattr(turns.labelled_turns, "__kwdefaults__", {"batch": 1})
     tab = await open_tab(dialogue)
     await tab.exchange("One")
     client = Client()

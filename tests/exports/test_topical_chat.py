@@ -19,7 +19,7 @@ from studies.asks import About, Asked, Moment, Party
 from studies.models import Study
 from tests.chatbots.knowledge.topical_chat import PARTS, SHARED, published
 from tests.conftest import MakeStudy
-from tests.planted import SignIn, computed
+from tests.planted import SignIn, computed, figures
 from tests.transcripts.imports import import_draft
 from transcripts.importers import Checked, Limits, Problem, Source, checked
 from transcripts.importing import upload
@@ -114,7 +114,7 @@ def test_each_annotation_is_its_authors_and_the_same_files_come_out(
         ("FS1", "Tea", "summarized"), ("FS2", "Milk", "summarized"), ("AS1", "All tea", ""), ("AS2", "", ""),
     ]  # fmt: skip
 
-    result = computed(study).result
+    result = figures(computed(study))
     assert [cell["value"] for cell in result["bots"][0]["cells"] if cell["value"] is not None]
     archive = tmp_path_factory.mktemp("bundle") / "study.zip"
     call_command("bundle", str(study.pk), output=archive)

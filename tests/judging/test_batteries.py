@@ -30,7 +30,7 @@ from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.judging.conftest import begin
-from tests.planted import SignIn, computed
+from tests.planted import SignIn, computed, figures
 
 pytestmark = pytest.mark.django_db
 
@@ -294,7 +294,7 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
     judge_all(other)
     client, page = sign_in(rex), f"/studies/{opened.pk}/participants/"
 
-    before = computed(opened).result
+    before = figures(computed(opened))
     proposed = Participation.objects.exclude(proposed_reason="").get()
     assert proposed.pk == careless.participation_id
     assert "standard deviation of 0.00 over 7 judgments, below 2" in proposed.proposed_reason
@@ -302,7 +302,7 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
     shown = client.get(page).content.decode()
     assert f"Exclude {proposed.pseudonym}" in shown
     client.post(page + "exclude/", {"worker": proposed.pseudonym})
-    after = computed(opened).result
+    after = figures(computed(opened))
 
     # Of two who stay, Denies has 2 and Confirms 6; with the third, who says 4 of all, 2.67 and 5.33.
     means = {row["bot"]: row["cells"][0]["value"] for row in after["bots"]}

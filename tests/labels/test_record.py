@@ -20,6 +20,7 @@ from labels.services import delete, record
 from live.refusals import RefusedError
 from studies.asks import About, Asked, Moment
 from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.planted import bot_of
 
 GENERIC = {"sensible": True, "specific": False}
 SPECIFIC = {"sensible": True, "specific": True}
@@ -116,8 +117,8 @@ async def test_a_deleted_label_is_due_again_exactly_as_it_was_asked(make_study: 
     @sync_to_async
     def begin() -> tuple[Seated, int]:
         dialogue = start_dialogue(make_study(asks=asks))
-        bot = dialogue.seats.get(bot__isnull=False).bot
-        return seat_of(dialogue.public_id, worker_of(dialogue).pk), version_of(bot, {"code": "test"}).pk
+        version = version_of(bot_of(dialogue), {"code": "test"})
+        return seat_of(dialogue.public_id, worker_of(dialogue).pk), version.pk
 
     async def due() -> list[int]:
         return list(await Dialogue.objects.values_list("due_1", flat=True).aget())

@@ -144,6 +144,7 @@ def test_who_withdraws_at_work_has_left(make_meeting: MakeMeeting) -> None:
 
     first.refresh_from_db()
     assert first.outcome == Outcome.WITHDRAWN
+    assert seats[1]
     end_alone(seat_of(dialogue.public_id, seats[1]))  # refused while the other one is there
     dialogue.refresh_from_db()
     assert dialogue.ending == Dialogue.Ending.PARTNER_LEFT

@@ -23,7 +23,7 @@ from questions import resolving
 from questions.services import create_set
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
 from tests.judging.conftest import begin, held
-from tests.planted import add_exchange, computed
+from tests.planted import add_exchange, bot_of, computed
 from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,7 +34,7 @@ RUDE = {"polite": False, "warmth": 2, "why": " Shouts. "}
 
 def _talk(make_study: MakeStudy) -> Dialogue:
     dialogue = start_dialogue(make_study(question_set="tone-v1", min_turns=2, max_turns=8))
-    version = version_of(dialogue.seats.get(bot__isnull=False).bot, {"adapter": "scripted"})
+    version = version_of(bot_of(dialogue), {"adapter": "scripted"})
     add_exchange(dialogue, version, text="Well", latency=10)
     return dialogue
 

@@ -5,6 +5,7 @@ import pytest
 from accounts.models import User
 from questions.services import create_set
 from tests.conftest import MakeStudy
+from tests.planted import figures
 from tests.questions.conftest import TONE
 from tests.rehearsals.conftest import rehearsed
 
@@ -17,7 +18,7 @@ def test_a_rehearsal_recovers_what_was_planted_of_an_own_set(make_study: MakeStu
 
     said = rehearsed(study, "--workers", "40")
 
-    result = study.rehearsal.reports.first().result
+    result = figures(study.rehearsal.reports.first())
     assert result["question_set"] == "tone-v1"
     assert [each["key"] for each in result["columns"]] == ["polite", "warmth"]
     assert "The report recovers what was planted" in said, said

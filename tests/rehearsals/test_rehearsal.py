@@ -18,7 +18,7 @@ from rehearsals.truth import means
 from studies.asks import About, Asked, Moment
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue
-from tests.planted import SignIn, talked
+from tests.planted import SignIn, figures, talked
 from tests.rehearsals.conftest import rehearsed, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,7 +42,7 @@ def test_the_report_recovers_what_was_planted_and_the_study_stays_as_it_was(
     study.refresh_from_db()
     assert (study.results_version, study.state, rehearsal.state) == (7, "open", "closed")
     assert [each.target for each in study.study_bots.all()] == [3, 3]
-    course = rehearsal.reports.first().result["course"]["bots"]
+    course = figures(rehearsal.reports.first())["course"]["bots"]
     assert sum(bot["under_way"] for bot in course) == mix(40).count(Kind.LEAVING) == 4
     aside = Participation.objects.filter(excluded_at__isnull=False)
     assert Counter(aside.values_list("excluded_reason", flat=True)) == {
@@ -75,7 +75,7 @@ def test_a_bot_that_fails_ends_conversations_and_not_the_rehearsal(make_study: M
     with pytest.raises(CommandError, match="Use more workers"):
         rehearsed(study, "--workers", "3", "--at-once", "1")
 
-    course = study.rehearsal.reports.first().result["course"]["bots"][0]
+    course = figures(study.rehearsal.reports.first())["course"]["bots"][0]
     assert (course["finished"], course["bot_failed"]) == (2, 1)
     assert course["faults"] == [{"kind": "BotFailed", "times": 3}]
 
@@ -96,7 +96,7 @@ def test_workers_find_their_way_through_any_protocol(
 
     rehearsed(study, "--workers", "2")
 
-    result = study.rehearsal.reports.first().result
+    result = figures(study.rehearsal.reports.first())
     course = result["course"]["bots"][0]
     assert (course["finished"], course["under_way"], course["bot_failed"]) == (2, 0, 0)
     # the second worker says one thing more than the protocol wants
@@ -116,7 +116,7 @@ def test_everything_that_a_study_asks_is_planted_and_found_again(make_study: Mak
 
     rehearsed(study, "--workers", "20")
 
-    result = study.rehearsal.reports.first().result
+    result = figures(study.rehearsal.reports.first())
     told = [finding["words"] for finding in study.rehearsal.outcome.findings]
     assert [finding for finding in told if "OUTSIDE" in finding or "unknown" in finding] == []
     assert any(words.startswith("Votes for single replies. Mean vote of Scripty") for words in told)

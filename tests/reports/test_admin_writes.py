@@ -14,7 +14,7 @@ from responses.models import Response
 from studies.models import Study
 from tasks.writing.models import WritingPlan
 from tests.conftest import MakeQueue, MakeStudy, MakeVersion, start_dialogue
-from tests.planted import SignIn, add_exchange, add_label, computed, talked
+from tests.planted import SignIn, add_exchange, add_label, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 YES = {"post": "yes"}
@@ -36,7 +36,7 @@ def reported(short: Study) -> Study:
 
 
 def values(study: Study) -> list[float]:
-    return [cell["value"] for cell in computed(study).result["bots"][0]["cells"]]
+    return [cell["value"] for cell in figures(computed(study))["bots"][0]["cells"]]
 
 
 def moved_on(study: Study) -> bool:

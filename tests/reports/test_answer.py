@@ -11,7 +11,7 @@ from reports.method import method
 from reports.templatetags.figures import figure, p_value, percent, signed
 from studies.models import Study
 from tests.conftest import MakeStudy
-from tests.planted import SignIn, computed, talked
+from tests.planted import SignIn, computed, figures, talked
 
 TWO: dict[str, Any] = {
     "score": "SSA", "percent": True, "systems": 2, "noun": "conversation", "leader": "Ann", "next": "Bob",
@@ -102,7 +102,7 @@ class TestOfAStudy:
     def test_the_page_begins_with_the_answer_of_the_stored_report(
         self, reported: Study, sign_in: SignIn
     ) -> None:
-        result = reported.reports.get().result
+        result = figures(reported.reports.get())
         page = sign_in(reported.owner).get(f"/studies/{reported.pk}/report/").content.decode()
 
         answer = result["answer"]
@@ -126,7 +126,7 @@ class TestOfAStudy:
         assert re.findall(r'<section id="(\w+)"', page) == named
 
     def test_the_paragraph_tells_what_was_done_and_runs_no_command_of_others(self, reported: Study) -> None:
-        result = reported.reports.get().result
+        result = figures(reported.reports.get())
         told = method(reported, result)
 
         assert "12 workers gave 24 labels of 2 systems (Bob, R&D_{1})." in told.text

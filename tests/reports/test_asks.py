@@ -22,7 +22,7 @@ from studies.asks import About, Asked, Moment, Party
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.planted import SignIn, computed
+from tests.planted import SignIn, bot_of, computed, figures
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,7 +45,7 @@ def study(make_study: MakeStudy) -> Study:
 def rated(study: Study, rating: int) -> Dialogue:
     """A finished conversation of two exchanges: the second reply voted up, own messages judged, all rated."""
     dialogue = start_dialogue(study)
-    version = version_of(dialogue.seats.get(bot__isnull=False).bot, {"adapter": "scripted"})
+    version = version_of(bot_of(dialogue), {"adapter": "scripted"})
     for position in range(4):
         of_bot = {"bot_version": version, "latency_ms": 10} if position % 2 else {"key": uuid4()}
         Turn.objects.create(
@@ -71,7 +71,7 @@ def label(dialogue: Dialogue, questions: str, answers: dict[str, Any], position:
 
 
 def test_each_ask_has_its_figures(study: Study) -> None:
-    result = computed(study).result
+    result = figures(computed(study))
 
     (bot,) = result["bots"]
     assert (result["question_set"], result["about"]) == ("likert", "dialogue")

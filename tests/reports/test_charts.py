@@ -16,7 +16,7 @@ from reports.models import Chart
 from studies.models import Study
 from tests.browser.test_contrast import contrast
 from tests.conftest import MakeStudy, start_dialogue
-from tests.planted import SignIn, computed, talked
+from tests.planted import SignIn, computed, figures, talked
 
 TOKENS = (Path(__file__).parents[2] / "static/css/tokens.css").read_text()
 LIGHT_TOKENS, DARK_TOKENS = TOKENS.split("@media (prefers-color-scheme: dark)")
@@ -99,7 +99,7 @@ class TestOfAStudy:
     def test_the_best_bot_stands_first_and_published_values_are_marks_of_their_own_score(
         self, reported: Study
     ) -> None:
-        result = reported.reports.get().result
+        result = figures(reported.reports.get())
         assert result
         good, bad = ({**result["bots"][0], "bot": name} for name in ("Good", "Bad"))
         bad["cells"] = [{"value": 10.0}] * 3
@@ -116,7 +116,7 @@ class TestOfAStudy:
         assert lines == []
 
     def test_long_names_are_shortened_in_what_a_phone_shows(self, reported: Study) -> None:
-        result = reported.reports.get().result
+        result = figures(reported.reports.get())
         assert result
         result["bots"] = [{**result["bots"][0], "bot": "A system whose name goes on and on and on"}]
 
@@ -216,7 +216,7 @@ class TestOfAStudy:
         newest = computed(reported)
 
         assert set(Chart.objects.values_list("report", flat=True)) == {newest.pk}
-        assert newest.study.reports.exclude(pk=newest.pk).get().result["bots"]
+        assert figures(newest.study.reports.exclude(pk=newest.pk).get())["bots"]
 
     def test_the_plane_is_for_sensibleness_and_specificity_only(self, make_study: MakeStudy) -> None:
         study = make_study(question_set="human-likeness", min_turns=2)
@@ -288,6 +288,6 @@ def test_bots_of_the_same_title_stay_apart(make_study: MakeStudy) -> None:
     for _ in range(2):
         talked(study, [(True, True)])
 
-    result = computed(study).result
+    result = figures(computed(study))
 
     assert [bot["bot"] for bot in result["bots"]] == ["Same (ann)", "Same (bob)"]

@@ -19,7 +19,7 @@ from evaluation.report.bundle import recompute
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy, pseudonym_of
-from tests.planted import SignIn, computed, talked
+from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,7 +32,7 @@ def test_excluding_a_worker_from_the_transcript_shows_in_the_report(
     client = sign_in(rex)
 
     answer = client.post(f"/dialogues/{careless.public_id}/exclude/", {"reason": " Pressed No only. "})
-    result = computed(short).result
+    result = figures(computed(short))
     page = client.get(f"/studies/{short.pk}/report/").content.decode()
 
     assert answer.headers["Location"] == f"/dialogues/{careless.public_id}/"
@@ -64,7 +64,7 @@ def test_excluding_calls_for_a_new_report_and_can_be_taken_back(
         None,
     )
     assert Study.objects.get(pk=short.pk).results_version == before + 2
-    assert computed(short).result["other"] is None
+    assert figures(computed(short))["other"] is None
 
 
 def test_only_who_may_read_the_conversation_excludes_its_worker(
@@ -147,7 +147,7 @@ def strict(make_study: MakeStudy) -> Study:
 def test_the_declared_analysis_is_named_wherever_its_numbers_go(
     strict: Study, sign_in: SignIn, tmp_path: Path
 ) -> None:
-    stored = computed(strict).result
+    stored = figures(computed(strict))
     client = sign_in(strict.owner)
     page = client.get(f"/studies/{strict.pk}/report/").content.decode()
     content = client.get(f"/studies/{strict.pk}/turns.csv").getvalue()

@@ -23,7 +23,7 @@ from judging import subjects
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue, worker_of
 from tests.judging.conftest import begin
-from tests.planted import SignIn, computed, talked
+from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,7 +121,7 @@ async def test_the_report_counts_it_and_the_bundle_gives_the_same_count(
     await sync_to_async(call_command)("bundle", str(filtered.pk), output=tmp_path / "bundle.zip")
     page = await sync_to_async(lambda: sign_in(rex).get(f"/studies/{filtered.pk}/report/"))()
 
-    assert report.result["course"]["bots"][0]["remarks"] == {"replies": 1, "fallbacks": 1}
+    assert figures(report)["course"]["bots"][0]["remarks"] == {"replies": 1, "fallbacks": 1}
     found = recompute(tmp_path / "bundle.zip")
     assert found.differences == []
     assert found.report["course"]["bots"][0]["remarks"] == {"replies": 1, "fallbacks": 1}
@@ -140,7 +140,7 @@ def test_only_finished_conversations_are_counted_and_each_reply_once(
     left.turn_set.update(remarks={"texts": ["of nobody"], "fallback": True})
     Dialogue.objects.filter(pk=left.pk).update(ending="", ended_at=None)
 
-    course = computed(study).result["course"]["bots"][0]
+    course = figures(computed(study))["course"]["bots"][0]
 
     assert course["remarks"] == {"replies": 2, "fallbacks": 1}
     call_command("bundle", str(study.pk), output=tmp_path / "bundle.zip")
@@ -150,7 +150,7 @@ def test_only_finished_conversations_are_counted_and_each_reply_once(
 def test_a_study_without_remarks_says_nothing_of_them(short: Study) -> None:
     talked(short, PLAIN)
 
-    assert "remarks" not in computed(short).result["course"]["bots"][0]
+    assert "remarks" not in figures(computed(short))["course"]["bots"][0]
 
 
 def test_readers_of_conversations_have_them_counted_by_turn(
@@ -165,7 +165,7 @@ def test_readers_of_conversations_have_them_counted_by_turn(
     while shown := judging.state(desk)["items"]:
         judging.judge(desk, key=UUID(shown[0]["key"]), answers={"sensible": False})
 
-    assert computed(queue).result["remarks"] == [{"bot": "Scripty", "items": 1, "fallbacks": 1}]
+    assert figures(computed(queue))["remarks"] == [{"bot": "Scripty", "items": 1, "fallbacks": 1}]
     call_command("bundle", str(queue.pk), output=tmp_path / "bundle.zip")
     assert recompute(tmp_path / "bundle.zip").differences == []
     pages = [

@@ -24,7 +24,7 @@ from reports import services
 from reports.models import Report
 from studies.models import Study
 from tests.conftest import MakeStudy, pseudonym_of, start_dialogue, worker_of
-from tests.planted import SignIn, add_exchange, add_label, computed, talked
+from tests.planted import SignIn, add_exchange, add_label, computed, figures, talked
 
 # Threads, or transactions of their own, must see what the test has written.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,10 +37,10 @@ def test_the_report_counts_what_was_planted(short: Study) -> None:
     report = computed(short)
 
     # 5 of 6 sensible, 3 of 6 specific; SSA is the average of 83.33 and 50
-    bot = report.result["bots"][0]
+    bot = figures(report)["bots"][0]
     values = {
         column["key"]: cell["value"]
-        for column, cell in zip(report.result["columns"], bot["cells"], strict=True)
+        for column, cell in zip(figures(report)["columns"], bot["cells"], strict=True)
     }
     assert values == pytest.approx({"sensible": 500 / 6, "specific": 50.0, "ssa": 200 / 3})
     assert (bot["conversations"], bot["turns"], bot["labels"], bot["workers"]) == (2, 6, 6, 2)
@@ -52,7 +52,7 @@ def test_the_report_counts_what_was_planted(short: Study) -> None:
 def test_one_conversation_gives_figures_but_no_interval(short: Study) -> None:
     talked(short, [(True, True), (False, False)])
 
-    cells = computed(short).result["bots"][0]["cells"]
+    cells = figures(computed(short))["bots"][0]["cells"]
 
     assert cells[0]["value"] == 50
     assert "an interval needs 2" in cells[0]["undefined"]
@@ -64,8 +64,8 @@ def test_unfinished_conversations_are_counted_but_not_scored(short: Study) -> No
 
     report = computed(short)
 
-    assert report.result["bots"][0]["conversations"] == 1
-    course = report.result["course"]["bots"][0]
+    assert figures(report)["bots"][0]["conversations"] == 1
+    course = figures(report)["course"]["bots"][0]
     assert (course["finished"], course["under_way"], course["bot_failed"]) == (1, 1, 0)
 
 
@@ -75,7 +75,7 @@ def test_a_study_without_conversations_has_an_empty_report(short: Study, rex: Us
     page = sign_in(rex).get(f"/studies/{short.pk}/report/")
 
     assert report.state == Report.State.READY
-    assert report.result["bots"] == []
+    assert figures(report)["bots"] == []
     assert page.status_code == 200
 
 
@@ -87,7 +87,7 @@ def test_another_question_set_is_reported_by_its_own_questions(make_study: MakeS
     add_label(dialogue, position=2, answers={"human_like": True})
     finish(seat)
 
-    result = computed(study).result
+    result = figures(computed(study))
 
     assert [column["key"] for column in result["columns"]] == ["human_like"]
     assert result["bots"][0]["cells"][0]["value"] == 100

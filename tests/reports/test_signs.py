@@ -20,7 +20,7 @@ from evaluation.report.bundle import recompute
 from labels.models import Label
 from studies.models import Study
 from tests.conftest import MakeStudy, pseudonym_of, worker_of
-from tests.planted import SignIn, computed, talked
+from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,7 +47,7 @@ EVIDENCE = (
 def test_the_report_names_the_signs_and_has_its_scores_without_these_workers(
     careless: Dialogue, rex: User, sign_in: SignIn
 ) -> None:
-    result = computed(careless.study).result
+    result = figures(computed(careless.study))
     page = sign_in(rex).get(f"/studies/{careless.study_id}/report/").content.decode()
 
     # All: 2 of 7 sensible, 1 of 7 specific. Without the second worker: 2 of 2 and 1 of 2.
@@ -92,7 +92,7 @@ def test_signs_that_a_later_report_does_not_find_are_gone(careless: Dialogue) ->
 def test_a_rehearsal_suspects_no_program_of_being_one(careless: Dialogue, study: Study) -> None:
     Study.objects.filter(pk=careless.study_id).update(rehearsal_of=study)
 
-    assert computed(careless.study).result["flagged"] is None
+    assert figures(computed(careless.study))["flagged"] is None
 
 
 def test_the_bundle_has_times_and_addresses_and_gives_the_same_signs(
@@ -103,7 +103,7 @@ def test_the_bundle_has_times_and_addresses_and_gives_the_same_signs(
     version = careless.study.consent_versions.get()
     for _ in range(2):
         consent(careless.study, version, known=None, arrival=None, address="198.51.100.7")
-    stored = computed(careless.study).result
+    stored = figures(computed(careless.study))
     path = tmp_path / "bundle.zip"
     call_command("bundle", str(careless.study_id), output=path)
 

@@ -26,7 +26,7 @@ from responses.models import Response, ResponseRun
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeVersion
 from tests.judging.conftest import begin
-from tests.planted import computed
+from tests.planted import computed, figures
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -184,12 +184,12 @@ def test_the_report_counts_each_judged_item_once_and_the_bundle_gives_the_same(
     queue: Study, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     free = {"texts": [FREELY, "another"], "fallback": False}
-    Response.objects.filter(pk=item_of(queue, "c3").response_id).update(remarks=free)
+    Response.objects.filter(items=item_of(queue, "c3")).update(remarks=free)
     judge(queue)
     judge(queue)
 
     counted = [{"bot": "Filtered", "items": 2, "fallbacks": 1}]
-    assert computed(queue).result["remarks"] == counted
+    assert figures(computed(queue))["remarks"] == counted
     found = recompute(bundled(queue, tmp_path))
     assert (found.report["remarks"], found.differences) == (counted, [])
     page = " ".join(sign_in(rex).get(f"/studies/{queue.pk}/report/").content.decode().split())
@@ -200,7 +200,7 @@ def test_what_nobody_has_judged_is_not_counted(queue: Study, tmp_path: Path) -> 
     judge(queue)
     Label.objects.filter(slot__item=item_of(queue, "c3")).delete()
 
-    assert computed(queue).result["remarks"] == [{"bot": "Filtered", "items": 1, "fallbacks": 1}]
+    assert figures(computed(queue))["remarks"] == [{"bot": "Filtered", "items": 1, "fallbacks": 1}]
     assert recompute(bundled(queue, tmp_path)).differences == []
 
 

@@ -13,7 +13,7 @@ from evaluation.report.bundle import recompute
 from studies.facets import facets_of
 from studies.models import Study
 from tests.conftest import MakeStudy
-from tests.planted import SignIn, computed, talked
+from tests.planted import SignIn, computed, figures, talked
 
 
 @pytest.mark.django_db
@@ -72,7 +72,7 @@ def test_the_report_follows_and_the_bundle_gives_the_same(
     client.post(f"/studies/{study.pk}/facets/", {"bot-ann": "data=Reddit", "bot-bob": "data=Cornell"})
     assert Study.objects.get(pk=study.pk).results_version > before
 
-    found = computed(study).result["facets"]
+    found = figures(computed(study))["facets"]
     page = client.get(f"/studies/{study.pk}/report/").content.decode()
 
     assert found["names"] == ["data"]

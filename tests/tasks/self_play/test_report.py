@@ -94,11 +94,13 @@ def test_a_conversation_is_measured_once_and_again_by_other_encoders(
     SelfPlayed.objects.filter(number=1).update(measures={"by": measuring.measured_by(played), "values": {}})
 
     measuring.measure(played)
-    assert SelfPlayed.objects.get(number=1).measures["values"] == {}  # kept
+    assert SelfPlayed.objects.filter(number=1, measures__values={}).exists()  # kept
 
     monkeypatch.setattr(measuring, "encoders_here", lambda: Encoders(emotions=encoders().emotions))
     measuring.measure(played)
-    assert len(SelfPlayed.objects.get(number=1).measures["values"]["sentiment"]) == 5
+    measures = SelfPlayed.objects.get(number=1).measures
+    assert measures
+    assert len(measures["values"]["sentiment"]) == 5
 
 
 def test_the_timer_sees_that_conversations_have_ended(played: SelfPlayPlan) -> None:

@@ -237,6 +237,7 @@ def test_candidates_are_stored_as_in_any_other_conversation(make_self_play: Make
 
     turn = Turn.objects.filter(candidates__isnull=False).first()
     assert turn
+    assert turn.candidates
     assert [set(each) for each in turn.candidates] == [{"text", "score"}] * len(turn.candidates)
 
 
