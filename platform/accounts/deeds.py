@@ -41,6 +41,7 @@ WORDS: dict[str, Promise] = {
     "privacy:withdraw_for": _("erased somebody's data at their request"),
     "rehearsals:start": _("rehearsed a study"),
     "rehearsals:delete": _("deleted a rehearsal"),
+    "trash:put_back": _("put back what they had deleted"),
     "bots:new": _("registered a bot"),
     "bots:edit": _("changed a bot"),
     "bots:set_active": _("switched a bot on or off"),

@@ -21,6 +21,7 @@ from privacy.redacting import studies_sharing
 from quality.models import Attempt
 from studies import bundles
 from studies.models import Study
+from trash import services as trash
 
 
 def every_one_of(own: Participation) -> QuerySet[Participation]:
@@ -57,6 +58,7 @@ def cut_loose(own: Participation, *, now: datetime) -> None:
         worker=kept, known_by=known_by, address="", submission="", way_back={}, erased_at=now
     )
     bundles.forget(studies_sharing(own.study))
+    trash.forget([own.study_id])
 
 
 def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:

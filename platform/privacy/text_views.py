@@ -21,6 +21,7 @@ from studies import bundles
 from studies.models import Study
 from studies.queries import studies_of
 from studies.services import results_changed
+from trash import services as trash
 
 
 @require_safe
@@ -104,3 +105,4 @@ def _follow(study: Study) -> None:
     for other in sorted(studies_that_judge(study) - {study.pk}):
         results_changed(other)
     bundles.forget(studies_sharing(study))
+    trash.forget([study.pk])

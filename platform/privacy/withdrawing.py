@@ -22,6 +22,7 @@ from quality.models import Attempt, Flag
 from responses.models import Response, WritingPlace
 from studies import bundles
 from studies.services import results_changed
+from trash import services as trash
 
 
 def last_day(participation: Participation) -> datetime | None:
@@ -84,6 +85,7 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
     if not is_owed(own):
         cut_loose(own, now=now)
     bundles.forget(in_bundles_of)
+    trash.forget([own.study_id])
     return made[own.pk]
 
 

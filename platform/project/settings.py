@@ -82,6 +82,7 @@ INSTALLED_APPS = [
     "knowledge",
     "questions",
     "studies",
+    "trash",
     "crowd",
     "live",
     "dialogues",
@@ -230,6 +231,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "drop-old-bundles": {
         "task": "exports.tasks.drop_old_bundles",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
+    "forget-old-deletions": {
+        "task": "trash.tasks.forget_old_deletions",
         "schedule": 600.0,
         "options": {"expires": 600},
     },

@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("questions.urls")),
     path("", include("operating.urls")),
     path("", include("studies.urls")),
+    path("", include("trash.urls")),
     path("", include("crowd.urls")),
     path("", include("responses.urls")),
     path("", include("labels.urls")),

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -13,8 +14,11 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.access import visible_to
 from accounts.models import User
+from accounts.requests import AuthenticatedHttpRequest
 from crowd.models import Participation
 from quality.models import MessageTemplate
+from trash.services import Kept
+from trash.views import tell
 
 PLACEHOLDERS = ("worker", "study", "reasons", "amount")
 MOST_OF_A_PERSON = 100
@@ -79,8 +83,12 @@ def stored(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["POST"])
 @login_required
-def remove(request: HttpRequest, pk: int) -> HttpResponse:
+def remove(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     theirs = visible_to(request.user, MessageTemplate.objects.all(), owner="owner")
-    get_object_or_404(theirs, pk=pk).delete()
-    messages.success(request, _("The message is removed."))
+    own = get_object_or_404(theirs, pk=pk)
+    kept = Kept()
+    with transaction.atomic():
+        kept.delete(theirs.filter(pk=own.pk))
+        deletion = kept.store(own.title, by=request.user)
+    tell(request, _("The message is removed."), deletion)
     return redirect("quality:messages")

@@ -3,17 +3,21 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.requests import AuthenticatedHttpRequest
 from quality import qualifying
 from quality.forms import EXAMPLE, QualificationForm, RequirementForm
 from quality.models import Qualification
 from quality.queries import qualifications_of
 from studies.queries import studies_of
+from trash.services import Kept
+from trash.views import tell
 
 
 @require_GET
@@ -63,14 +67,17 @@ def _edited(request: HttpRequest, own: Qualification) -> HttpResponse:
 
 @require_POST
 @login_required
-def delete(request: HttpRequest, pk: int) -> HttpResponse:
+def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     own = get_object_or_404(qualifications_of(request.user), pk=pk)
+    kept = Kept()
     try:
-        own.delete()
+        with transaction.atomic():
+            kept.delete(Qualification.objects.filter(pk=own.pk))
+            deletion = kept.store(own.title, by=request.user)
     except ProtectedError:
         messages.error(request, _("Studies require it, or people have tried it, so it is kept."))
         return redirect("quality:qualification", pk=pk)
-    messages.success(request, _("The qualification is deleted."))
+    tell(request, _("The qualification is deleted."), deletion)
     return redirect("quality:qualifications")
 
 

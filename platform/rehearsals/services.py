@@ -13,6 +13,7 @@ from rehearsals.rehearsed import RehearsedTask, UnrehearsableError
 from studies.models import Study, StudyBot
 from studies.services import fields_of_copy, save_study, set_state
 from studies.tasks import task_of
+from trash.services import Kept
 
 FEWEST_WORKERS = 30
 
@@ -76,8 +77,11 @@ def keep(rehearsal: Study, outcome: Outcome) -> Rehearsal:
 
 
 @transaction.atomic
-def delete_rehearsal(rehearsal: Study) -> None:
+def delete_rehearsal(rehearsal: Study) -> Kept:
     """Delete a rehearsal with its simulated workers and all that they did.
+
+    Returns:
+        What was deleted, for whoever wants to be able to put it back.
 
     Raises:
         ValueError: this is no rehearsal; nothing was deleted.
@@ -86,8 +90,10 @@ def delete_rehearsal(rehearsal: Study) -> None:
         raise ValueError(f"Study {rehearsal.pk} is not a rehearsal, so it is not deleted.")
     workers = Worker.objects.filter(participations__study=rehearsal)
     only_here = list(workers.exclude(participations__study__rehearsal_of=None).values_list("pk", flat=True))
-    Label.objects.filter(study=rehearsal).delete()
-    Dialogue.objects.filter(study=rehearsal).delete()
-    Participation.objects.filter(study=rehearsal).delete()
-    Worker.objects.filter(pk__in=only_here).delete()
-    rehearsal.delete()
+    kept = Kept()
+    kept.delete(Label.objects.filter(study=rehearsal))
+    kept.delete(Dialogue.objects.filter(study=rehearsal))
+    kept.delete(Participation.objects.filter(study=rehearsal))
+    kept.delete(Worker.objects.filter(pk__in=only_here))
+    kept.delete(Study.objects.filter(pk=rehearsal.pk))
+    return kept

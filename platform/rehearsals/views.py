@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
+from accounts.requests import AuthenticatedHttpRequest
 from rehearsals import attempts
 from rehearsals import tasks as jobs
 from rehearsals.models import Attempt
@@ -18,6 +19,7 @@ from rehearsals.services import delete_rehearsal, enough_workers
 from studies.models import Study
 from studies.queries import studies_of
 from studies.tasks import task_of
+from trash.views import tell
 
 
 @require_GET
@@ -80,10 +82,12 @@ def start(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def delete(request: HttpRequest, pk: int) -> HttpResponse:
+def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     rehearsals = studies_of(request.user).filter(rehearsal_of__isnull=False)
     rehearsal = get_object_or_404(rehearsals.select_related("rehearsal_of"), pk=pk)
     assert rehearsal.rehearsal_of
-    delete_rehearsal(rehearsal)
-    messages.success(request, _("The rehearsal is deleted, with its simulated workers and all they did."))
-    return redirect(rehearsal.rehearsal_of)
+    study = rehearsal.rehearsal_of
+    with transaction.atomic():
+        deletion = delete_rehearsal(rehearsal).store(rehearsal.title, by=request.user, study=study)
+    tell(request, _("The rehearsal is deleted, with its simulated workers and all they did."), deletion)
+    return redirect(study)

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -22,6 +23,7 @@ from transcripts.attempts import attempt
 from transcripts.importers import FORMATS
 from transcripts.importing import ImportRefusedError
 from transcripts.reading import Preview
+from trash.views import tell
 
 SHOWN_TURNS = 8
 
@@ -170,9 +172,14 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def undo(request: HttpRequest, pk: int) -> HttpResponse:
+def undo(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     record = get_object_or_404(imports_of(request.user), pk=pk)
-    what = "import is undone" if record.imported_at else "upload is discarded"
-    if not attempt(request, partial(undoing.undo, pk), done=f"The {what}: {record.file_name}"):
+    undone, discarded = _("The import is undone: %(file)s"), _("The upload is discarded: %(file)s")
+    said = undone if record.imported_at else discarded
+    try:
+        deletion = undoing.undo(pk, by=request.user)
+    except ImportRefusedError as error:
+        messages.error(request, str(error))
         return redirect("transcripts:import", pk=pk)
+    tell(request, said % {"file": record.file_name}, deletion)
     return redirect("transcripts:imports", pk=record.study_id)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from dialogues.models import Dialogue, TranscriptImport
 from labels.models import Label
 from studies.asks import Party
@@ -71,11 +73,10 @@ def store(record: TranscriptImport, found: Sequence[Rated], now: datetime) -> No
     record.left_out += len(found) - len(fit)
 
 
-def take_back(record: TranscriptImport) -> None:
-    """Delete the ratings that an import brought to conversations of other imports.
+def brought(record: TranscriptImport) -> QuerySet[Label]:
+    """The ratings that an import brought, also to conversations of other imports.
 
     All labels of an import have its very moment, and no other import of the study has it.
     """
     assert record.imported_at
-    brought = Label.objects.filter(study=record.study, party=Party.OUTSIDE, created_at=record.imported_at)
-    brought.delete()
+    return Label.objects.filter(study=record.study, party=Party.OUTSIDE, created_at=record.imported_at)

@@ -16,8 +16,10 @@ from live.text import MAX_TEXT
 from studies.queries import studies_of
 from transcripts import relaying
 from transcripts.attempts import attempt
+from transcripts.importing import ImportRefusedError
 from transcripts.pasted import parsed
 from transcripts.relaying import RelayRefusedError
+from trash.views import tell
 
 MAX_PASTE = 200_000  # characters
 MOST_ROWS = 600
@@ -139,8 +141,12 @@ def finish(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def discard(request: HttpRequest, pk: int) -> HttpResponse:
+def discard(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     dialogue = get_object_or_404(relayed_of(request.user), pk=pk)
-    if not attempt(request, partial(relaying.discard, pk), done="The conversation is deleted."):
+    try:
+        deletion = relaying.discard(pk, by=request.user)
+    except ImportRefusedError as error:
+        messages.error(request, str(error))
         return redirect("transcripts:relay", pk=pk)
+    tell(request, _("The conversation is deleted."), deletion)
     return redirect("transcripts:imports", pk=dialogue.study_id)

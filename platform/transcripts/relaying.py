@@ -19,7 +19,9 @@ from live.text import MAX_TEXT
 from studies.models import Study, StudyBot
 from studies.services import results_changed
 from transcripts.pasted import joined
-from transcripts.undoing import forget_unheard_systems, refuse_labelled
+from transcripts.undoing import refuse_labelled, unheard_systems
+from trash.models import Deletion
+from trash.services import Kept
 
 OPENING = "Hi!"
 
@@ -154,8 +156,11 @@ def finish(dialogue_id: int, *, now: datetime | None = None) -> None:
 
 
 @transaction.atomic
-def discard(dialogue_id: int) -> None:
+def discard(dialogue_id: int, *, by: User) -> Deletion:
     """Delete a relayed conversation.
+
+    Returns:
+        What it takes to put it back.
 
     Raises:
         transcripts.importing.ImportRefusedError: somebody has labelled one of its turns.
@@ -163,10 +168,12 @@ def discard(dialogue_id: int) -> None:
     dialogue = _locked(dialogue_id)
     refuse_labelled([dialogue.pk])
     study, was_finished = dialogue.study, dialogue.ended_at is not None
-    dialogue.delete()
-    forget_unheard_systems(study)
+    kept = Kept()
+    kept.delete(Dialogue.objects.filter(pk=dialogue.pk))
+    kept.delete(unheard_systems(study))
     if was_finished:
         results_changed(study.pk)
+    return kept.store(_("A relayed conversation"), by=by, study=study)
 
 
 def replies_needed(dialogue: Dialogue) -> int:

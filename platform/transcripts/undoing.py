@@ -3,21 +3,28 @@
 from collections.abc import Iterable
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from accounts.models import User
 from bots.models import OUTSIDE
 from dialogues.models import Dialogue, TranscriptImport, Turn
 from dialogues.queries import LABELLED
 from studies import bundles
-from studies.models import Study
+from studies.models import Study, StudyBot
 from studies.services import results_changed
 from transcripts import ratings
 from transcripts.importing import ImportRefusedError
+from trash.models import Deletion
+from trash.services import Kept
 
 
 @transaction.atomic
-def undo(record_id: int) -> None:
+def undo(record_id: int, *, by: User) -> Deletion:
     """Delete an import with what it brought, or an upload that was not imported.
+
+    Returns:
+        What it takes to put it back, with everything that it brought.
 
     Raises:
         ImportRefusedError: somebody here has labelled one of its turns, or it is being brought in.
@@ -28,14 +35,15 @@ def undo(record_id: int) -> None:
     if record.is_under_way:
         raise ImportRefusedError(_("This file is being imported. Wait until that is over, then undo it."))
     refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
-    was_imported = record.imported_at is not None
+    kept, was_imported = Kept(), record.imported_at is not None
     if was_imported:
-        ratings.take_back(record)
-    record.delete()
+        kept.delete(ratings.brought(record))
+    kept.delete(TranscriptImport.objects.filter(pk=record.pk))
     if was_imported:
-        forget_unheard_systems(record.study)
+        kept.delete(unheard_systems(record.study))
         results_changed(record.study_id)
         bundles.forget()  # other studies may have begun to judge what it brought
+    return kept.store(record.file_name, by=by, study=record.study)
 
 
 def refuse_labelled(dialogues: Iterable[int]) -> None:
@@ -52,7 +60,6 @@ def refuse_labelled(dialogues: Iterable[int]) -> None:
         )
 
 
-def forget_unheard_systems(study: Study) -> None:
-    """Take systems outside off the study that have no conversation in it any more."""
-    unheard = study.study_bots.filter(bot__adapter=OUTSIDE).exclude(bot__seats__dialogue__study=study)
-    unheard.delete()
+def unheard_systems(study: Study) -> QuerySet[StudyBot]:
+    """Systems outside that have no conversation in the study any more."""
+    return study.study_bots.filter(bot__adapter=OUTSIDE).exclude(bot__seats__dialogue__study=study)

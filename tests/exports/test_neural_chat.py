@@ -222,7 +222,7 @@ def test_ratings_alone_join_the_conversations_that_are_there(
     again = upload(other, BytesIO(file.getvalue()), name="again.csv", by=rex)
     with pytest.raises(ImportRefusedError, match="no rating in the file"):
         import_draft(again.pk, systems={}, scripted_opening=False)
-    undo(draft.pk)
+    undo(draft.pk, by=rex)
     assert list(neural_chat.ratings(other))[1:] == []
     assert "".join(neural_chat.records(other)).count("vhred") == 3
     assert Label.objects.filter(study=other, question_set="votes").count() == 3
@@ -252,8 +252,8 @@ def test_only_labels_given_here_keep_an_import_from_being_undone(study: Study) -
     label.save()
 
     with pytest.raises(ImportRefusedError, match="never discarded"):
-        undo(record.pk)
+        undo(record.pk, by=study.owner)
 
     label.delete()
-    undo(record.pk)
+    undo(record.pk, by=study.owner)
     assert not Label.objects.exists()

@@ -126,7 +126,7 @@ def test_each_annotation_is_its_authors_and_the_same_files_come_out(
     page = browser.get(f"/dialogues/{Dialogue.objects.get().public_id}/").content.decode()
     assert "&lt;b&gt;Never" in page
     assert "It was money once." in page
-    undo(done.pk)
+    undo(done.pk, by=rex)
     assert not Label.objects.exists()
 
 

@@ -110,6 +110,8 @@ RULES = {
     "studies:outlook": SIGNED_IN,
     "studies:home": PUBLIC,
     "studies": OWNER,
+    "trash": SIGNED_IN,
+    "trash:put_back": OWNER,  # whose it was
     "crowd:participants": OWNER,
     "crowd:pause": OWNER,
     "crowd:go_on": OWNER,
@@ -270,6 +272,7 @@ def things(
     version = make_version(2)
     draft = importing.upload(study, BytesIO(b"A: Hi\nB: Yes\n"), name="x.txt", by=rex)
     relay = relaying.begin(study, system="Elsewhere", by=rex)
+    gone = relaying.discard(relaying.begin(study, system="Gone", by=rex).pk, by=rex)
     queue = make_queue(2)
     item = Item.objects.filter(study=queue).first()
     assert item
@@ -328,6 +331,7 @@ def things(
         "transcripts:import_confirm": {"pk": draft.pk},
         "transcripts:import_undo": {"pk": draft.pk},
         "transcripts:relay": {"pk": relay.pk},
+        "trash": {"pk": gone.pk},
         "transcripts:relay_turn": {"pk": relay.pk},
         "transcripts:relay_correct": {"pk": relay.pk},
         "transcripts:relay_finish": {"pk": relay.pk},

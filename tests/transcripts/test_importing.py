@@ -251,7 +251,7 @@ def test_where_both_are_judged_each_turn_is_a_reply_of_its_own(study: Study) -> 
 def test_an_import_is_undone_with_everything_it_brought(imported: TranscriptImport) -> None:
     study = imported.study
 
-    undo(imported.pk)
+    undo(imported.pk, by=imported.study.owner)
 
     assert not TranscriptImport.objects.exists()
     assert not Dialogue.objects.exists()
@@ -263,7 +263,7 @@ def test_an_import_with_a_label_stays(imported: TranscriptImport) -> None:
     label(Turn.objects.filter(bot_version__isnull=False)[0], Worker.objects.create())
 
     with pytest.raises(ImportRefusedError, match="labels are never discarded"):
-        undo(imported.pk)
+        undo(imported.pk, by=imported.study.owner)
 
     assert imported.dialogues.count() == 2
     assert Label.objects.count() == 1
@@ -300,7 +300,7 @@ def _somebody_waits() -> bool:
 def test_a_system_of_another_import_stays_in_the_study(study: Study, imported: TranscriptImport) -> None:
     second = import_draft(uploaded(study).pk, systems=MITSUKU, scripted_opening=False)
 
-    undo(second.pk)
+    undo(second.pk, by=study.owner)
 
     assert study.study_bots.filter(bot__name="mitsuku").exists()
 

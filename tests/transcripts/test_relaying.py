@@ -158,10 +158,10 @@ def test_a_conversation_is_deleted_unless_somebody_judged_it(study: Study, relay
         changed_at=now,
     )
     with pytest.raises(ImportRefusedError, match="never discarded"):
-        discard(relayed.pk)
+        discard(relayed.pk, by=relayed.study.owner)
     label.delete()
 
-    discard(relayed.pk)
+    discard(relayed.pk, by=relayed.study.owner)
 
     assert not Dialogue.objects.exists()
     assert not study.study_bots.filter(bot__title="Mitsuku").exists()
