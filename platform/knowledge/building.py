@@ -18,9 +18,9 @@ ARTICLE_WORDS = (600, 1000)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to say about a place of a file, such as articles[3]."""
+    """Something to say about a part of a file, such as articles[3]."""
 
-    place: str
+    where: str
     say: str
 
 
@@ -28,7 +28,7 @@ class Finding:
 class EntityRow:
     """An entity as a base stores it. Fields as in `knowledge.models.Entity`."""
 
-    place: str
+    where: str
     name: str
     topic: str
     aliases: tuple[str, ...]
@@ -41,7 +41,7 @@ class EntityRow:
 class ArticleRow:
     """An article as a base stores it; `named` are the names of its three entities, most frequent first."""
 
-    place: str
+    where: str
     key: str
     headline: str
     sections: tuple[str, ...]
@@ -66,7 +66,7 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class RawArticle:
-    place: str
+    where: str
     key: str
     headline: str
     text: str
@@ -93,18 +93,18 @@ class Articles:
         if len(counted) < ENTITIES:
             named = ", ".join(f"“{name}”" for name, _ in counted) or "none"
             return Finding(
-                raw.place,
+                raw.where,
                 f"“{raw.headline[:60]}” names {len(counted)} of the {ENTITIES} entities that a reading set "
                 f"needs ({named}). Take another article, or add entities or aliases.",
             )
         parts = similar_parts(raw.text, ARTICLE_SECTIONS)
         if parts is None:
             return Finding(
-                raw.place,
+                raw.where,
                 f"“{raw.headline[:60]}” has fewer than {ARTICLE_SECTIONS} sentences, one for each section.",
             )
         most = tuple(name for name, _ in counted[:ENTITIES])
-        return ArticleRow(raw.place, raw.key, raw.headline, tuple(parts), most)
+        return ArticleRow(raw.where, raw.key, raw.headline, tuple(parts), most)
 
 
 def facts_wanted(entity: EntityRow, configurations: str) -> Finding | None:
@@ -113,7 +113,7 @@ def facts_wanted(entity: EntityRow, configurations: str) -> Finding | None:
         needed = FACTS_NEEDED[configuration]
         if len(entity.facts) < needed:
             return Finding(
-                f"{entity.place}.facts",
+                f"{entity.where}.facts",
                 f"“{entity.name}” has {len(entity.facts)} of the {needed} facts that configuration "
                 f"{configuration} needs. Add {needed - len(entity.facts)}, or leave {configuration} out of "
                 f"“configurations”.",
@@ -129,22 +129,22 @@ def by_the_rules(built: Built, unsafe: Unsafe | None = None) -> Iterator[Finding
     """Where a base departs from the paper's rules, which are no conditions of ours."""
     for entity in built.entities:
         if not FACTS[0] <= len(entity.facts) <= FACTS[1]:
-            yield Finding(f"{entity.place}.facts", f"{len(entity.facts)} facts; the paper has {_to(FACTS)}.")
+            yield Finding(f"{entity.where}.facts", f"{len(entity.facts)} facts; the paper has {_to(FACTS)}.")
         if (length := len(words(entity.summarized))) > LONGEST_SUMMARY:
             say = f"The summary has {length} words; the paper allows {LONGEST_SUMMARY}."
-            yield Finding(f"{entity.place}.summarized_lead", say)
+            yield Finding(f"{entity.where}.summarized_lead", say)
     for article in built.articles:
         length = sum(len(words(section)) for section in article.sections)
         if not ARTICLE_WORDS[0] <= length <= ARTICLE_WORDS[1]:
             yield Finding(
-                article.place, f"{length:,} words; the paper takes articles of {_to(ARTICLE_WORDS)}."
+                article.where, f"{length:,} words; the paper takes articles of {_to(ARTICLE_WORDS)}."
             )
         said = [sentence for section in article.sections for sentence in sentences(section)]
         if unsafe and (
             found := [each for each, is_unsafe in zip(said, unsafe(said), strict=True) if is_unsafe]
         ):
             yield Finding(
-                article.place, f"It may hold profanity, which the paper leaves out: “{found[0][:80]}”"
+                article.where, f"It may hold profanity, which the paper leaves out: “{found[0][:80]}”"
             )
     yield from _topics(built)
 

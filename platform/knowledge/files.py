@@ -1,4 +1,4 @@
-"""Knowledge bases as JSON: read with what is wrong at which place, and written."""
+"""Knowledge bases as JSON: read with what is wrong in which part, and written."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ _ENTITY = {"name", "topic", "aliases", "lead", "shortened_lead", "summarized_lea
 _ARTICLE = {"url", "id", "headline", "text"}
 _KNOWN = {"about", "configurations", "budgets", "total", "entities", "facts", "articles"}
 
-Place = str
+Where = str
 
 
 def decoded(data: bytes) -> str:
@@ -113,15 +113,15 @@ class _Reader:
         self.found, self.built = found, built
         self.mentions: dict[str, int] = {}
 
-    def problem(self, place: Place, say: str) -> None:
-        self.built.problems.append(Finding(place, say))
+    def problem(self, where: Where, say: str) -> None:
+        self.built.problems.append(Finding(where, say))
 
     def read(self) -> None:
         self._unknown("file", self.found, _KNOWN)
         self._configurations()
         self._budgets()
         apart = self._facts_apart()
-        self._each("entities", MOST_ENTITIES, lambda place, row: self._entity(place, row, apart))
+        self._each("entities", MOST_ENTITIES, lambda where, row: self._entity(where, row, apart))
         for name in apart.keys() - {entity.name for entity in self.built.entities} - self._named_badly():
             self.problem(
                 f"facts.{name[:60]}", f"“{name[:60]}” is not an entity of this base. Add it, or correct it."
@@ -131,13 +131,13 @@ class _Reader:
             if lacks := facts_wanted(entity, self.built.configurations):
                 self.built.problems.append(lacks)
         articles = Articles(self.built.entities)
-        self._each("articles", MOST_ARTICLES, lambda place, row: self._article(place, row, articles))
-        self._twice("articles", [(a.place, a.key) for a in self.built.articles], "url or id")
-        self._twice("entities", [(e.place, e.name) for e in self.built.entities], "name")
+        self._each("articles", MOST_ARTICLES, lambda where, row: self._article(where, row, articles))
+        self._twice("articles", [(a.where, a.key) for a in self.built.articles], "url or id")
+        self._twice("entities", [(e.where, e.name) for e in self.built.entities], "name")
 
-    def _unknown(self, place: Place, row: Mapping[str, Any], known: set[str]) -> None:
+    def _unknown(self, where: Where, row: Mapping[str, Any], known: set[str]) -> None:
         for name in sorted(row.keys() - known):
-            self.built.notes.append(Finding(place, f"“{name[:40]}” has no meaning here and is not kept."))
+            self.built.notes.append(Finding(where, f"“{name[:40]}” has no meaning here and is not kept."))
 
     def _configurations(self) -> None:
         given = self.found.get("configurations", "ABCD")
@@ -164,7 +164,7 @@ class _Reader:
         self.problem("facts", "Write a list of facts for each name, such as {“Venus”: [“…”]}.")
         return {}
 
-    def _each(self, name: str, most: int, take: Callable[[Place, Mapping[str, Any]], None]) -> None:
+    def _each(self, name: str, most: int, take: Callable[[Where, Mapping[str, Any]], None]) -> None:
         rows = self.found.get(name, [])
         if not isinstance(rows, list):
             self.problem(name, "This is not a list.")
@@ -178,60 +178,60 @@ class _Reader:
             else:
                 self.problem(f"{name}[{number}]", f"{json.dumps(row)[:40]} is not an object. Write {{…}}.")
 
-    def _text(self, place: Place, row: Mapping[str, Any], name: str, limit: int) -> str:
+    def _text(self, where: Where, row: Mapping[str, Any], name: str, limit: int) -> str:
         """A text that has to be there; "" with a problem if it cannot be stored."""
         value = row.get(name, "")
         if say := text_problem(value, limit=limit, what=f"“{name}”"):
-            self.problem(f"{place}.{name}", say)
+            self.problem(f"{where}.{name}", say)
             return ""
         return str(value).strip()
 
-    def _sentences(self, place: Place, row: Mapping[str, Any], name: str, limit: int) -> str:
+    def _sentences(self, where: Where, row: Mapping[str, Any], name: str, limit: int) -> str:
         """A text as `_text`, of which not too many sentences are weighed."""
-        text = self._text(place, row, name, limit)
+        text = self._text(where, row, name, limit)
         if (number := len(sentences(text))) <= MOST_SENTENCES:
             return text
-        self.problem(f"{place}.{name}", f"{number:,} sentences are more than {MOST_SENTENCES}. Shorten it.")
+        self.problem(f"{where}.{name}", f"{number:,} sentences are more than {MOST_SENTENCES}. Shorten it.")
         return ""
 
-    def _entity(self, place: Place, row: Mapping[str, Any], apart: Mapping[str, Any]) -> None:
-        self._unknown(place, row, _ENTITY)
+    def _entity(self, where: Where, row: Mapping[str, Any], apart: Mapping[str, Any]) -> None:
+        self._unknown(where, row, _ENTITY)
         before = len(self.built.problems)
-        name, topic = self._text(place, row, "name", 120), self._text(place, row, "topic", 60)
-        aliases = self._list(f"{place}.aliases", row.get("aliases", []), 20, 120)
-        short, summary = self._leads(place, row)
-        own = self._list(f"{place}.facts", row.get("facts", []), MOST_FACTS, LONGEST_FACT)
+        name, topic = self._text(where, row, "name", 120), self._text(where, row, "topic", 60)
+        aliases = self._list(f"{where}.aliases", row.get("aliases", []), 20, 120)
+        short, summary = self._leads(where, row)
+        own = self._list(f"{where}.facts", row.get("facts", []), MOST_FACTS, LONGEST_FACT)
         more = self._list(f"facts.{name[:60]}", apart.get(name, []), MOST_FACTS, LONGEST_FACT)
         facts = list(dict.fromkeys([*own, *more]))
         if len(facts) < len(own) + len(more):
             say = f"{len(own) + len(more) - len(facts)} facts of “{name}” appear twice."
-            self.problem(f"{place}.facts", say)
+            self.problem(f"{where}.facts", say)
         mentions = row.get("mentions", 0)
         if type(mentions) is not int or not 0 <= mentions <= MOST_MENTIONS:
-            self.problem(f"{place}.mentions", f"{json.dumps(mentions)[:20]} is not a number from 0 up.")
+            self.problem(f"{where}.mentions", f"{json.dumps(mentions)[:20]} is not a number from 0 up.")
         if len(self.built.problems) == before:
             self.mentions[name] = mentions
             self.built.entities.append(
-                EntityRow(place, name, topic, tuple(aliases), short, summary, tuple(facts))
+                EntityRow(where, name, topic, tuple(aliases), short, summary, tuple(facts))
             )
 
-    def _leads(self, place: Place, row: Mapping[str, Any]) -> tuple[str, str]:
+    def _leads(self, where: Where, row: Mapping[str, Any]) -> tuple[str, str]:
         if "lead" in row:
-            lead = self._sentences(place, row, "lead", LONGEST_LEAD)
+            lead = self._sentences(where, row, "lead", LONGEST_LEAD)
             return leads(lead) if lead else ("", "")
-        short = self._text(place, row, "shortened_lead", LONGEST_LEAD)
-        return short, self._text(place, row, "summarized_lead", LONGEST_LEAD)
+        short = self._text(where, row, "shortened_lead", LONGEST_LEAD)
+        return short, self._text(where, row, "summarized_lead", LONGEST_LEAD)
 
-    def _list(self, place: Place, given: object, most: int, limit: int) -> list[str]:
+    def _list(self, where: Where, given: object, most: int, limit: int) -> list[str]:
         if not isinstance(given, list):
-            self.problem(place, "This is not a list of texts.")
+            self.problem(where, "This is not a list of texts.")
             return []
         if len(given) > most:
-            self.problem(place, f"{len(given)} are more than {most}. Leave some out.")
+            self.problem(where, f"{len(given)} are more than {most}. Leave some out.")
             return []
         for number, each in enumerate(given):
             if say := text_problem(each, limit=limit, what="It"):
-                self.problem(f"{place}[{number}]", say)
+                self.problem(f"{where}[{number}]", say)
         return [str(each).strip() for each in given]
 
     def _named_badly(self) -> set[str]:
@@ -266,29 +266,29 @@ class _Reader:
         ranked = sorted(same, key=lambda each: -self.mentions[each.name])
         return ranked.index(entity) < self.built.budgets[entity.topic]
 
-    def _article(self, place: Place, row: Mapping[str, Any], articles: Articles) -> None:
-        self._unknown(place, row, _ARTICLE)
+    def _article(self, where: Where, row: Mapping[str, Any], articles: Articles) -> None:
+        self._unknown(where, row, _ARTICLE)
         before = len(self.built.problems)
-        key = self._text(place, row, "id" if "id" in row else "url", 500)
-        headline = self._text(place, row, "headline", 300)
-        text = self._sentences(place, row, "text", LONGEST_ARTICLE)
+        key = self._text(where, row, "id" if "id" in row else "url", 500)
+        headline = self._text(where, row, "headline", 300)
+        text = self._sentences(where, row, "text", LONGEST_ARTICLE)
         if len(self.built.problems) > before:
             return
-        article = articles.built(RawArticle(place, key, headline, text))
+        article = articles.built(RawArticle(where, key, headline, text))
         if isinstance(article, Finding):
             self.built.problems.append(article)
         else:
             self.built.articles.append(article)
 
-    def _twice(self, name: str, found: Sequence[tuple[Place, str]], what: str) -> None:
-        first: dict[str, Place] = {}
-        for place, key in found:
+    def _twice(self, name: str, found: Sequence[tuple[Where, str]], what: str) -> None:
+        first: dict[str, Where] = {}
+        for where, key in found:
             if key in first:
                 self.problem(
-                    place,
+                    where,
                     f"The {what} “{key[:60]}” is that of {first[key]}, too. Each needs its own.",
                 )
-            first.setdefault(key, place)
+            first.setdefault(key, where)
 
 
 def as_json(built: Built) -> dict[str, Any]:

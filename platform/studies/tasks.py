@@ -35,7 +35,7 @@ class StudyTask(ABC):
         key: as studies store it, and in addresses.
         title: what it is, as lists of protocols say it.
         menu: the same in a few words, for the page of a new study.
-        place: among the tasks on that page, from 1; a new study has the first one if nobody says otherwise.
+        order: among the tasks on that page, from 1; a new study has the first one if nobody says otherwise.
         form: the forms with which such a study is made and edited.
         overview: template of the study's own page, which extends reports/overview.html.
         has_conversations: whether its studies hold conversations, which others can judge.
@@ -52,7 +52,7 @@ class StudyTask(ABC):
     key: ClassVar[str]
     title: ClassVar[str]
     menu: ClassVar[str]
-    place: ClassVar[int]
+    order: ClassVar[int]
     form: ClassVar["type[StudyPage]"]
     overview: ClassVar[str]
     manual: ClassVar[str]
@@ -139,7 +139,7 @@ def register(task: type[T]) -> type[T]:
 
 def tasks() -> list[StudyTask]:
     """All tasks in their order."""
-    return sorted(_TASKS.values(), key=lambda task: task.place)
+    return sorted(_TASKS.values(), key=lambda task: task.order)
 
 
 def task_of(study: "Study") -> StudyTask:

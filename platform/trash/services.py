@@ -87,7 +87,8 @@ def _key(model: type[Model]) -> str:
 def _read(chosen: str, table: str, key: str, keys: Collection[Any]) -> list[tuple[str, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(f'SELECT {chosen} FROM "{table}" AS t WHERE t."{key}" = ANY(%s)', [list(keys)])
-        return cursor.fetchall()
+        rows: list[tuple[str, ...]] = cursor.fetchall()
+    return rows
 
 
 @transaction.atomic

@@ -13,7 +13,7 @@ from tests.knowledge.bases import article, base_file, entity
 def places(found: dict[str, Any] | str) -> dict[str, str]:
     built = parse(found if isinstance(found, str) else json.dumps(found))
     assert not built.may_be_imported
-    return {problem.place: problem.say for problem in built.problems}
+    return {problem.where: problem.say for problem in built.problems}
 
 
 def test_a_raw_file_becomes_a_base() -> None:
@@ -102,7 +102,7 @@ def test_what_departs_from_the_paper_is_told_and_no_obstacle() -> None:
     built = parse(json.dumps(found))
 
     assert built.may_be_imported
-    told = {(note.place, note.say) for note in built.notes}
+    told = {(note.where, note.say) for note in built.notes}
     assert ("file", "“other” has no meaning here and is not kept.") in told
     assert ("entities[0]", "“colour” has no meaning here and is not kept.") in told
     assert ("entities[0].facts", "11 facts; the paper has 8 to 10.") in told

@@ -66,7 +66,7 @@ def test_what_a_task_declares_is_there(task: StudyTask) -> None:
 
 def test_every_folder_is_a_task_and_no_two_share_a_place() -> None:
     assert {task.key for task in tasks()} == FOLDERS
-    assert len({task.place for task in tasks()}) == len(tasks())
+    assert len({task.order for task in tasks()}) == len(tasks())
 
 
 def test_nothing_outside_its_folder_names_a_task() -> None:

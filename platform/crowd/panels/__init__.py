@@ -39,7 +39,7 @@ CARRIED_FOR = 24 * 3600
 
 def panels() -> list[Panel]:
     """All panels in their order."""
-    return sorted(_PANELS.values(), key=lambda panel: panel.place)
+    return sorted(_PANELS.values(), key=lambda panel: panel.order)
 
 
 def panel_of(taken: StudyPanel) -> Panel:

@@ -30,7 +30,7 @@ class AnyAddress(Panel):
         "signature are refused: the HMAC-SHA256 of CODE:ID (CODE:ID:SESSION where the link has a session) "
         "in hexadecimal; CODE is what follows /s/ in the link."
     )
-    place = 4
+    order = 4
     asks_for = ("parameter", "secret", "return_url")
     outcomes: ClassVar = tuple(Outcome)
 

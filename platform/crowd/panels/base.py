@@ -69,13 +69,13 @@ class Panel(ABC):
         asks_for: settings that a study has with it: fields of `StudyPanel`.
         outcomes: those for which a study may have codes of its own.
         needed: those for which it must.
-        place: among the panels of the page, from 1.
+        order: among the panels of the page, from 1.
     """
 
     key: ClassVar[str]
     title: ClassVar[str | Promise]
     about: ClassVar[str | Promise]
-    place: ClassVar[int]
+    order: ClassVar[int]
     parameters: ClassVar[Sequence[str]] = ()
     asks_for: ClassVar[Sequence[str]] = ()
     outcomes: ClassVar[Sequence[Outcome]] = ()

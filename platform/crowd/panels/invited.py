@@ -15,7 +15,7 @@ class Invited(Panel):
     key = "invited"
     title = gettext_lazy("Invited people")
     about = gettext_lazy("Everybody on your list has a link of their own, which lets in one person, once.")
-    place = 5
+    order = 5
     parameters = (PARAMETER,)
 
     @override

@@ -26,7 +26,7 @@ class MTurk(Panel):
         "Use the link below as the ExternalURL of an ExternalQuestion. Amazon adds the ids, shows a preview "
         "first, and takes a form at the end. The code in it can be looked up under Participants."
     )
-    place = 3
+    order = 3
     parameters = ("workerId", "assignmentId", "hitId", "turkSubmitTo")
 
     @override

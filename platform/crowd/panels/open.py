@@ -14,7 +14,7 @@ class OpenLink(Panel):
     about = gettext_lazy(
         "For a class, a lab, friends. Nothing stops somebody from taking part again in another browser."
     )
-    place = 1
+    order = 1
 
     @override
     def link(self, entry: str, taken: StudyPanel) -> str:

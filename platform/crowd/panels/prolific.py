@@ -22,7 +22,7 @@ class Prolific(Panel):
         "Give Prolific the link below as the URL of the study, with the option “URL parameters”, and set up "
         "one completion path there for each code."
     )
-    place = 2
+    order = 2
     parameters = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
     outcomes: ClassVar = tuple(Outcome)
     needed: ClassVar = (Outcome.COMPLETE,)

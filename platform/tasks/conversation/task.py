@@ -30,7 +30,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     key = "conversation"
     title = "Talk with a chatbot and judge its replies"
     menu = "Talk with chatbots"
-    place = 1
+    order = 1
     form = ConversationPage
     overview = "tasks/conversation/overview.html"
     manual = "labelling"

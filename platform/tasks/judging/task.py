@@ -33,7 +33,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     key = "judging"
     title = "Judge responses, turns or conversations of others"
     menu = "Judge"
-    place = 3
+    order = 3
     form = JudgingPage
     overview = "tasks/judging/overview.html"
     manual = "labelling"

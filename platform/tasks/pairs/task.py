@@ -33,7 +33,7 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     key = "pairs"
     title = "Judge two responses or two conversations side by side"
     menu = "Compare side by side"
-    place = 5
+    order = 5
     form = PairsPage
     overview = "tasks/pairs/overview.html"
     manual = "pairs"

@@ -29,7 +29,7 @@ class SelfPlay(TaskWithReport):
     key = "self_play"
     title = "Chatbots talk with each other"
     menu = "Self-play"
-    place = 4
+    order = 4
     form = SelfPlayPage
     overview = "tasks/self_play/overview.html"
     manual = "self-play"

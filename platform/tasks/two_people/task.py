@@ -27,7 +27,7 @@ class TwoPeople(WorkerTask, TalkTask):
     key = "two_people"
     title = "Two people talk with each other"
     menu = "Have people talk with each other"
-    place = 6
+    order = 6
     form = TwoPeoplePage
     overview = "tasks/two_people/overview.html"
     manual = "human-human"

@@ -22,7 +22,7 @@ class Writing(WorkerTask):
     key = "writing"
     title = "Write responses to given contexts"
     menu = "Write responses"
-    place = 2
+    order = 2
     form = WritingPage
     overview = "tasks/writing/overview.html"
     manual = "static-evaluation"
