@@ -253,7 +253,7 @@ def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """All attempts fall into the same minute: limits are counted anew with the next."""
     now = time.time()
     monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: now))
-    # The cache has a clock of its own, and forgets attempts soon after the minute: too soon on a busy machine.
+    # The cache has a clock of its own and forgets attempts after the minute: too soon on a busy machine.
     monkeypatch.setattr("django_ratelimit.core.EXPIRATION_FUDGE", 3600)
 
 
