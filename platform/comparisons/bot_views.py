@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -17,9 +18,10 @@ from bots.services import record_perplexity, reports_perplexity
 from comparisons import history, protocols, sheets, shown
 from comparisons.differences import differences
 from comparisons.forms import MOST_STUDIES, PerplexityForm
-from comparisons.published import SCORED, TITLES
+from comparisons.measured import Measured, chosen, offered_to
 from comparisons.scores import TooMuchError
 from comparisons.views import bounded, bounded_pictures
+from labels.explorer import score_key
 from studies.models import Study
 from studies.queries import readable_real_studies_of, with_bots
 
@@ -64,11 +66,13 @@ def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @bounded_pictures
 def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpResponse:
     found = get_object_or_404(history.bots_of(request.user), name=name)
+    studies = _studies(request, found)
+    measured = chosen(offered_to(request.user, studies=studies), request.GET.get("questions", ""))
     try:
-        rows = history.rows(found, history.versions_of(found), _studies(request, found))
+        rows = history.rows(found, history.versions_of(found), studies, measured)
     except TooMuchError as error:
         return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
-    return shown.file(request, sheets.of_course(history.drawn(rows)), chart, ending)
+    return shown.file(request, sheets.of_course(history.drawn(rows), measured), chart, ending)
 
 
 def _studies(request: HttpRequest, bot: Bot) -> list[Study]:
@@ -82,16 +86,19 @@ def _studies(request: HttpRequest, bot: Bot) -> list[Study]:
 
 def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None = None) -> dict[str, Any]:
     studies, versions = _studies(request, bot), history.versions_of(bot)
+    offered = offered_to(request.user, studies=studies)
+    measured = chosen(offered, request.GET.get("questions", ""))
     rows, trouble = [], ""
     try:
-        rows = history.rows(bot, versions, studies)
+        rows = history.rows(bot, versions, studies, measured)
     except TooMuchError as error:
         trouble = str(error)
     in_rows = {row.study.pk: row.study for row in rows}
     drawn = shown.charts(
-        sheets.of_course(history.drawn(rows)),
+        sheets.of_course(history.drawn(rows), measured),
         lambda name, ending: reverse("comparisons:bot_chart", args=[bot.name, name, ending]),
-        "",
+        urlencode({"questions": measured.key}),
+        {"history": {str(row.number): _behind(row, bot, measured) for row in rows}},
     )
     return {
         "bot": bot,
@@ -102,18 +109,30 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
         "most_versions": history.MOST_VERSIONS,
         "most_studies": MOST_STUDIES,
         "rows": rows,
-        "titles": TITLES,
-        "scored": SCORED,
+        "titles": measured.titles,
+        "scored": measured.questions,
+        "measured": measured,
+        "offered": offered,
         "reasons": [
-            f"Row {row.number}: {row.scored.cells[SCORED.headline]['undefined']}"
+            f"Row {row.number}: {row.scored.cells[measured.main.key]['undefined']}"
             for row in rows
-            if "undefined" in row.scored.cells[SCORED.headline]
+            if "undefined" in row.scored.cells[measured.main.key]
         ],
         "most_drawn": sheets.MOST_ROWS,
         "chart": drawn.get("history"),
         "differences": differences(protocols.protocols(list(in_rows.values()))),
         "trouble": trouble,
     }
+
+
+def _behind(row: history.Row, bot: Bot, measured: Measured) -> str:
+    """Where the judgments of a row are read, narrowed to the bot and its score."""
+    narrowed = {"bot": bot.name} if row.task.has_conversations else {"system": bot.title}
+    for number, ask in enumerate(row.study.asked):
+        if ask.question_set == measured.key:
+            narrowed["score"] = score_key(number, measured.main.key)
+            break
+    return f"{reverse(row.task.read_at, args=[row.study.pk])}?{urlencode(narrowed)}"
 
 
 def _version(version: BotVersion, refused: PerplexityForm | None) -> dict[str, Any]:

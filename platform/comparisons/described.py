@@ -31,9 +31,24 @@ def said(cell: Cell, unit: str = " percent", digits: int = 0) -> str:
     return told
 
 
-def shares_of(table: Data) -> list[tuple[int, str]]:
-    """Index and title of the scores that are percentages, and so share an axis."""
-    return [(i, column["title"]) for i, column in enumerate(table["columns"]) if column["percent"]]
+MOST_SCORES = 3
+
+
+def scale_of(table: Data) -> tuple[bool, float, float]:
+    """Whether in percent, lowest and highest: the scale that most scores of a table have."""
+    scales = [(column["percent"], column["low"], column["high"]) for column in table["columns"]]
+    return max(dict.fromkeys(scales), key=scales.count)
+
+
+def scores_of(table: Data) -> list[tuple[int, str]]:
+    """Index and title of the scores that share that scale, as many as there are colours."""
+    scale = scale_of(table)
+    found = [
+        (i, column["title"])
+        for i, column in enumerate(table["columns"])
+        if (column["percent"], column["low"], column["high"]) == scale
+    ]
+    return found[:MOST_SCORES]
 
 
 def lines_of(rows: Sequence[Data], room: Room) -> Iterator[tuple[str, Data | None]]:
@@ -66,15 +81,19 @@ def names_of(data: Data) -> list[tuple[str, str, bool]]:
 
 
 def _side_by_side_in_words(table: Data) -> str:
-    index, title = shares_of(table)[-1]
-    told = [f"{row['bot']} in {row['study']} {said(row['cells'][index])}" for row in table["rows"]]
+    index, title = scores_of(table)[-1]
+    unit, digits = (" percent", 0) if scale_of(table)[0] else (" points", 1)
+    told = [
+        f"{row['bot']} in {row['study']} {said(row['cells'][index], unit, digits)}" for row in table["rows"]
+    ]
     return f"Chart of the scores of each bot in each study. {title}: {'; '.join(told)}."
 
 
 def _over_time_in_words(course: Data) -> str:
     main = course["main"]
+    of = (" percent", 0) if course["percent"] else (" points", 1)
     told = [
-        f"{row['number']}: version {row['version']} in {row['study']} {said(row['cells'][main])}"
+        f"{row['number']}: version {row['version']} in {row['study']} {said(row['cells'][main], *of)}"
         for row in course["rows"]
     ]
     return f"Chart of the scores in order of time. {course['scores'][main]}: {'; '.join(told)}."
@@ -82,7 +101,11 @@ def _over_time_in_words(course: Data) -> str:
 
 def _relation_in_words(data: Data) -> str:
     title, line = data["relation"]["title"], data["relation"]["line"]
-    told = [f"{each['name']}: {each['x']['value']:.3g}, {said(each['y'])}" for each in data["points"]]
+    unit, digits = (" percent", 0) if data["percent"] else (" points", 1)
+    told = [
+        f"{each['name']}: {each['x']['value']:.3g}, {said(each['y'], unit, digits)}"
+        for each in data["points"]
+    ]
     fit = f"R squared of the line {line['r_squared']['value']:.2f}. " if "at" in line else "No line. "
     lines = ", ".join(f"{each['name']} {each['y']:g}" for each in data["lines"])
     across = f" Published, as lines across: {lines}." if lines else ""
@@ -112,7 +135,7 @@ def sweep_panels(room: Room) -> Panels:
 
 
 def _side_by_side_size(table: Data, room: Room) -> tuple[float, float]:
-    titles = [title for _, title in shares_of(table)]
+    titles = [title for _, title in scores_of(table)]
     return room.width, _lines_height(sum(1 for _ in lines_of(table["rows"], room)), titles, room)
 
 

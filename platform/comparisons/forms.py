@@ -2,7 +2,7 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -10,7 +10,7 @@ from accounts.models import User
 from bots.models import LONGEST_NOTE
 from reports.reported import ReportedTask
 from studies.choosing import offer
-from studies.models import Study
+from studies.models import Ask, Study
 from studies.queries import readable_real_studies_of, with_bots
 from studies.tasks import keys_of
 
@@ -46,7 +46,9 @@ class StudiesForm(forms.Form):
         opened = readable_real_studies_of(user).exclude(state=Study.State.DRAFT)
         found = opened.filter(task__in=keys_of(ReportedTask))
         field.queryset = (
-            found.filter(asks__number=0, asks__question_set__in=question_sets) if question_sets else found
+            found.filter(Exists(Ask.objects.filter(study=OuterRef("pk"), question_set__in=question_sets)))
+            if question_sets
+            else found
         )
         self.offered: QuerySet[Study] = field.queryset
         self.sought = data.get("find", "").strip()[:120]

@@ -12,7 +12,7 @@ from accounts.access import visible_to
 from accounts.models import User
 from bots.models import Bot, BotVersion
 from comparisons import protocols
-from comparisons.published import ASKED_SCORED, TITLES
+from comparisons.measured import Measured
 from comparisons.scores import SHAPE, Cell, Scored, conversations, scored_by, seen
 from dialogues.models import Dialogue
 from judging.models import Item
@@ -34,11 +34,12 @@ class Row:
     version: BotVersion
     scored: Scored
     transcripts: Sequence[UUID]
+    titles: Mapping[str, str]
 
     @property
     def cells(self) -> list[Cell]:
         """The scores in the order of the page."""
-        return [self.scored.cells[key] for key in TITLES]
+        return [self.scored.cells[key] for key in self.titles]
 
     @property
     def task(self) -> ReportedTask:
@@ -68,7 +69,7 @@ def versions_of(bot: Bot) -> list[BotVersion]:
     return list(newest[:MOST_VERSIONS])[::-1]
 
 
-def rows(bot: Bot, versions: Sequence[BotVersion], studies: Sequence[Study]) -> list[Row]:
+def rows(bot: Bot, versions: Sequence[BotVersion], studies: Sequence[Study], measured: Measured) -> list[Row]:
     """A row for each version in each study where it has labels of the set that is scored, in order of time.
 
     Raises:
@@ -76,13 +77,13 @@ def rows(bot: Bot, versions: Sequence[BotVersion], studies: Sequence[Study]) -> 
     """
     by_pk = {version.pk: version for version in versions}
     by_study, names = {study.pk: study for study in studies}, protocols.names(studies)
-    key = key_of("history", SHAPE, seen(studies), ASKED_SCORED.questions.key, bot.pk, sorted(by_pk))
+    key = key_of("history", SHAPE, seen(studies), measured.key, bot.pk, sorted(by_pk))
     found: dict[tuple[int, int], Scored] = remembered(
         key,
         lambda: scored_by(
             lambda conversation: (conversation.version, conversation.study),
-            (each for each in conversations(by_study, ASKED_SCORED, bot=bot.pk) if each.version in by_pk),
-            ASKED_SCORED,
+            (each for each in conversations(by_study, measured.asked, bot=bot.pk) if each.version in by_pk),
+            measured.asked,
         ),
     )
     transcripts = _public_ids(found)
@@ -95,6 +96,7 @@ def rows(bot: Bot, versions: Sequence[BotVersion], studies: Sequence[Study]) -> 
             by_pk[version],
             scored,
             [transcripts[pk] for pk in scored.newest_dialogues],
+            measured.titles,
         )
         for number, ((version, study), scored) in enumerate(in_time, 1)
     ]

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bots.models import BotVersion
-from comparisons.published import ASKED_HUMAN_LIKENESS, ASKED_SCORED, SCORED
+from comparisons.measured import HUMAN_LIKE, Measured
 from comparisons.relation import Point, relation_figures
 from comparisons.scores import SHAPE, Asked, Scored, Who, conversations, scored_by, seen
-from evaluation.questions import HUMAN_LIKENESS
 from live.remembered import key_of, remembered
 from reports.reported import reported
 from studies.models import Study
@@ -50,9 +49,9 @@ def scores_of(studies: Sequence[Study], asked: Asked, by: str) -> dict[Who, Scor
     return found
 
 
-def against_perplexity(studies: Sequence[Study]) -> Pairs:
+def against_perplexity(studies: Sequence[Study], measured: Measured) -> Pairs:
     """Scores of each version with its perplexity. Raises `TooMuchError`."""
-    scores = scores_of(studies, ASKED_SCORED, "version")
+    scores = scores_of(studies, measured.asked, "version")
     versions = _versions(scores)
     names = version_names(versions)
     known = [version for version in versions if version.perplexity is not None]
@@ -67,24 +66,24 @@ def against_perplexity(studies: Sequence[Study]) -> Pairs:
         LeftOut(each, "", ("it is not a bot, so it has "
 "no perplexity")) for each in scores if isinstance(each, str)
     ]  # fmt: skip
-    figures = relation_figures("perplexity per token", points)
+    figures = relation_figures("perplexity per token", points, measured)
     return Pairs(figures, left_out, [*pooled(studies), *incomparable(known, names)])
 
 
-def against_human_likeness(studies: Sequence[Study], by: str) -> Pairs:
+def against_human_likeness(studies: Sequence[Study], measured: Measured, by: str) -> Pairs:
     """Scores of each bot, or of each version, with its human-likeness. Raises `TooMuchError`."""
-    scores = scores_of(studies, ASKED_SCORED, by)
-    human = scores_of(studies, ASKED_HUMAN_LIKENESS, by)
+    scores = scores_of(studies, measured.asked, by)
+    human = scores_of(studies, HUMAN_LIKE.asked, by)
     names, slugs = _called({*scores, *human}, by)
     both = sorted(set(scores) & set(human), key=lambda pk: names[pk])
-    x = HUMAN_LIKENESS.headline
+    x = HUMAN_LIKE.main.key
     points = [_point(names[pk], slugs[pk], human[pk].cells[x], scores[pk]) for pk in both]
     left_out = [
         LeftOut(names[pk], slugs[pk], "it has no labels of human-likeness in these studies" if pk in scores
-                else f"it has no labels of {SCORED.title.lower()} in these studies")
+                else f"it has no labels of {measured.title.lower()} in these studies")
         for pk in sorted(set(scores) ^ set(human), key=lambda pk: names[pk])
     ]  # fmt: skip
-    return Pairs(relation_figures("human-likeness, percent", points), left_out, pooled(studies))
+    return Pairs(relation_figures("human-likeness, percent", points, measured), left_out, pooled(studies))
 
 
 def pooled(studies: Sequence[Study]) -> list[str]:

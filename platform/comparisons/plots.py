@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from matplotlib import rc_context
@@ -11,10 +12,12 @@ from matplotlib.figure import Figure
 from chatbots.meena.sweep import Point, chart
 from comparisons.described import (
     DESCRIBED,
+    MOST_SCORES,
     Cell,
     Data,
     lines_of,
-    shares_of,
+    scale_of,
+    scores_of,
     sweep_panels,
     times_of,
 )
@@ -26,6 +29,19 @@ from reports.charts.theme import as_pdf, for_page
 
 Score: TypeAlias = tuple[Any, str]
 """Where the cells of a row have a score, and its title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """That of the scores of a chart."""
+
+    percent: bool
+    low: float
+    high: float
+
+    @property
+    def axis(self) -> str:
+        return "percent of labels" if self.percent else "mean, points"
 
 
 def svg(kind: str, name: str, data: Data, room: Room) -> str:
@@ -52,7 +68,9 @@ def ends(cell: Cell) -> list[list[float]] | None:
 
 def _side_by_side(table: Data, room: Room, palette: Palette) -> Figure:
     """A line for each bot under the name of its study; a mark and an interval for each score."""
-    return _lines("side-by-side", table, shares_of(table), lines_of(table["rows"], room), room, palette)
+    percent, low, high = scale_of(table)
+    lines, scale = lines_of(table["rows"], room), Scale(percent, low, high)
+    return _lines("side-by-side", table, scores_of(table), lines, scale, room, palette)
 
 
 def _lines(
@@ -60,6 +78,7 @@ def _lines(
     data: Data,
     scores: Sequence[Score],
     lines: Iterable[tuple[str, Data | None]],
+    scale: Scale,
     room: Room,
     palette: Palette,
 ) -> Figure:
@@ -74,8 +93,10 @@ def _lines(
     for place, (label, row) in placed:
         # Above its marks, at the left end.
         weight = "normal" if row else "bold"
-        axes.text(0, place - 0.3 if row else place + 0.2, label, va="bottom", fontsize=9, weight=weight)
-    axes.set(xlim=(0, 100), ylim=(len(placed) - 0.5, -0.5), xlabel="percent of labels")
+        axes.text(
+            scale.low, place - 0.3 if row else place + 0.2, label, va="bottom", fontsize=9, weight=weight
+        )
+    axes.set(xlim=(scale.low, scale.high), ylim=(len(placed) - 0.5, -0.5), xlabel=scale.axis)
     axes.set_yticks([])
     axes.grid(axis="x", alpha=0.35, linewidth=0.6)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -106,16 +127,17 @@ def _marks(
 
 def _over_time(course: Data, room: Room, palette: Palette) -> Figure:
     """Each version in each study, in order of time: from left to right, on a phone from top to bottom."""
-    scores = list(course["scores"].items())
+    scores = list(course["scores"].items())[:MOST_SCORES]
+    scale = Scale(course["percent"], *course["ends"])
     if room is NARROW:
-        return _lines("over-time", course, scores, times_of(course["rows"], room), room, palette)
+        return _lines("over-time", course, scores, times_of(course["rows"], room), scale, room, palette)
     rows = course["rows"]
     figure = Figure(figsize=DESCRIBED["over-time"].size(course, room), layout="constrained")
     axes = figure.add_subplot()
     for nth, (key, title) in enumerate(scores):
         cells = [row["cells"][key] for row in rows]
         _course(axes, cells, 0.14 * (nth - 1), palette.series[nth % 3], MARKERS[nth % 3], title)
-    axes.set(ylim=(0, 100), xlim=(-0.5, len(rows) - 0.5), ylabel="percent of labels")
+    axes.set(ylim=(scale.low, scale.high), xlim=(-0.5, len(rows) - 0.5), ylabel=scale.axis)
     axes.set_xticks(range(len(rows)), [f"{row['number']}\n{row['version']}" for row in rows])
     axes.set_xlabel("row of the table, version of the bot")
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,23 +1,9 @@
-"""Which question set's scores are put beside other measures, and what was published of that."""
+"""What was published of scores beside perplexity and human-likeness: systems, and how well a line fits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from comparisons.scores import Asked
-from evaluation.protocols import protocols
-from evaluation.questions import HUMAN_LIKENESS, QUESTION_SETS
-
-_PAPER = {name: protocols()[f"meena-{name}"] for name in ("interactive", "static")}
-
-SCORED = QUESTION_SETS[_PAPER["interactive"].question_sets[0]]
-"""The set whose scores the paper puts beside perplexity and human-likeness."""
-
-ASKED_SCORED, ASKED_HUMAN_LIKENESS = Asked(SCORED), Asked(HUMAN_LIKENESS)
-
-TITLES: Mapping[str, str] = {
-    score.key: score.title for score in sorted(SCORED.scores, key=lambda each: each != SCORED.main_score)
-}
-"""By key, the titles of its scores, the main one first."""
+from comparisons.measured import PAPER, PUBLISHED, Measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +15,31 @@ class Mark:
     scores: Mapping[str, float]
 
 
-MARKS = [
+_MARKS = [
     Mark(f"{each.system}, paper", each.measures["perplexity"], each.scores)
-    for each in _PAPER["interactive"].published
+    for each in PAPER["interactive"].published
     if each.measures and "perplexity" in each.measures
 ]
 
-LINES = [each for each in _PAPER["interactive"].published if not each.measures]
-"""Published systems without a perplexity: lines across the chart, as in the paper's figure 1."""
+
+def marks_of(measured: Measured) -> list[Mark]:
+    """Published systems with a perplexity and these scores."""
+    return _MARKS if measured.key == PUBLISHED else []
 
 
-def published_r_squared(measure: str, score: str) -> str:
+def lines_of(measured: Measured, score: str) -> list[tuple[str, float]]:
+    """Published systems without a perplexity: lines across the chart, as in the paper's figure 1."""
+    published = PAPER["interactive"].published if measured.key == PUBLISHED else ()
+    return [
+        (each.system, each.scores[score]) for each in published if not each.measures and score in each.scores
+    ]
+
+
+def published_r_squared(measured: Measured, measure: str, score: str) -> str:
     """R² of the line of a score over another measure, of each evaluation of the paper that gives it."""
     found = [
         f"{protocol.relations[measure][score]} {name}"
-        for name, protocol in _PAPER.items()
-        if protocol.relations and score in protocol.relations.get(measure, {})
+        for name, protocol in PAPER.items()
+        if measured.key == PUBLISHED and protocol.relations and score in protocol.relations.get(measure, {})
     ]
     return ", ".join(found)

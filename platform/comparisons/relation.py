@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from comparisons.published import TITLES
+from comparisons.measured import Measured
 from evaluation.interval import Interval, Undefined
 from evaluation.relation import Correlation, Line, kendall, line, pearson, spearman
 
@@ -37,12 +37,13 @@ class Point:
     labels: int
 
 
-def relation_figures(x_title: str, points: Sequence[Point]) -> dict[str, Any]:
+def relation_figures(x_title: str, points: Sequence[Point], measured: Measured) -> dict[str, Any]:
     """The points, and for each score its line and correlations with x; ready for JSON.
 
     Args:
         x_title: what x is, with its unit, in the words of an axis.
         points: one for each bot or version; what the data cannot tell is told with its reason.
+        measured: whose scores the points have.
     """
     return {
         "x": x_title,
@@ -52,19 +53,19 @@ def relation_figures(x_title: str, points: Sequence[Point]) -> dict[str, Any]:
                 "name": point.name,
                 "bot": point.bot,
                 "x": dict(point.x),
-                "scores": {key: dict(point.scores[key]) for key in TITLES},
+                "scores": {key: dict(point.scores[key]) for key in measured.titles},
                 "conversations": point.conversations,
                 "labels": point.labels,
             }
             for number, point in enumerate(points, 1)
         ],
-        "relations": [_relation(key, title, points) for key, title in TITLES.items()],
+        "relations": [_relation(key, title, points) for key, title in measured.titles.items()],
     }
 
 
 def _relation(key: str, title: str, points: Sequence[Point]) -> dict[str, Any]:
-    x = [float(point.x["value"]) for point in points]
-    y = [float(point.scores[key]["value"]) for point in points]
+    known = [(point.x["value"], point.scores[key]["value"]) for point in points]
+    x, y = ([float(pair[axis]) for pair in known if pair[1] is not None] for axis in (0, 1))
     return {
         "key": key,
         "title": title,

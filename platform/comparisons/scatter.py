@@ -31,7 +31,8 @@ def relation(data: Data, room: Room, palette: Palette) -> Figure:
     ]
     for point in points:
         dot(axes, point, palette)
-    axes.set(ylim=(0, 100), xlabel=data["x"], ylabel=f"{data['relation']['title']}, percent")
+    unit = "percent" if data["percent"] else "points"
+    axes.set(ylim=data["ends"], xlabel=data["x"], ylabel=f"{data['relation']['title']}, {unit}")
     if data["x_limits"]:
         axes.set_xlim(*data["x_limits"])
     sign(axes, points, room)

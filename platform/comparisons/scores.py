@@ -21,7 +21,8 @@ from evaluation.report import intervals as report
 from evaluation.report.intervals import Terms
 from evaluation.report.judging import NOUNS as JUDGED
 from judging.queries import counted_in, items_of, judgments_given
-from studies.models import Study
+from studies.asks import About
+from studies.models import Ask, Study
 
 Cell: TypeAlias = dict[str, Any]
 Who: TypeAlias = int | str
@@ -125,6 +126,22 @@ SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
  GROUP BY v.bot_id, v.id, d.study_id, d.id, d.ended_at
  LIMIT %s
 """
+# What they said of the whole is of the version that spoke last.
+_WHOLE = f"""
+SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
+       array_agg(l.rater_id){{values}}
+  FROM (SELECT id, study_id, ended_at FROM dialogues_dialogue
+         WHERE study_id = ANY(%s) AND ending = 'complete' OFFSET 0) AS d
+  JOIN labels_label AS l ON l.dialogue_id = d.id
+ CROSS JOIN LATERAL (SELECT said.bot_version_id FROM dialogues_turn AS said
+                      WHERE said.dialogue_id = d.id AND said.bot_version_id IS NOT NULL
+                      ORDER BY said.position DESC LIMIT 1) AS t
+  JOIN bots_botversion AS v ON v.id = t.bot_version_id
+ WHERE l.question_set = %s AND (%s IS NULL OR v.bot_id = %s)
+   AND l.party <> 'reader' AND {counted_in("d.study_id")}
+ GROUP BY v.bot_id, v.id, d.study_id, d.id, d.ended_at
+ LIMIT %s
+"""
 _JUDGED = f"""
 SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l.changed_at)),
        array_agg(l.rater_id){{values}}
@@ -153,12 +170,14 @@ def conversations(
         TooMuchError: there are more than `most`, or reading them takes more than `seconds`.
     """
     values_of, known = asked.columns()
+    asks = Ask.objects.filter(study__in=studies, question_set=asked.questions.key, about=About.DIALOGUE)
+    statements = (_SAID, _WHOLE, _JUDGED) if asks.exists() else (_SAID, _JUDGED)
     parameters = [*known, list(studies), asked.questions.key, bot, bot, most + 1]
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{seconds}s"])
             rows: list[Any] = []
-            for statement in (_SAID, _JUDGED):
+            for statement in statements:
                 cursor.execute(statement.format(values=values_of), parameters)
                 rows += cursor.fetchall()
     except OperationalError as error:

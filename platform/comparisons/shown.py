@@ -4,11 +4,12 @@ import logging
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 
-from comparisons import drawing
+from comparisons import drawing, interactive
 from comparisons.described import DESCRIBED
 from comparisons.drawing import Sheet
 from live.remembered import KEPT_SECONDS
@@ -44,24 +45,38 @@ class Shown:
         narrow: for a phone.
         words: what it shows, for those who do not see it.
         files: addresses to take it away from, by what they are called.
+        name: among the charts of the page.
+        plot: its numbers, for the page's script.
     """
 
     wide: Picture
     narrow: Picture
     words: str
     files: Mapping[str, str]
+    name: str
+    plot: Mapping[str, Any]
 
 
 Address = Callable[[str, str], str]
 """The address of a chart's file by the chart's name and the file's ending."""
 
 
-def charts(sheets: Sequence[Sheet], address: Address, query: str) -> dict[str, Shown]:
-    """By name, the charts of a page, which are drawn when a browser asks for them."""
-    return {sheet.name: _shown(sheet, address, f"{query}&" if query else "") for sheet in sheets}
+def charts(
+    sheets: Sequence[Sheet], address: Address, query: str, leads: Mapping[str, interactive.Leads]
+) -> dict[str, Shown]:
+    """By name, the charts of a page; as pictures they are drawn when a browser asks for them.
+
+    Args:
+        sheets: what they show.
+        address: of their files.
+        query: that gives the same charts.
+        leads: by chart, where its marks lead.
+    """
+    rest = f"{query}&" if query else ""
+    return {sheet.name: _shown(sheet, address, rest, leads.get(sheet.name, {})) for sheet in sheets}
 
 
-def _shown(sheet: Sheet, address: Address, rest: str) -> Shown:
+def _shown(sheet: Sheet, address: Address, rest: str, leads: interactive.Leads) -> Shown:
     picture = f"{address(sheet.name, 'svg')}?{rest}v={drawing.version_of(sheet)}"
     files = {
         f"{'dark ' if scheme == 'dark' else ''}{ending.upper()}": (
@@ -71,7 +86,8 @@ def _shown(sheet: Sheet, address: Address, rest: str) -> Shown:
         for scheme in PALETTES
     }
     wide, narrow = (_picture(sheet, room, picture) for room in drawing.ROOMS)
-    return Shown(wide, narrow, DESCRIBED[sheet.kind].words(sheet.data), files)
+    words, plot = DESCRIBED[sheet.kind].words(sheet.data), interactive.plot(sheet.kind, sheet.data, leads)
+    return Shown(wide, narrow, words, files, sheet.name, plot)
 
 
 def _picture(sheet: Sheet, room: str, address: str) -> Picture:

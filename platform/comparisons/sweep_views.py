@@ -105,7 +105,7 @@ def sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpResponse:
     found, scored = cells(sweep), sweeps.scores(sweep, request.user)
-    drawn = shown.charts(sweeps.sheets(found, scored), _address(sweep), "")
+    drawn = shown.charts(sweeps.sheets(found, scored), _address(sweep), "", {})
     how_far = progress(found)
     context = {
         "sweep": sweep,

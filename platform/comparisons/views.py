@@ -19,12 +19,13 @@ from comparisons import history, pairs, protocols, sheets, shown
 from comparisons.differences import differences
 from comparisons.drawing import Sheet
 from comparisons.forms import MOST_STUDIES, StudiesForm
+from comparisons.measured import HUMAN_LIKE, Measured, offered_to
+from comparisons.measured import chosen as chosen_of
 from comparisons.newest import newest_reports
-from comparisons.published import MARKS, SCORED, TITLES, published_r_squared
+from comparisons.published import marks_of, published_r_squared
 from comparisons.repeated import repeated, static_less_interactive
 from comparisons.scores import TooMuchError
 from comparisons.side_by_side import CSV_COLUMNS, csv_rows, tables, without_interval
-from evaluation.questions import HUMAN_LIKENESS
 from evaluation.spreadsheets import csv_text
 from studies.models import Study
 
@@ -32,7 +33,10 @@ _UNKNOWN = {"value": None}
 
 View = Callable[..., HttpResponse]
 
-QUESTION_SETS = {"perplexity": (SCORED.key,), "human-likeness": (SCORED.key, HUMAN_LIKENESS.key)}
+
+def _sets(page: str, measured: Measured) -> tuple[str, ...]:
+    """What the studies of a relation ask."""
+    return (measured.key,) if page == "perplexity" else (measured.key, HUMAN_LIKE.key)
 
 
 def _bounded(group: str, rate: str) -> Callable[[View], View]:
@@ -60,7 +64,13 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     chosen = form.cleaned_data["study"] if form.is_valid() else []
     reports = newest_reports(chosen)
     found = tables(reports)
-    drawn = shown.charts(sheets.of_tables(found), _address("studies"), _query(chosen))
+    leads = {report.study: reverse("reports:study", args=[report.pk]) for report in reports}
+    drawn = shown.charts(
+        sheets.of_tables(found),
+        _address("studies"),
+        _query(chosen),
+        {f"studies-{n}": leads for n in range(1, len(found) + 1)},
+    )
     with_report = {report.code for report in reports}
     context = {
         "form": form,
@@ -103,9 +113,19 @@ def side_by_side_csv(request: HttpRequest) -> HttpResponse:
 def relation(request: HttpRequest, page: str) -> HttpResponse:
     """The scores of one question set against `page`: perplexity or human-likeness."""
     related = _related(request, page)
-    drawn = shown.charts(related.sheets, _address(page), _same_page(request, related.studies))
-    found = related.pairs
+    found, measured = related.pairs, related.measured
     relations = found.figures["relations"] if found else []
+    leads = {
+        point["name"]: reverse("comparisons:bot", args=[point["bot"]]) + f"?questions={measured.key}"
+        for point in (found.figures["points"] if found else [])
+        if point["bot"]
+    }
+    drawn = shown.charts(
+        related.sheets,
+        _address(page),
+        _same_page(request, related.studies),
+        {sheet.name: leads for sheet in related.sheets},
+    )
     context = {
         "page": page,
         "form": related.form,
@@ -113,15 +133,18 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
         "is_default": "study" not in request.GET,
         "most_studies": MOST_STUDIES,
         "by": _by(request),
-        "marks": MARKS if _marks(request, page) else [],
-        "scored": SCORED,
-        "titles": TITLES,
+        "marks": marks_of(measured) if _marks(request, page) else [],
+        "has_marks": bool(marks_of(measured)),
+        "scored": measured.questions,
+        "measured": measured,
+        "offered": related.offered,
+        "titles": measured.titles,
         "pairs": found,
         "relations": [
             each
             | {
                 "chart": drawn.get(f"relation-{each['key']}"),
-                "published": published_r_squared(page, each["key"]),
+                "published": published_r_squared(measured, page, each["key"]),
                 "size": abs(each["line"]["slope"]["value"]) if "slope" in each["line"] else None,
             }
             for each in relations
@@ -129,14 +152,14 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
         "coefficients": _coefficients(relations),
         "reasons": _reasons(relations),
         "point_reasons": [
-            f"{point['name']}: {point['scores'][SCORED.headline]['undefined']}"
+            f"{point['name']}: {point['scores'][measured.main.key]['undefined']}"
             for point in (found.figures["points"] if found else [])
-            if "undefined" in point["scores"][SCORED.headline]
+            if "undefined" in point["scores"][measured.main.key]
         ],
         "differences": [
             each
             for each in differences(protocols.protocols(related.studies))
-            if len(QUESTION_SETS[page]) == 1 or each.aspect != "Questions"
+            if len(_sets(page, measured)) == 1 or each.aspect != "Questions"
         ],
         "trouble": related.trouble,
     }
@@ -158,6 +181,8 @@ class _Related:
     """What a page of a relation shows, before it is drawn."""
 
     form: StudiesForm
+    measured: Measured
+    offered: Sequence[Measured]
     studies: Sequence[Study]
     pairs: pairs.Pairs | None
     sheets: Sequence[Sheet]
@@ -165,19 +190,25 @@ class _Related:
 
 
 def _related(request: HttpRequest, page: str) -> _Related:
-    form = StudiesForm(request.GET, user=request.user, question_sets=QUESTION_SETS[page])
+    offered = offered_to(request.user)
+    if page == "human-likeness":
+        offered = [each for each in offered if each != HUMAN_LIKE]
+    measured = chosen_of(offered, request.GET.get("questions", ""))
+    form = StudiesForm(request.GET, user=request.user, question_sets=_sets(page, measured))
     if not form.is_valid():
-        return _Related(form, [], None, [], "")
+        return _Related(form, measured, offered, [], None, [], "")
     studies = form.cleaned_data["study"] or form.newest()
     try:
         if page == "perplexity":
-            found = pairs.against_perplexity(studies)
+            found = pairs.against_perplexity(studies, measured)
         else:
-            found = pairs.against_human_likeness(studies, _by(request))
+            found = pairs.against_human_likeness(studies, measured, _by(request))
     except TooMuchError as error:
-        return _Related(form, studies, None, [], str(error))
-    drawn = sheets.of_relation(found.figures, marks=_marks(request, page), percent=page == "human-likeness")
-    return _Related(form, studies, found, drawn, "")
+        return _Related(form, measured, offered, studies, None, [], str(error))
+    drawn = sheets.of_relation(
+        found.figures, measured, marks=_marks(request, page), percent=page == "human-likeness"
+    )
+    return _Related(form, measured, offered, studies, found, drawn, "")
 
 
 def _coefficients(relations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -221,7 +252,7 @@ def _query(studies: Sequence[Study]) -> str:
 
 def _same_page(request: HttpRequest, studies: Sequence[Study]) -> str:
     """The query that gives the same page, whatever studies are made later."""
-    options = [(key, request.GET[key]) for key in ("by", "published") if key in request.GET]
+    options = [(key, request.GET[key]) for key in ("by", "published", "questions") if key in request.GET]
     return urlencode([*(("study", study.pk) for study in studies), *options])
 
 

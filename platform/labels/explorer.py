@@ -47,6 +47,7 @@ class Wanted:
         bot: whom they talked with.
         worker: pseudonym or panel id of who talked.
         state: an ending, "open", or "excluded": whose worker is excluded.
+        score: which of the study's scores is shown, as `score_key` names it; empty: the first ask's main one.
         lowest, highest: bounds of its score.
         faults: only where a reply failed.
         disputed: only where most readers gave another answer than whoever talked.
@@ -58,6 +59,7 @@ class Wanted:
     bot: Bot | None = None
     worker: str = ""
     state: str = ""
+    score: str = ""
     lowest: float | None = None
     highest: float | None = None
     faults: bool = False
@@ -122,14 +124,29 @@ _SAID = """
 """
 
 
-class Asked:
-    """What a study asks first, and how a conversation's score follows from the answers."""
+def score_key(ask: int, score: str) -> str:
+    """How addresses name a score: by the number of its ask, from 0, and its key."""
+    return f"{ask}.{score}"
 
-    def __init__(self, study: Study) -> None:
-        """Of a study that may ask nothing."""
-        ask = study.asked[0] if study.asked else None
+
+def scores_of(study: Study) -> dict[str, tuple[int, Score]]:
+    """By `score_key`, what a study's conversations can be listed by, with the number of the ask."""
+    return {
+        score_key(number, score.key): (number, score)
+        for number, ask in enumerate(study.asked)
+        for score in question_set(ask.question_set).scores
+    }
+
+
+class Asked:
+    """One of a study's scores, and how that of a conversation follows from the answers."""
+
+    def __init__(self, study: Study, score: str = "") -> None:
+        """Of a study that may ask nothing; `score` as in `Wanted`, or what is none of its scores."""
+        number, chosen = scores_of(study).get(score, (0, None))
+        ask = study.asked[number] if study.asked else None
         self.questions: QuestionSet | None = question_set(ask.question_set) if ask else None
-        self.score: Score | None = self.questions.main_score if self.questions else None
+        self.score: Score | None = chosen or (self.questions.main_score if self.questions else None)
         self._is_whole = bool(ask) and ask.about == About.DIALOGUE  # type: ignore[union-attr]
 
     def scored(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
@@ -166,7 +183,7 @@ class Asked:
 
 def found(study: Study, wanted: Wanted, *, after: UUID | None = None) -> Found:
     """A page of the conversations that are wanted, from the newest or from one of them on."""
-    asked, quick = Asked(study), _quick(study, wanted)
+    asked, quick = Asked(study, wanted.score), _quick(study, wanted)
     total = quick.order_by()[: MOST_COUNTED + 1].count()
     rest = _after(quick, study, after).order_by(*NEWEST_FIRST)
     narrowed, end = _narrowed(rest, wanted, asked)
@@ -188,7 +205,7 @@ WHO_TALKED = Prefetch(
 
 def neighbours(study: Study, wanted: Wanted, of: Dialogue) -> tuple[UUID | None, UUID | None]:
     """The next newer and the next older conversation that are wanted; None where there is none near."""
-    asked, quick = Asked(study), _quick(study, wanted)
+    asked, quick = Asked(study, wanted.score), _quick(study, wanted)
     back = quick.filter(_beyond(of, "gt")).order_by("started_at", "pk")
     newer, _ = _narrowed(back, wanted, asked, before_end="lte")
     older, _ = _narrowed(quick.filter(_beyond(of, "lt")).order_by(*NEWEST_FIRST), wanted, asked)

@@ -6,8 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from bots.models import Bot
 from dialogues.models import Dialogue
-from evaluation.questions import Score
-from labels.explorer import Wanted
+from labels.explorer import Asked, Wanted, scores_of
 from studies.models import Study
 
 LONGEST_TEXT = 200
@@ -46,20 +45,30 @@ class WantedForm(forms.Form):
             ("excluded", _("Worker excluded")),
         ],
     )
+    score = forms.ChoiceField(label=_("Score"), required=False)
     lowest = forms.FloatField(label=_("Score from"), required=False)
     highest = forms.FloatField(label=_("Score to"), required=False)
     replies = forms.IntegerField(label=_("Replies, at least"), min_value=1, max_value=10_000, required=False)
     faults = forms.BooleanField(label=_("A reply failed"), required=False)
     disputed = forms.BooleanField(label=_("Most readers differ from the person who talked"), required=False)
 
-    def __init__(self, study: Study, score: Score | None, data: Any, *, panel_ids: bool) -> None:
+    def __init__(self, study: Study, data: Any, *, panel_ids: bool) -> None:
         super().__init__(data)
+        self.asked = Asked(study, data.get("score", ""))
+        score, scores = self.asked.score, scores_of(study)
         self._panel_ids = panel_ids
         if not panel_ids:
             self.fields["worker"].label = _("Worker")
         bots = self.fields["bot"]
         assert isinstance(bots, forms.ModelChoiceField)
         bots.queryset = Bot.objects.filter(study_bots__study=study).order_by("title", "name")
+        if len(scores) > 1:
+            chosen = self.fields["score"]
+            assert isinstance(chosen, forms.ChoiceField)
+            titled = [(key, each.title) for key, (_number, each) in scores.items()]
+            chosen.choices = [("", _("The main one")), *titled]
+        else:
+            del self.fields["score"]
         if score is None:
             for name in ("lowest", "highest", "disputed"):
                 del self.fields[name]

@@ -16,7 +16,7 @@ from dialogues.models import Dialogue, Seat, Turn
 from evaluation.questions import Answer
 from evaluation.text import WITHDRAWN
 from labels import explorer
-from labels.explorer import Asked, Found, Wanted
+from labels.explorer import Found, Wanted
 from labels.forms import WantedForm
 from labels.models import Label
 from labels.queries import (
@@ -38,16 +38,15 @@ from studies.queries import may_change, readable_studies_of
 @login_required
 def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(readable_studies_of(request.user), pk=pk)
-    score = Asked(study).score
     works_on_it = may_change(request.user, study)
-    form = WantedForm(study, score, request.GET, panel_ids=works_on_it)
+    form = WantedForm(study, request.GET, panel_ids=works_on_it)
     is_valid = form.is_valid()
     found = explorer.found(study, form.wanted, after=_begun(request)) if is_valid else Found()
     shown = {
         "study": study,
         "form": form,
         "found": found,
-        "score": score,
+        "score": form.asked.score,
         "most_counted": explorer.MOST_COUNTED,
         "narrowed_by": _narrowed_by(request.GET),
         "begun": "after" in request.GET,
@@ -86,7 +85,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     dialogue = get_object_or_404(rows, public_id=public_id)
     study = dialogue.study
     works_on_it = may_change(request.user, study)
-    form = WantedForm(study, Asked(study).score, request.GET, panel_ids=works_on_it)
+    form = WantedForm(study, request.GET, panel_ids=works_on_it)
     newer, older = explorer.neighbours(study, form.wanted if form.is_valid() else Wanted(), dialogue)
     seats = {each.number: each for each in dialogue.seats.all()}
     faults: dict[int, list[str]] = {}

@@ -1,6 +1,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from django.contrib import messages
@@ -166,7 +167,7 @@ def charts_of(study: Study, report: Report | None) -> dict[int, dict[str, Chart]
     results, where = [report.result, *report.result.get("beside", ())], behind(study)
     for chart in report.charts.all():
         kind, ask = kind_and_ask(chart.name)
-        chart.plot = plot(kind, results[ask], where)  # type: ignore[attr-defined]
+        chart.plot = plot(kind, results[ask], partial(where, ask=ask))  # type: ignore[attr-defined]
         found[ask][kind.replace("-", "_")] = chart
     return found
 

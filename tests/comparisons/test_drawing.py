@@ -1,13 +1,29 @@
 """Charts that cannot be drawn, and a cache that does not answer."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from django.test import RequestFactory, override_settings
 
 from comparisons.drawing import Sheet
+from comparisons.measured import PUBLISHED, Measured
 from comparisons.relation import Point, relation_figures
 from comparisons.sheets import MOST_LINES, of_relation, of_tables
 from comparisons.shown import NOT_DRAWN, charts, file
+from evaluation.questions import question_set
 from live.remembered import remembered
+
+MEASURED = Measured(question_set(PUBLISHED))
+
+
+def figures_of(title: str, points: Sequence[Point]) -> dict[str, Any]:
+    return relation_figures(title, points, MEASURED)
+
+
+def sheets_of(figures: dict[str, Any], *, marks: bool, percent: bool) -> list[Sheet]:
+    return of_relation(figures, MEASURED, marks=marks, percent=percent)
+
 
 NOWHERE = {
     "default": {
@@ -46,13 +62,13 @@ def test_what_is_remembered_is_not_computed_again() -> None:
 
 
 def test_tables_too_long_for_a_chart_have_none() -> None:
-    columns = [{"key": "ssa", "title": "SSA", "percent": True}]
+    columns = [{"key": "ssa", "title": "SSA", "percent": True, "low": 0, "high": 100}]
     row = {"study": "A", "bot": "Ann", "cells": [{"value": 50.0}]}
     tables = [
         {"name": "studies-1", "columns": columns, "rows": [row] * MOST_LINES},
         {"name": "studies-2", "columns": columns, "rows": [row] * (MOST_LINES + 1)},
         {"name": "studies-3", "columns": columns, "rows": []},
-        {"name": "studies-4", "columns": [{"key": "q", "title": "Q", "percent": False}], "rows": [row]},
+        {"name": "studies-4", "columns": [], "rows": [row]},
     ]
 
     assert [sheet.name for sheet in of_tables(tables)] == ["studies-1"]
@@ -66,9 +82,9 @@ def test_a_chart_says_its_points_and_its_line() -> None:
         )
         for x, y in ((10, 72), (20, 60), (30, 62), (40, 46))
     ]
-    sheet = of_relation(relation_figures("perplexity per token", points), marks=False, percent=False)[0]
+    sheet = sheets_of(figures_of("perplexity per token", points), marks=False, percent=False)[0]
 
-    drawn = charts([sheet], lambda name, ending: f"/{name}.{ending}", "study=1")
+    drawn = charts([sheet], lambda name, ending: f"/{name}.{ending}", "study=1", {})
 
     # R² by hand in test_relation.py: 0.84.
     told = "R squared of the line 0.84. Bot 10: 10, 72 percent (interval 67 to 77); Bot 20"
@@ -81,18 +97,18 @@ def test_a_chart_says_its_points_and_its_line() -> None:
 
 def test_published_systems_without_a_perplexity_are_lines_across() -> None:
     scores = {key: {"value": 50.0} for key in ("sensible", "specific", "ssa")}
-    figures = relation_figures(
+    figures = figures_of(
         "perplexity per token", [Point(f"Bot {x}", "", {"value": x}, scores, 9, 9) for x in (10.0, 20.0)]
     )
     sheet = next(
-        each for each in of_relation(figures, marks=True, percent=False) if each.name == "relation-ssa"
+        each for each in sheets_of(figures, marks=True, percent=False) if each.name == "relation-ssa"
     )
 
-    drawn = charts([sheet], lambda name, ending: name, "")
+    drawn = charts([sheet], lambda name, ending: name, "", {})
 
     # The paper's figure 1.
     assert [(line["name"], line["y"]) for line in sheet.data["lines"]] == [
         ("Human", 86), ("Meena (full)", 79), ("Mitsuku, Cleverbot", 56), ("DialoGPT", 48), ("XiaoIce", 31)
     ]  # fmt: skip
     assert "as lines across: Human 86, Meena (full) 79, Mitsuku, Cleverbot 56" in drawn["relation-ssa"].words
-    assert of_relation(figures, marks=False, percent=False)[0].data["lines"] == []
+    assert sheets_of(figures, marks=False, percent=False)[0].data["lines"] == []

@@ -2,11 +2,20 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from comparisons.measured import PUBLISHED, Measured
 from comparisons.relation import Point, relation_figures
+from evaluation.questions import question_set
+
+MEASURED = Measured(question_set(PUBLISHED))
+
+
+def figures_of(title: str, points: Sequence[Point]) -> dict[str, Any]:
+    return relation_figures(title, points, MEASURED)
 
 
 def point(x: float, ssa: float, *, sensible: float = 50.0) -> Point:
@@ -24,7 +33,7 @@ def test_line_and_correlations_of_four_points() -> None:
     # slope = -0.76; intercept = 60 + 0.76*25 = 79; R² = 380² / (500*344) = 0.83953…; r = -0.91626…
     # Ranks of y: 4 2 3 1; d against x's 1 2 3 4: 3 0 0 -3; rho = 1 - 6*18/(4*15) = -0.8.
     # Pairs: 5 discordant, 1 concordant of 6; tau = -4/6.
-    figures = relation_figures("perplexity", [point(10, 72), point(20, 60), point(30, 62), point(40, 46)])
+    figures = figures_of("perplexity", [point(10, 72), point(20, 60), point(30, 62), point(40, 46)])
 
     found = relation(figures, "ssa")
     assert found["line"]["slope"]["value"] == pytest.approx(-0.76)
@@ -49,21 +58,21 @@ def test_line_and_correlations_of_four_points() -> None:
 
 @pytest.mark.parametrize(("number", "reason"), [(0, "Points: 0"), (1, "Points: 1"), (2, "Points: 2")])
 def test_too_few_points_have_no_line_but_a_reason(number: int, reason: str) -> None:
-    figures = relation_figures("perplexity", [point(10, 72), point(20, 60)][:number])
+    figures = figures_of("perplexity", [point(10, 72), point(20, 60)][:number])
 
     assert reason in relation(figures, "ssa")["line"]["undefined"]
     assert all(each["value"] is None for each in relation(figures, "ssa")["correlations"])
 
 
 def test_a_score_that_does_not_vary_has_no_line_but_the_others_have() -> None:
-    figures = relation_figures("perplexity", [point(10, 72), point(20, 60), point(30, 62)])
+    figures = figures_of("perplexity", [point(10, 72), point(20, 60), point(30, 62)])
 
     assert "is 50 at all 3 points" in relation(figures, "sensible")["line"]["undefined"]
     assert "slope" in relation(figures, "ssa")["line"]
 
 
 def test_points_on_a_line_are_no_proof_of_their_spread() -> None:
-    figures = relation_figures("perplexity", [point(x, 100 - x) for x in (10, 20, 30, 40, 50)])
+    figures = figures_of("perplexity", [point(x, 100 - x) for x in (10, 20, 30, 40, 50)])
 
     found = relation(figures, "ssa")
     assert found["line"]["r_squared"]["value"] == pytest.approx(1)

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from labels.explorer import score_key
 from reports.queries import bots_called
 from reports.reported import ReportedTask
 from studies.models import Study
@@ -15,8 +16,18 @@ from studies.tasks import task_of
 class Behind(Protocol):
     """The address of what is behind a mark; empty if nothing can be read."""
 
-    def __call__(self, system: str, *, reply: int = 0, question: str = "") -> str:
-        """Of a system as the report calls it, from a reply of its conversations on, or by one question."""
+    def __call__(
+        self, system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0
+    ) -> str:
+        """Of a system as the report calls it.
+
+        Args:
+            system: the bot, or who else was judged.
+            reply: only from this reply of its conversations on.
+            question: by the answers to this question.
+            score: by this score.
+            ask: of which ask of the study question and score are, from 0.
+        """
 
 
 def behind(study: Study) -> Behind:
@@ -36,9 +47,15 @@ class _Conversations:
         called = bots_called(study, bots)
         self._slugs = {called[pk]: name for pk, _title, name in bots}
 
-    def __call__(self, system: str, *, reply: int = 0, question: str = "") -> str:
+    def __call__(
+        self, system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0
+    ) -> str:
         # What is no bot of the study, such as people or the best of all, narrows nothing.
-        wanted = {"bot": self._slugs.get(system, ""), "replies": str(reply) if reply > 1 else ""}
+        wanted = {
+            "bot": self._slugs.get(system, ""),
+            "replies": str(reply) if reply > 1 else "",
+            "score": score_key(ask, score) if score else "",
+        }
         return _with(self._address, wanted)
 
 
@@ -46,11 +63,14 @@ class _Items:
     def __init__(self, address: str) -> None:
         self._address = address
 
-    def __call__(self, system: str, *, reply: int = 0, question: str = "") -> str:
-        return _with(self._address, {"question": question, "system": system})
+    def __call__(
+        self, system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0
+    ) -> str:
+        # Items are listed by an answer: of a score, that to the question which it begins with.
+        return _with(self._address, {"question": question or score.partition(".")[0], "system": system})
 
 
-def _nothing(system: str, *, reply: int = 0, question: str = "") -> str:
+def _nothing(system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0) -> str:
     return ""
 
 

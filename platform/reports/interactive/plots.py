@@ -5,7 +5,7 @@ behind it can be read, goes along, so that the page's script only places it. Dra
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -24,9 +24,9 @@ from reports.charts.panels import (
     ranked,
 )
 from reports.interactive.behind import Behind
+from reports.interactive.marks import Plot, between, conversations, labels, mark, plain_words, said, scatter
 from reports.templatetags.figures import figure
 
-Plot: TypeAlias = dict[str, Any]
 # As many as there are colours.
 _MOST_LINES = 3
 
@@ -34,17 +34,7 @@ _MOST_LINES = 3
 def plot(kind: str, result: Result, behind: Behind) -> Plot | None:
     """A kind of chart of a result; None if the page does not draw that kind."""
     make = _KINDS.get(kind)
-    return _words() | make(result, behind) if make else None
-
-
-def _words() -> Plot:
-    """What the page's script says."""
-    return {
-        "show": _("Show"),
-        "published": _("Published"),
-        "hint": _("Point at a mark for its numbers; open it to read what is behind it."),
-        "tap": _("Tap again to read."),
-    }
+    return plain_words() | make(result, behind) if make else None
 
 
 # --- scores ---------------------------------------------------------------------------------------
@@ -83,19 +73,24 @@ def _forest(result: Result, panel: Panel, behind: Behind) -> Plot:
 def _row_of(result: Result, panel: Panel, bot: Mapping[str, Any], behind: Behind) -> Plot:
     marks = []
     for nth, (place, title) in enumerate(panel.scores):
-        words = [bot["bot"], _said(title, bot["cells"][place], panel.unit), _labels(bot["labels"])]
-        if mark := _mark(bot["cells"][place], words, behind(bot["bot"])):
-            marks.append({"series": nth, **mark})
+        words = [bot["bot"], said(title, bot["cells"][place], panel.unit), labels(bot["labels"])]
+        if made := mark(bot["cells"][place], words, behind(bot["bot"], score=_key(result, place))):
+            marks.append({"series": nth, **made})
     is_main, cell = panel == main_panel(result), bot["cells"][headline(result)]
-    says = _said("", cell, "").strip() if is_main and cell["value"] is not None else ""
+    says = said("", cell, "").strip() if is_main and cell["value"] is not None else ""
     return {"system": bot["bot"], "says": says, "published": False, "marks": marks}
+
+
+def _key(result: Result, place: int) -> str:
+    key: str = result["columns"][place]["key"]
+    return key
 
 
 def _published_marks(panel: Panel, system: str, cells: Sequence[Cell]) -> Iterator[Plot]:
     for nth, ((_place, title), cell) in enumerate(zip(panel.scores, cells, strict=True)):
-        words = [system, _said(title, cell, panel.unit), _("Published elsewhere")]
-        if mark := _mark(cell, words, ""):
-            yield {"series": nth, **mark}
+        words = [system, said(title, cell, panel.unit), _("Published elsewhere")]
+        if made := mark(cell, words, ""):
+            yield {"series": nth, **made}
 
 
 def _guide(result: Result, panel: Panel) -> Plot | None:
@@ -108,6 +103,36 @@ def _guide(result: Result, panel: Panel) -> Plot | None:
     return {"series": series, "value": human["value"], "low": human.get("low"), "high": human.get("high")}
 
 
+# --- two scores -----------------------------------------------------------------------------------
+
+
+def _plane(result: Result, behind: Behind) -> Plot:
+    x, y = result["plane"]["x"], result["plane"]["y"]
+    titles = [result["columns"][place]["title"] for place in (x, y)]
+    points = []
+    for bot in result["bots"]:
+        cells = [bot["cells"][place] for place in (x, y)]
+        words = [bot["bot"], *_both(titles, cells), labels(bot["labels"])]
+        made = mark(cells[1], words, behind(bot["bot"], score=_key(result, y)))
+        if made and cells[0]["value"] is not None:
+            points.append({"system": bot["bot"], "published": False, "across": cells[0], **made})
+    return scatter(titles[0], titles[1], [*points, *_published_points(result, titles)], (0, 100), (0, 100))
+
+
+def _published_points(result: Result, titles: Sequence[str]) -> Iterator[Plot]:
+    keys = [_key(result, result["plane"][axis]) for axis in ("x", "y")]
+    for each in published_in(result):
+        if all(key in each.scores for key in keys):
+            cells = [{"value": each.scores[key]} for key in keys]
+            words = [each.system, *_both(titles, cells), _("Published elsewhere")]
+            made = mark(cells[1], words, "") or {}
+            yield {"system": each.system, "published": True, "across": cells[0], **made}
+
+
+def _both(titles: Sequence[str], cells: Sequence[Cell]) -> list[str]:
+    return [said(title, cell, "percent") for title, cell in zip(titles, cells, strict=True)]
+
+
 # --- the course of conversations ------------------------------------------------------------------
 
 
@@ -117,7 +142,8 @@ def _by_reply(result: Result, behind: Behind) -> Plot:
     for bot in result["by_reply"]:
         lines = []
         for nth, (place, title) in enumerate(panel.scores):
-            points = _replies(bot, place, title, panel.unit, behind)
+            score = (place, title, _key(result, place))
+            points = _replies(bot, score, panel.unit, behind)
             band = nth == len(panel.scores) - 1  # those of all of them would cover each other
             lines.append({"name": title, "system": bot["bot"], "band": band, "points": points})
         panels.append({"title": bot["bot"], "low": panel.low, "high": panel.high, "lines": lines})
@@ -126,17 +152,17 @@ def _by_reply(result: Result, behind: Behind) -> Plot:
     return {"kind": "lines", "systems": systems, "across": across, "axis": panel.axis, "panels": panels}
 
 
-def _replies(bot: Mapping[str, Any], place: int, title: str, unit: str, behind: Behind) -> list[Plot]:
-    points = []
+def _replies(bot: Mapping[str, Any], score: tuple[int, str, str], unit: str, behind: Behind) -> list[Plot]:
+    (place, title, key), points = score, []
     for row in bot["replies"]:
         reply = row["reply"]
         words = [
             _("%(system)s, reply %(reply)d") % {"system": bot["bot"], "reply": reply},
-            _said(title, row["cells"][place], unit),
-            _labels(row["labels"]),
+            said(title, row["cells"][place], unit),
+            labels(row["labels"]),
         ]
-        if mark := _mark(row["cells"][place], words, behind(bot["bot"], reply=reply)):
-            points.append({"x": reply, **mark})
+        if made := mark(row["cells"][place], words, behind(bot["bot"], reply=reply, score=key)):
+            points.append({"x": reply, **made})
     return points
 
 
@@ -160,11 +186,11 @@ def _turns(shown: Mapping[str, Any], behind: Behind) -> Iterator[Plot]:
     for line in shown["bots"][:_MOST_LINES]:
         points = []
         for point in line["points"]:
-            words = [_of_turn(line["bot"], point["turn"]), f"{shown['title']} {_between(point, 2)}"]
+            words = [_of_turn(line["bot"], point["turn"]), f"{shown['title']} {between(point, 2)}"]
             if values := point.get("values"):  # in self-play every turn has one
                 words.append(ngettext("%(n)d value", "%(n)d values", values) % {"n": values})
-            if mark := _mark(point, words, behind(line["bot"], reply=point["turn"])):
-                points.append({"x": point["turn"], **mark})
+            if made := mark(point, words, behind(line["bot"], reply=point["turn"])):
+                points.append({"x": point["turn"], **made})
         yield {"name": line["bot"], "system": line["bot"], "band": True, "points": points}
 
 
@@ -173,7 +199,7 @@ def _going_on(shown: Mapping[str, Any], behind: Behind) -> Iterator[Plot]:
         points = []
         for point in line["points"]:
             n = point["going_on"]
-            words = [_of_turn(line["bot"], point["turn"]), _conversations(n)]
+            words = [_of_turn(line["bot"], point["turn"]), conversations(n)]
             address = behind(line["bot"], reply=point["turn"])
             points.append({"x": point["turn"], "value": n, "words": words, "href": address})
         yield {"name": line["bot"], "system": line["bot"], "band": False, "points": points}
@@ -220,41 +246,8 @@ def _parts(pair: Mapping[str, Any], address: str) -> Iterator[Plot]:
 
 _KINDS: Mapping[str, Callable[[Result, Behind], Plot]] = {
     "scores": _scores,
+    "plane": _plane,
     "by-reply": _by_reply,
     "by-turn": _by_turn,
     "preferences": _preferences,
 }
-
-
-# --- what they share ------------------------------------------------------------------------------
-
-
-def _mark(cell: Cell, words: list[str], address: str) -> Plot | None:
-    """Where a value lies, with its interval if it has one; None without a value."""
-    if cell["value"] is None:
-        return None
-    ends = {end: cell[end] for end in ("low", "high") if cell.get(end) is not None}
-    return {"value": cell["value"], **ends, "words": [word for word in words if word], "href": address}
-
-
-def _said(title: str, cell: Cell, unit: str) -> str:
-    if cell["value"] is None:
-        return title
-    return f"{title} {_between(cell, 1, ' %' if unit == 'percent' else '')}"
-
-
-def _between(cell: Cell, digits: int, unit: str = "") -> str:
-    """A value with its interval: 75.0 % (61.1 to 85.0)."""
-    value = f"{figure(cell['value'], digits)}{unit}"
-    if cell.get("low") is None:
-        return value
-    ends = {"low": figure(cell["low"], digits), "high": figure(cell["high"], digits)}
-    return value + _(" (%(low)s to %(high)s)") % ends
-
-
-def _labels(n: int) -> str:
-    return ngettext("%(n)d label", "%(n)d labels", n) % {"n": n}
-
-
-def _conversations(n: int) -> str:
-    return ngettext("%(n)d conversation", "%(n)d conversations", n) % {"n": n}

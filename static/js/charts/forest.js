@@ -6,7 +6,7 @@ import { LINE, TEXT, below, colour, dot, legend, widthOf, wrap, write } from "./
 /**
  * @typedef {import("./stage.js").Selection} Selection
  * @typedef {import("./stage.js").Mark & {series: number}} Mark
- * @typedef {{system: string, says: string, published: boolean, marks: Mark[]}} Row
+ * @typedef {{system: string, heading?: string, says: string, published: boolean, marks: Mark[]}} Row
  * @typedef {{series: number, value: number, low: number | null, high: number | null}} Guide
  * @typedef {{axis: string, low: number, high: number, series: string[], main: string, guide: Guide | null, rows: Row[]}} Panel
  */
@@ -48,6 +48,7 @@ function drawn(svg, panel, top, width, hidden, heading) {
       write(into, 0, y, heading).attr("font-style", "italic");
       [y, headed] = [y + 6, true];
     }
+    if (row.heading) y += wrap(into, 0, y + TEXT + 8, row.heading, width, { weight: "700" }) * LINE + 10;
     const from = named(into, row, width < ROOMY ? "" : panel.main, y, width);
     const lines = row.published ? 1 : panel.series.length;
     const to = from + lines * STEP;
@@ -74,7 +75,7 @@ function drawn(svg, panel, top, width, hidden, heading) {
  */
 function named(into, row, score, y, width) {
   const line = y + TEXT + 4;
-  const weight = row.published ? "400" : "700";
+  const weight = row.published || row.heading !== undefined ? "400" : "700";
   const says = row.says ? write(into, width, line, `${score} ${row.says}`.trim(), { anchor: "end" }) : null;
   const beside = says ? widthOf(says) + 16 : 0;
   const name = write(into, 0, line, row.system, { weight });

@@ -7,9 +7,9 @@ import { LINE, TEXT, below, colour, dot, inNumbers, legend, plain, wrap, write }
  * @typedef {import("./stage.js").Selection} Selection
  * @typedef {import("./stage.js").Scale} Scale
  * @typedef {import("./stage.js").Mark & {x: number}} Point
- * @typedef {{name: string, system: string, band: boolean, points: Point[]}} Line
+ * @typedef {{name: string, system: string, band: boolean, whiskers?: boolean, points: Point[]}} Line
  * @typedef {{title: string, low: number | null, high: number | null, lines: Line[]}} Panel
- * @typedef {{panels: Panel[], across: string, axis: string}} Plot
+ * @typedef {{panels: Panel[], across: string, axis: string, log?: boolean}} Plot
  */
 
 const BODY = 170; // pixels of a panel between its title and its axis
@@ -54,7 +54,8 @@ function drawn(into, panel, plot, width, names, place) {
   const start = wrap(into, 0, TEXT + 6, panel.title, width, { weight: "700" }) * LINE + 14;
   const y = upright(panel).range([start + BODY, start]);
   const wide = widest(y.ticks(5)) * 7.5 + 12;
-  const x = scaleLinear().domain(ends(panel)).range([wide + 10, width - 10]);
+  const along = scaleLinear().domain(ends(panel, plot.log)).range([wide + 10, width - 10]);
+  const x = (/** @type {number} */ value) => along(plot.log ? Math.log(value) : value);
   const steps = plain(into.append("g").attr("transform", `translate(${wide} 0)`).call(axisLeft(y).tickValues(y.ticks(5)).tickFormat(inNumbers).tickSize(4).tickPadding(4)));
   steps.select("path").remove();
   for (const tick of y.ticks(5)) {
@@ -64,16 +65,20 @@ function drawn(into, panel, plot, width, names, place) {
   for (const each of panel.lines) {
     const nth = names.indexOf(each.name);
     if (each.band) band(into, each, x, y, nth);
-    const stroke = path().x((/** @type {Point} */ p) => x(p.x)).y((/** @type {Point} */ p) => y(p.value))(each.points);
+    // Beside each other, as those of one place would cover each other.
+    const aside = each.whiskers ? 7 * (nth - (names.length - 1) / 2) : 0;
+    if (each.whiskers) for (const point of each.points) whisker(into, point, x(point.x) + aside, y, nth);
+    const stroke = path().x((/** @type {Point} */ p) => x(p.x) + aside).y((/** @type {Point} */ p) => y(p.value))(each.points);
     into.append("path").attr("d", stroke).attr("fill", "none").attr("stroke", colour(nth)).attr("stroke-width", 2);
-    for (const point of each.points) dot(into, point, { x: x(point.x), y: y(point.value), nth, group: `${place}-${nth}`, size: 34 });
+    for (const point of each.points) dot(into, point, { x: x(point.x) + aside, y: y(point.value), nth, group: `${place}-${nth}`, size: 34 });
   }
-  below(into, x, start + BODY, whole(x, width));
+  if (plot.log) logarithmic(into, panel, x, start + BODY);
+  else below(into, along, start + BODY, whole(along, width));
   write(into, wide, start + BODY + 24 + TEXT, plot.across, { ...SOFT, width: width - wide });
   return start + BODY + 24 + TEXT + 22;
 }
 
-/** @param {Selection} into @param {Line} each @param {Scale} x @param {Scale} y @param {number} nth */
+/** @param {Selection} into @param {Line} each @param {(value: number) => number} x @param {Scale} y @param {number} nth */
 function band(into, each, x, y, nth) {
   const shape = area()
     .x((/** @type {Point} */ p) => x(p.x))
@@ -92,9 +97,24 @@ function upright(panel) {
   return panel.low === null || panel.high === null ? scale.nice(5) : scale;
 }
 
-/** @param {Panel} panel */
-function ends(panel) {
-  const all = panel.lines.flatMap((each) => each.points.map((p) => p.x));
+/** @param {Selection} into @param {Point} point @param {number} x @param {Scale} y @param {number} nth */
+function whisker(into, point, x, y, nth) {
+  if (point.low === undefined || point.high === undefined) return;
+  const drawn = into.append("path").attr("d", `M ${x} ${y(point.low)} L ${x} ${y(point.high)}`);
+  drawn.attr("stroke", colour(nth)).attr("stroke-width", 1.8).attr("stroke-linecap", "round").attr("fill", "none");
+}
+
+/** The values that there are, each where its logarithm lies. @param {Selection} into @param {Panel} panel @param {(value: number) => number} x @param {number} y */
+function logarithmic(into, panel, x, y) {
+  for (const value of new Set(panel.lines.flatMap((each) => each.points.map((p) => p.x)))) {
+    into.append("line").attr("x1", x(value)).attr("x2", x(value)).attr("y1", y).attr("y2", y + 4).attr("stroke", "var(--chart-grid)");
+    write(into, x(value), y + 6 + TEXT, String(value), { ...SOFT, anchor: "middle" });
+  }
+}
+
+/** @param {Panel} panel @param {boolean} [log] */
+function ends(panel, log) {
+  const all = panel.lines.flatMap((each) => each.points.map((p) => (log ? Math.log(p.x) : p.x)));
   const [first, last] = [Math.min(...all), Math.max(...all)];
   return first === last ? [first - 0.5, last + 0.5] : [first, last];
 }

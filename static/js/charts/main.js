@@ -8,11 +8,12 @@ import { select } from "../../vendor/d3.js";
 import { make } from "../kit/dom.js";
 import { forest } from "./forest.js";
 import { lines } from "./lines.js";
+import { scatter } from "./scatter.js";
 import { shares } from "./shares.js";
 import { listen } from "./stage.js";
 
 /** @type {Record<string, (svg: import("./stage.js").Selection, plot: any, width: number, hidden: Set<string>) => number>} */
-const KINDS = { forest, lines, shares };
+const KINDS = { forest, lines, scatter, shares };
 
 /** By chart, the systems that are hidden: they stay so when the report is renewed. @type {Map<string, Set<string>>} */
 const HIDDEN = new Map();
@@ -20,13 +21,13 @@ const HIDDEN = new Map();
 /** @param {HTMLElement} figure */
 function upgrade(figure) {
   const numbers = figure.querySelector('script[type="application/json"]');
-  const pictures = /** @type {HTMLElement[]} */ ([...figure.querySelectorAll(".chart__wide, .chart__narrow")]);
+  const pictures = /** @type {HTMLElement[]} */ ([...figure.querySelectorAll(".chart__wide, .chart__narrow, .chart__picture")]);
   if (!numbers || figure.querySelector(".plot")) return;
   const plot = JSON.parse(numbers.textContent ?? "");
   const name = figure.dataset.chart ?? "";
   const hidden = HIDDEN.get(name) ?? new Set();
   HIDDEN.set(name, hidden);
-  const told = pictures[0]?.querySelector("svg")?.getAttribute("aria-label") ?? "";
+  const told = pictures[0]?.querySelector("svg")?.getAttribute("aria-label") ?? pictures[0]?.querySelector("img")?.alt ?? "";
   const stage = make("div", { class: "plot__stage" });
   let width = 0;
   const draw = () => {

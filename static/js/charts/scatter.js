@@ -1,0 +1,135 @@
+/** Two measures: a square with a dot for each system and its intervals, perhaps the line through them. */
+
+import { area, axisLeft, line as path, scaleLinear } from "../../vendor/d3.js";
+import { LINE, TEXT, below, colour, dot, inNumbers, plain, wrap, write } from "./stage.js";
+
+/**
+ * @typedef {import("./stage.js").Selection} Selection
+ * @typedef {import("./stage.js").Scale} Scale
+ * @typedef {import("./stage.js").Mark & {system: string, published: boolean, across: {value: number, low?: number, high?: number}}} Point
+ * @typedef {{at: number[], middle: number[], low: number[], high: number[]}} Fit
+ * @typedef {{points: Point[], across: string, up: string, ends_across: [number, number] | null, ends_up: [number, number], fit?: Fit, rules?: {name: string, y: number}[], published: string}} Plot
+ */
+
+const LARGEST = 460;
+const EDGE = 12;
+const APART = 9; // pixels between dots that would cover each other
+const SOFT = { size: TEXT - 1, ink: "var(--ink-soft)" };
+
+/**
+ * @param {Selection} svg
+ * @param {Plot} plot
+ * @param {number} width
+ * @param {Set<string>} hidden
+ */
+export function scatter(svg, plot, width, hidden) {
+  const points = plot.points.filter((each) => each.published || !hidden.has(each.system));
+  const top = wrap(svg, 0, TEXT, plot.up, width, SOFT) * LINE + 8;
+  const side = Math.min(LARGEST, width - 44);
+  const y = scaleLinear().domain(plot.ends_up).range([top + side, top]);
+  const x = scaleLinear().domain(plot.ends_across ?? ends(plot.points)).range([44 + EDGE, 44 + side - EDGE]);
+  if (!plot.ends_across) x.nice(4);
+  grid(svg, x, y, side);
+  if (plot.fit) fitted(svg, plot.fit, x, y);
+  for (const rule of plot.rules ?? []) across(svg, rule, y, side);
+  const own = points.filter((each) => !each.published);
+  const places = spread(points.map((each) => [x(each.across.value), y(each.value)]));
+  points.forEach((point, nth) => {
+    whiskers(svg, point, x, y);
+    const [left, up] = places[nth];
+    dot(svg, point, { x: left, y: up, nth: point.published ? 1 : 0, group: 0, size: 90, hollow: point.published });
+    if (!point.published) write(svg, left + 9, up - 7, String(own.indexOf(point) + 1), { size: TEXT - 1, weight: "700" });
+  });
+  below(svg, x, top + side, x.ticks(5));
+  const end = top + side + 24 + TEXT;
+  const lines = wrap(svg, 44, end, plot.across, width - 44, SOFT);
+  return key(svg, own, plot, end + lines * LINE + 6, width);
+}
+
+/** @param {Point[]} points @returns {[number, number]} */
+function ends(points) {
+  const all = points.flatMap(({ across: { value, low, high } }) => [value, low ?? value, high ?? value]);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  return low === high ? [low - 1, high + 1] : [low, high];
+}
+
+/** @param {Selection} svg @param {Scale} x @param {Scale} y @param {number} side */
+function grid(svg, x, y, side) {
+  const axis = plain(svg.append("g").attr("transform", "translate(44 0)").call(axisLeft(y).tickValues(y.ticks(5)).tickFormat(inNumbers).tickSize(4).tickPadding(4)));
+  axis.select("path").remove();
+  for (const tick of y.ticks(5)) rule(svg, 44, 44 + side, y(tick), y(tick));
+  const [bottom, top] = y.range();
+  for (const tick of x.ticks(5)) rule(svg, x(tick), x(tick), bottom, top);
+}
+
+/** @param {Selection} svg @param {number} x1 @param {number} x2 @param {number} y1 @param {number} y2 */
+function rule(svg, x1, x2, y1, y2) {
+  return svg.append("line").attr("x1", x1).attr("x2", x2).attr("y1", y1).attr("y2", y2).attr("stroke", "var(--chart-grid)").attr("opacity", 0.35);
+}
+
+/** The line through the points with its band. @param {Selection} svg @param {Fit} fit @param {Scale} x @param {Scale} y */
+function fitted(svg, fit, x, y) {
+  const [bottom, top] = y.range();
+  const inside = (/** @type {number} */ value) => Math.max(top, Math.min(bottom, y(value)));
+  const at = fit.at.map((_, nth) => nth);
+  const band = area()
+    .x((/** @type {number} */ n) => x(fit.at[n]))
+    .y0((/** @type {number} */ n) => inside(fit.low[n]))
+    .y1((/** @type {number} */ n) => inside(fit.high[n]))(at);
+  svg.append("path").attr("d", band).attr("fill", colour(1)).attr("opacity", 0.14);
+  const drawn = path().x((/** @type {number} */ n) => x(fit.at[n])).y((/** @type {number} */ n) => inside(fit.middle[n]))(at);
+  svg.append("path").attr("d", drawn).attr("fill", "none").attr("stroke", colour(1)).attr("stroke-width", 2);
+}
+
+/** A published system that has no value across. @param {Selection} svg @param {{name: string, y: number}} of @param {Scale} y @param {number} side */
+function across(svg, of, y, side) {
+  rule(svg, 44, 44 + side, y(of.y), y(of.y)).attr("stroke-dasharray", "4 4").attr("opacity", 0.9);
+  write(svg, 48, y(of.y) - 3, of.name, { ...SOFT, size: TEXT - 2, width: side - 8 });
+}
+
+/** @param {Selection} svg @param {Point} point @param {Scale} x @param {Scale} y */
+function whiskers(svg, point, x, y) {
+  const { low, high } = point.across;
+  const [left, up] = [x(point.across.value), y(point.value)];
+  const drawn = [];
+  if (low !== undefined && high !== undefined) drawn.push(`M ${x(low)} ${up} L ${x(high)} ${up}`);
+  if (point.low !== undefined && point.high !== undefined) drawn.push(`M ${left} ${y(point.low)} L ${left} ${y(point.high)}`);
+  for (const d of drawn) svg.append("path").attr("d", d).attr("stroke", colour(0)).attr("stroke-width", 1.6).attr("opacity", 0.55);
+}
+
+/**
+ * Dots that would cover each other, side by side around where they are.
+ *
+ * @param {[number, number][]} places
+ * @returns {[number, number][]}
+ */
+function spread(places) {
+  /** @type {Map<string, number[]>} */
+  const cells = new Map();
+  places.forEach(([x, y], nth) => {
+    const cell = `${Math.round(x / 5)} ${Math.round(y / 5)}`;
+    cells.set(cell, [...(cells.get(cell) ?? []), nth]);
+  });
+  const moved = places.map((each) => /** @type {[number, number]} */ ([...each]));
+  for (const same of cells.values()) {
+    same.forEach((nth, place) => (moved[nth][0] += APART * (place - (same.length - 1) / 2)));
+  }
+  return moved;
+}
+
+/** Which number is which system; where the key ends. @param {Selection} svg @param {Point[]} own @param {Plot} plot @param {number} top @param {number} width */
+function key(svg, own, plot, top, width) {
+  let y = top + TEXT;
+  own.forEach((point, nth) => {
+    write(svg, 0, y, `${nth + 1}`, { weight: "700" });
+    y += wrap(svg, 26, y, point.system, width - 26) * LINE;
+  });
+  const published = plot.points.filter((each) => each.published);
+  if (published.length) {
+    y += 4;
+    write(svg, 0, y, plot.published).attr("font-style", "italic");
+    y += LINE;
+    y += wrap(svg, 0, y, published.map((each) => each.system).join(", "), width, SOFT) * LINE;
+  }
+  return y;
+}
