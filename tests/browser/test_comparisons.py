@@ -1,6 +1,7 @@
 """The comparison's pages as a researcher sees them, on a desk and on a phone."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from playwright.async_api import expect
@@ -10,7 +11,7 @@ from bots.models import Bot, BotVersion
 from bots.services import record_perplexity
 from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
-from tests.browser.test_charts import inside, meet
+from tests.browser.test_charts import DRAWN, inside, meet
 from tests.browser.test_staff_pages import sign_in
 from tests.comparisons.conftest import BOTH, NO, SENSIBLE, talk
 from tests.conftest import MakeStudy
@@ -47,10 +48,12 @@ def studies(rex: User, make_study: MakeStudy, transactional_db: None) -> list[St
     return [ssa, human]
 
 
-async def pages(visit: Visit, studies: list[Study], *widths: int) -> AsyncIterator[tuple[int, str, Visitor]]:
+async def pages(
+    visit: Visit, studies: list[Study], *widths: int, **options: Any
+) -> AsyncIterator[tuple[int, str, Visitor]]:
     """Each page at each width, signed in."""
     for width in widths:
-        visitor = await visit(viewport={"width": width, "height": 800})
+        visitor = await visit(viewport={"width": width, "height": 800}, **options)
         await sign_in(visitor)
         for path in PAGES:
             await visitor.go(path.format(*(study.pk for study in studies)))
@@ -59,7 +62,7 @@ async def pages(visit: Visit, studies: list[Study], *widths: int) -> AsyncIterat
 
 async def test_the_pages_fit_and_can_be_read_aloud(visit: Visit, studies: list[Study]) -> None:
     async for width, path, visitor in pages(visit, studies, 1280, 320):
-        await expect(visitor.page.get_by_role("img").first).to_be_visible()
+        await expect(visitor.page.locator(".plot svg").first).to_be_visible()
         assert await visitor.flaws() == [], (width, path)
         assert await visitor.fits(), (width, path)
 
@@ -83,7 +86,7 @@ async def test_from_a_perplexity_entered_to_the_line(visit: Visit, studies: list
 
     await visitor.go("/compare/perplexity/")
     await expect(page.get_by_text("No line and no correlation")).to_have_count(0)
-    await expect(page.get_by_role("img", name="Scatter plot of SSA")).to_be_visible()
+    await expect(page.get_by_role("group", name="Scatter plot of SSA")).to_be_visible()
 
 
 async def test_studies_are_chosen_by_keyboard(visit: Visit, studies: list[Study]) -> None:
@@ -97,7 +100,7 @@ async def test_studies_are_chosen_by_keyboard(visit: Visit, studies: list[Study]
     await page.keyboard.press("Enter")
 
     await expect(page.get_by_role("heading", name="Differences between the studies")).to_be_visible()
-    await expect(page.get_by_role("img", name="Chart of the scores of each bot")).to_have_count(2)
+    await expect(page.get_by_role("group", name="Chart of the scores of each bot")).to_have_count(2)
     assert "study=" in page.url
     download = page.get_by_role("link", name="CSV", exact=True)
     address = await download.get_attribute("href")
@@ -136,8 +139,37 @@ PICTURES = """async () => {
 }"""
 
 
-async def test_phones_get_charts_drawn_for_them(visit: Visit, studies: list[Study]) -> None:
-    async for width, path, visitor in pages(visit, studies, 390, 320):
+async def test_charts_that_are_pointed_at_fit_every_width(visit: Visit, studies: list[Study]) -> None:
+    async for width, path, visitor in pages(visit, studies, 1280, 390, 320):
+        charts = await visitor.page.evaluate(DRAWN)
+
+        assert charts, path
+        for chart in charts:
+            texts, where = chart["texts"], (width, path, chart["name"])
+            assert chart["marks"], where
+            boxes = [*texts, *chart["marks"], chart["svg"]]
+            assert [each["what"] for each in boxes if not inside(each, chart["frame"])] == [], where
+            for n, text in enumerate(texts):
+                met = [other["what"] for other in [*texts[:n], *chart["marks"]] if meet(text, other)]
+                assert met == [], (*where, text["what"])
+
+
+async def test_a_point_says_its_numbers_and_leads_to_its_bot(visit: Visit, studies: list[Study]) -> None:
+    visitor = await visit()
+    page = visitor.page
+    await sign_in(visitor, "/compare/perplexity/?published=yes")
+    chart = page.get_by_role("group", name="Scatter plot of SSA")
+    mark = chart.get_by_role("link", name="Cat")
+
+    await mark.hover()
+    await expect(chart.locator(".tip text").first).to_have_text("Cat")
+    await expect(chart.locator(".tip")).to_contain_text("perplexity per token: 12.50")
+    await mark.press("Enter")
+    await expect(page).to_have_url(f"{visitor.site}/bots/cat/history/?questions=ssa")
+
+
+async def test_phones_without_scripts_get_pictures_drawn_for_them(visit: Visit, studies: list[Study]) -> None:
+    async for width, path, visitor in pages(visit, studies, 390, 320, java_script_enabled=False):
         charts = await visitor.page.evaluate(PICTURES)
 
         assert charts, path

@@ -18,7 +18,7 @@ from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked
 
 
-def nowhere(system: str, *, reply: int = 0, question: str = "") -> str:
+def nowhere(system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0) -> str:
     return ""
 
 
@@ -89,7 +89,7 @@ class TestOfAStudy:
     ) -> None:
         page = sign_in(rex).get(f"/studies/{reported.pk}/report/").content.decode()
 
-        assert page.count('<script type="application/json">') == 2  # scores and replies; the plane has none
+        assert page.count('<script type="application/json">') == 3  # scores, plane and replies
         assert "<b>Bob" not in page
         assert "\\u003C/script\\u003E\\u003Cb\\u003EBob" in page
 
@@ -107,7 +107,7 @@ def test_votes_on_pairs_fill_their_row() -> None:
     result = {"preferences": [{"key": "better", "question": "Which is better?", "meetings": [meeting]}]}
     asked = []
 
-    def told(system: str, *, reply: int = 0, question: str = "") -> str:
+    def told(system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0) -> str:
         asked.append((system, question))
         return "/there/"
 
@@ -147,5 +147,19 @@ def test_the_course_by_turn_has_a_panel_for_each_figure_and_one_for_who_still_ta
     assert drawn["systems"] == ["All 7"]
 
 
-def test_the_plane_stays_a_picture() -> None:
-    assert plot("plane", {}, nowhere) is None
+def test_the_plane_has_a_point_for_each_bot_at_two_scores_and_none_where_one_is_unknown() -> None:
+    columns = [{"key": "warm", "title": "Warm"}, {"key": "short", "title": "Short"}]
+    known = [{"value": 40.0}, {"value": 75.0, "low": 60.0, "high": 85.0}]
+    bots = [
+        {"bot": "A", "cells": known, "labels": 4},
+        {"bot": "B", "cells": [{"value": None}, {"value": 1.0}], "labels": 1},
+    ]
+    result = {"plane": {"x": 0, "y": 1, "title": "Both"}, "columns": columns, "bots": bots}
+
+    drawn = plot("plane", result, nowhere)
+
+    assert drawn
+    (point,) = drawn["points"]
+    assert (point["across"], point["value"], point["low"], point["high"]) == ({"value": 40.0}, 75, 60, 85)
+    assert point["words"] == ["A", "Warm 40.0 %", "Short 75.0 % (60.0 to 85.0)", "4 labels"]
+    assert (drawn["across"], drawn["up"], drawn["systems"]) == ("Warm", "Short", ["A"])

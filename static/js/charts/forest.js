@@ -48,7 +48,10 @@ function drawn(svg, panel, top, width, hidden, heading) {
       write(into, 0, y, heading).attr("font-style", "italic");
       [y, headed] = [y + 6, true];
     }
-    if (row.heading) y += wrap(into, 0, y + TEXT + 8, row.heading, width, { weight: "700" }) * LINE + 10;
+    if (row.heading) {
+      write(into, 0, y + TEXT + 8, row.heading, { weight: "700", width });
+      y += LINE + 10;
+    }
     const from = named(into, row, width < ROOMY ? "" : panel.main, y, width);
     const lines = row.published ? 1 : panel.series.length;
     const to = from + lines * STEP;

@@ -34,11 +34,13 @@ export function scatter(svg, plot, width, hidden) {
   for (const rule of plot.rules ?? []) across(svg, rule, y, side);
   const own = points.filter((each) => !each.published);
   const places = spread(points.map((each) => [x(each.across.value), y(each.value)]));
+  const signs = beside(places, points, own, (point) => reach(point, x, y));
   points.forEach((point, nth) => {
     whiskers(svg, point, x, y);
     const [left, up] = places[nth];
     dot(svg, point, { x: left, y: up, nth: point.published ? 1 : 0, group: 0, size: 90, hollow: point.published });
-    if (!point.published) write(svg, left + 9, up - 7, String(own.indexOf(point) + 1), { size: TEXT - 1, weight: "700" });
+    const sign = signs[nth];
+    if (sign) write(svg, sign.left, sign.top + sign.height - 3, sign.says, { size: TEXT - 1, weight: "700" });
   });
   below(svg, x, top + side, x.ticks(5));
   const end = top + side + 24 + TEXT;
@@ -84,7 +86,6 @@ function fitted(svg, fit, x, y) {
 /** A published system that has no value across. @param {Selection} svg @param {{name: string, y: number}} of @param {Scale} y @param {number} side */
 function across(svg, of, y, side) {
   rule(svg, 44, 44 + side, y(of.y), y(of.y)).attr("stroke-dasharray", "4 4").attr("opacity", 0.9);
-  write(svg, 48, y(of.y) - 3, of.name, { ...SOFT, size: TEXT - 2, width: side - 8 });
 }
 
 /** @param {Selection} svg @param {Point} point @param {Scale} x @param {Scale} y */
@@ -117,6 +118,49 @@ function spread(places) {
   return moved;
 }
 
+/** @typedef {{says: string, left: number, top: number, width: number, height: number}} Sign */
+
+// Where a number may stand: around its dot, farther away the later.
+const AROUND = [0, 10, 20, 34, 50].flatMap((far) => [[9, -20], [-17, -20], [9, 5], [-17, 5], [11, -8], [-19, -8], [-4, -24], [-4, 9]].map(([x, y]) => [x + Math.sign(x) * far, y + Math.sign(y) * far]));
+
+/**
+ * For each dot of a system its number, where it covers neither another dot nor another number.
+ *
+ * @param {[number, number][]} places
+ * @param {Point[]} points
+ * @param {Point[]} own
+ * @param {(point: Point) => Sign[]} reached where its whiskers are
+ */
+function beside(places, points, own, reached) {
+  /** @type {Sign[]} */
+  const taken = places.map(([x, y]) => ({ says: "", left: x - 9, top: y - 9, width: 18, height: 18 }));
+  taken.push(...points.flatMap(reached));
+  return points.map((point, nth) => {
+    if (point.published) return null;
+    const says = String(own.indexOf(point) + 1);
+    const tried = AROUND.map(([x, y]) => ({ says, left: places[nth][0] + x, top: places[nth][1] + y, width: 8 * says.length, height: 15 }));
+    const free = tried.find((sign) => !taken.some((other) => meet(sign, other))) ?? tried[0];
+    taken.push(free);
+    return free;
+  });
+}
+
+/** @param {Point} point @param {Scale} x @param {Scale} y @returns {Sign[]} */
+function reach(point, x, y) {
+  const { value, low, high } = point.across;
+  const [left, up] = [x(value), y(point.value)];
+  const found = [];
+  if (low !== undefined && high !== undefined) found.push({ says: "", left: x(low), top: up - 2, width: x(high) - x(low), height: 4 });
+  if (point.low !== undefined && point.high !== undefined) found.push({ says: "", left: left - 2, top: y(point.high), width: 4, height: y(point.low) - y(point.high) });
+  return found;
+}
+
+/** @param {Sign} one @param {Sign} other */
+function meet(one, other) {
+  const across = one.left < other.left + other.width && other.left < one.left + one.width;
+  return across && one.top < other.top + other.height && other.top < one.top + one.height;
+}
+
 /** Which number is which system; where the key ends. @param {Selection} svg @param {Point[]} own @param {Plot} plot @param {number} top @param {number} width */
 function key(svg, own, plot, top, width) {
   let y = top + TEXT;
@@ -130,6 +174,10 @@ function key(svg, own, plot, top, width) {
     write(svg, 0, y, plot.published).attr("font-style", "italic");
     y += LINE;
     y += wrap(svg, 0, y, published.map((each) => each.system).join(", "), width, SOFT) * LINE;
+  }
+  for (const each of plot.rules ?? []) {
+    rule(svg, 0, 20, y - 4, y - 4).attr("stroke-dasharray", "4 4").attr("opacity", 0.9);
+    y += wrap(svg, 26, y, `${each.name}: ${inNumbers(each.y)}`, width - 26, SOFT) * LINE;
   }
   return y;
 }
