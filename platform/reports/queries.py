@@ -15,7 +15,7 @@ from crowd.queries import BotProgress
 from dialogues.models import Dialogue, Fault, Turn
 from dialogues.queries import of_people
 from evaluation.labels import AnyArray, FloatArray, coded
-from evaluation.protocols.facts import HUMAN, Talks
+from evaluation.protocols.facts import HUMAN, AskFact, Design, Talks
 from evaluation.questions import QuestionSet
 from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.asked import AskData
@@ -307,7 +307,17 @@ def study_data(study: Study) -> StudyData:
     names = bot_names(study)
     facets = {names[bot]: levels for bot, levels in study.study_bots.values_list("bot_id", "facets")}
     measured = measuring.exchanged(study)
-    return StudyData(asks, went, analysis_plan(study), conduct, manners(study), facets, measured)
+    plan, design = analysis_plan(study), design_of(study)
+    return StudyData(asks, went, plan, conduct, manners(study), facets, measured, design)
+
+
+def design_of(study: Study) -> Design:
+    """Which protocol a study was made by, and what it asks."""
+    asks = [
+        AskFact(ask.question_set, ask.about, ask.moment, ask.required, question_set(ask.question_set).title)
+        for ask in study.asked
+    ]
+    return Design(study.protocol, asks)
 
 
 def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Talks:

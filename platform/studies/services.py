@@ -16,13 +16,14 @@ from evaluation.questions import Subject
 from questions.resolving import question_set, refuse_unknown_set
 from studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment
 from studies.models import LONGEST_TAG, MOST_TAGS, Ask, ConsentVersion, ReEntry, Share, Study, StudyBot
+from studies.presets import presets_of
 from studies.tasks import StudyTask, task_of
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
-    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice", "markdown",
-    "primary_analysis", "exclusion_rules", "pilot_size", "material", "bots_read", "re_entry",
+    "task", "protocol", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice",
+    "markdown", "primary_analysis", "exclusion_rules", "pilot_size", "material", "bots_read", "re_entry",
     "re_entry_most",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.
@@ -88,6 +89,7 @@ def save_study(
     """
     if study.re_entry != ReEntry.ONCE and not task_of(study).can_recur:
         raise ValidationError(_NOT_AGAIN)
+    _refuse_unfit_protocol(study)
     if study.pk:
         _refuse_changed_protocol(study)
         study.full_clean()
@@ -107,6 +109,14 @@ def save_study(
         _save_plan(study, plan)
     results_changed(study.pk)
     return study
+
+
+def _refuse_unfit_protocol(study: Study) -> None:
+    able = presets_of(task_of(study))
+    if study.protocol not in {each.protocol for each in able}:
+        known = ", ".join(f"“{each.title}”" for each in able)
+        refused = gettext("A study of this task cannot be made by “%(protocol)s”. Choose one of: %(known)s.")
+        raise ValidationError({"protocol": refused % {"protocol": study.protocol, "known": known}})
 
 
 def _refuse_changed_protocol(study: Study) -> None:
