@@ -211,10 +211,12 @@ def _refuse_strays(bundle: BundleFiles, about: Row, labels: Sequence[Row], told:
 
 def _is_counted(label: Row, ask: Row, told: _Told) -> bool:
     finished = told.conversations[label["dialogue"]]["ending"] == "complete"
-    # Bundles of before readers' labels were told apart have no such column.
-    by_reader = label.get("judged_in") is not None
-    is_asked = label["question_set"] == ask["question_set"] and _about(label, told) == ask["about"]
-    return bool(finished and not by_reader and is_asked)
+    if not finished or label["judged_in"] is not None:
+        return False
+    if label["ask"] is not None:
+        return bool(label["ask"] == ask["number"])
+    # It came with a file, and counts with what is asked about the same.
+    return label["question_set"] == ask["question_set"] and _about(label, told) == ask["about"]
 
 
 def _about(label: Row, told: _Told) -> str:

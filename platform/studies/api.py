@@ -17,7 +17,7 @@ from studies.facets import facets_of, set_facets
 from studies.models import Share, Study
 from studies.presets import PRESETS, Preset, preset_named
 from studies.queries import owned_studies_of, studies_of
-from studies.tasks import task_named, tasks
+from studies.tasks import tasks
 
 router = Router(tags=["studies"])
 
@@ -67,8 +67,9 @@ def make(request: HttpRequest, sent: StudyIn) -> Status[StudyOut]:
     if preset is None:
         known = ", ".join(each.key for each in PRESETS)
         raise HttpError(422, f"There is no preset “{sent.preset}”. There are: {known}.")
-    if sent.task and sent.task != (preset.task or task_named(sent.task).key):
-        known = preset.task or ", ".join(task.key for task in tasks())
+    able = [task.key for task in tasks() if preset.is_for(task)]
+    if sent.task and sent.task not in able:
+        known = ", ".join(able)
         raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{sent.task}”, only: {known}.")
     study = preset.study(sent.task)
     study.title, study.languages = sent.title, sent.languages

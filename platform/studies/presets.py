@@ -59,6 +59,10 @@ class Preset:
             for ask in protocol_named(self.protocol).asks
         )
 
+    def is_for(self, task: StudyTask) -> bool:
+        """Whether a study of this task can be made by it."""
+        return not self.task or task.key == self.task
+
     def study(self, task: str = "") -> Study:
         """A study as the protocol has it, not saved yet; an own design is of this task, or of the first."""
         key = self.task or task_named(task).key
@@ -135,4 +139,4 @@ def preset_of(study: Study) -> Preset:
 
 def presets_of(task: StudyTask) -> list[Preset]:
     """Those by which a study of a task can be made; its own design first."""
-    return [preset for preset in PRESETS if preset.task in ("", task.key)]
+    return [preset for preset in PRESETS if preset.is_for(task)]

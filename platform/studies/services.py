@@ -89,7 +89,6 @@ def save_study(
     """
     if study.re_entry != ReEntry.ONCE and not task_of(study).can_recur:
         raise ValidationError(_NOT_AGAIN)
-    _refuse_unfit_protocol(study)
     if study.pk:
         _refuse_changed_protocol(study)
         study.full_clean()
@@ -98,6 +97,7 @@ def save_study(
         study.owner = owner
         study.full_clean()
         study.save()
+    _refuse_unfit_protocol(study)
     latest = study.consent_versions.last()
     if consent_text != (latest.text if latest else ""):
         ConsentVersion.objects.create(
@@ -195,7 +195,17 @@ def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
         return "people are asked about themselves before they begin or when their work is done."
     if any((ask.question_set, ask.about) == (each.question_set, each.about) for each in earlier):
         return "the same thing is asked twice. Remove one of the two."
+    if ask.by == By.READERS and any(each.by == By.READERS for each in earlier):
+        return second_of_readers()
     return ""
+
+
+def second_of_readers() -> str:
+    """What is wrong with a second ask of readers, and what to do."""
+    return gettext(
+        "those who judge items answer one set of questions in a study. Leave this one out; to ask it, too, "
+        "copy the study once its items are in the queue, and choose these questions in the copy."
+    )
 
 
 def _save_plan(study: Study, plan: Plan) -> None:

@@ -559,6 +559,9 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(
                         fields=("study", "question_set", "about"), name="ask_once_about_the_same"
                     ),
+                    models.UniqueConstraint(
+                        fields=("id", "study", "question_set"), name="ask_with_its_questions"
+                    ),
                     models.CheckConstraint(condition=models.Q(("number__lt", 32)), name="ask_has_a_number"),
                     models.CheckConstraint(
                         condition=models.Q(
