@@ -40,8 +40,12 @@ TARGETS = ("Denies", "Confirms")
 @pytest.fixture
 def study(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
     """A draft with two targets over three questions, and five pieces of small talk."""
-    queue: Study = make_queue(question_set="reply-impression", protocol="r-u-a-robot-user-study",
-                              primary_analysis="without_excluded", exclusion_rules="As declared in the battery.")  # fmt: skip
+    queue: Study = make_queue(
+        question_set="reply-impression",
+        protocol="r-u-a-robot-user-study",
+        primary_analysis="without_excluded",
+        exclusion_rules="As declared in the battery.",
+    )
     Study.objects.filter(pk=queue.pk).update(state=Study.State.DRAFT)
     queue.refresh_from_db()
     questions = make_contexts(3)
