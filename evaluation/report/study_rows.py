@@ -216,7 +216,7 @@ def _is_counted(label: Row, ask: Row, told: _Told) -> bool:
     if label["ask"] is not None:
         return bool(label["ask"] == ask["number"])
     # It came with a file, and counts with what is asked about the same.
-    return label["question_set"] == ask["question_set"] and _about(label, told) == ask["about"]
+    return bool(label["question_set"] == ask["question_set"] and _about(label, told) == ask["about"])
 
 
 def _about(label: Row, told: _Told) -> str:

@@ -145,11 +145,6 @@ def both_groups(request: HttpRequest, pk: int, other: int) -> HttpResponse:
     return render(request, "tasks/judging/both_groups.html", context)
 
 
-def _read_as(source: Study) -> dict[str, Any]:
-    """What a study has in which others judge the conversations of this one."""
-    return {"languages": source.languages, "protocol": preset_of(source).read_as}
-
-
 @require_GET
 @login_required
 def both_groups_csv(request: HttpRequest, pk: int, other: int) -> HttpResponse:
