@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from uuid import uuid4
 
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -55,6 +56,13 @@ def add_exchange(dialogue: Dialogue, version: BotVersion, *, text: str, latency:
 def ask_of(study: Study, questions: str = "") -> Ask:
     """The ask of a study with these questions, or its first."""
     return study.asks.get(question_set=questions) if questions else study.asks.get(number=0)
+
+
+def ask_instead(study: Study, questions: str) -> None:
+    """Put other questions in all asks and labels of a study, behind the platform's back."""
+    with transaction.atomic():
+        study.asks.update(question_set=questions)
+        study.labels.update(question_set=questions)
 
 
 def add_label(dialogue: Dialogue, *, position: int, answers: dict[str, Answer]) -> None:

@@ -67,11 +67,11 @@ def make(request: HttpRequest, sent: StudyIn) -> Status[StudyOut]:
     if preset is None:
         known = ", ".join(each.key for each in PRESETS)
         raise HttpError(422, f"There is no preset “{sent.preset}”. There are: {known}.")
-    able = [task.key for task in tasks() if preset.is_for(task)]
-    if sent.task and sent.task not in able:
+    named, able = sent.task, [task.key for task in tasks() if preset.is_for(task)]
+    if named and named not in able:
         known = ", ".join(able)
-        raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{sent.task}”, only: {known}.")
-    study = preset.study(sent.task)
+        raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{named}”, only: {known}.")
+    study = preset.study(named)
     study.title, study.languages = sent.title, sent.languages
     owner = cast(User, request.user)
     try:
