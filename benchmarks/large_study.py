@@ -57,9 +57,10 @@ SELECT d.id, p,
        CASE WHEN p % 2 = 0 AND p > 0 THEN ({versions}::bigint[])[1 + d.id % {bots}] END,
        CASE WHEN p % 2 = 0 AND p > 0 THEN (200 + 800 * random())::int END
   FROM dialogues_dialogue AS d, generate_series(0, d.turns - 1) AS p;
-INSERT INTO labels_label (study_id, turn_id, rater_id, party, occasion, question_set, answers, created_at,
-                          changed_at, changes)
-SELECT {study}, id, dialogue_id, 'chatter', 1, 'ssa',
+INSERT INTO labels_label (study_id, turn_id, rater_id, party, occasion, ask_id, question_set, answers,
+                          created_at, changed_at, changes)
+SELECT {study}, id, dialogue_id, 'chatter', 1,
+       (SELECT a.id FROM studies_ask AS a WHERE a.study_id = {study} AND a.number = 0), 'ssa',
        jsonb_build_object('sensible', sensible, 'specific', sensible AND random() < 0.6),
        now(), now(), 0
   FROM (SELECT id, dialogue_id, random() < 0.5 + 0.01 * (dialogue_id % {bots}) AS sensible

@@ -83,9 +83,10 @@ SELECT d.id, p,
   JOIN bots_botversion AS v ON v.bot_id = s.bot_id, generate_series(0, d.turns - 1) AS p;
 INSERT INTO dialogues_fault (dialogue_id, position, kind, detail, at)
 SELECT id, 2, 'timeout', 'It took too long.', now() - id * interval '7 seconds' FROM place WHERE id % 200 = 0;
-INSERT INTO labels_label (study_id, turn_id, rater_id, party, occasion, question_set, answers, shown_ms,
-                          answer_ms, created_at, changed_at, changes)
-SELECT study, id, dialogue_id, 'chatter', 1, 'ssa',
+INSERT INTO labels_label (study_id, turn_id, rater_id, party, occasion, ask_id, question_set, answers,
+                          shown_ms, answer_ms, created_at, changed_at, changes)
+SELECT study, id, dialogue_id, 'chatter', 1,
+       (SELECT a.id FROM studies_ask AS a WHERE a.study_id = study AND a.number = 0), 'ssa',
        jsonb_build_object('sensible', sensible, 'specific', sensible AND random() < 0.6),
        2000, 2500, now(), now(), 0
   FROM (SELECT t.id, t.dialogue_id, p.study, random() < 0.5 + 0.1 * (t.dialogue_id % {each}) AS sensible
@@ -112,9 +113,10 @@ SELECT row_number() OVER (ORDER BY t.id), {judging}, t.id, gen_random_uuid(), 'e
   FROM (SELECT t.id FROM dialogues_turn AS t JOIN place AS p ON p.id = t.dialogue_id
          WHERE p.study = 1 AND p.id % 20 <> 0 AND t.bot_version_id IS NOT NULL
          ORDER BY t.id LIMIT {items}) AS t;
-INSERT INTO labels_label (study_id, turn_id, rater_id, party, occasion, question_set, answers, shown_ms,
-                          answer_ms, created_at, changed_at, changes)
-SELECT {judging}, i.turn_id, {conversations} + 1 + (i.id - 1) / {batch} * {raters} + r, 'reader', 1, 'ssa',
+INSERT INTO labels_label (study_id, turn_id, rater_id, party, occasion, ask_id, question_set, answers,
+                          shown_ms, answer_ms, created_at, changed_at, changes)
+SELECT {judging}, i.turn_id, {conversations} + 1 + (i.id - 1) / {batch} * {raters} + r, 'reader', 1,
+       (SELECT a.id FROM studies_ask AS a WHERE a.study_id = {judging} AND a.number = 0), 'ssa',
        jsonb_build_object('sensible', random() < 0.6, 'specific', false), 2000, 2500, now(), now(), 0
   FROM judging_item AS i, generate_series(0, {raters} - 1) AS r;
 INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, occasion, asks_reason,

@@ -198,7 +198,13 @@ def make_study(rex: User) -> MakeStudy:
             ): target
             for name, target in (bots or {"scripty": 100}).items()
         }
-        fields = {"title": "Small talk", "languages": ["en"], "practice": False} | fields
+        made = {
+            "title": "Small talk",
+            "languages": ["en"],
+            "practice": False,
+            "protocol": "meena-interactive",
+        }
+        fields = made | fields
         study = save_study(
             Study(**fields),
             owner=rex,
@@ -231,7 +237,8 @@ def make_meeting(make_study: MakeStudy) -> MakeMeeting:
         disclosed: bool = True,
         **fields: Any,
     ) -> Study:
-        fields = {"opening_speaker": "human", "opening_text": "", "min_turns": 2, "max_turns": 6} | fields
+        talk = {"opening_speaker": "human", "opening_text": "", "min_turns": 2, "max_turns": 6}
+        fields = talk | {"protocol": ""} | fields
         study = make_study(**fields)
         TwoPeoplePlan.objects.create(
             study=study, conversations=conversations, wait_minutes=wait_minutes, alone=alone,
@@ -384,9 +391,8 @@ def make_queue(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
         **fields: object,
     ) -> Study:
         system = fields.pop("system", "Alpha")
-        study = Study(
-            **{"title": "Judge responses", "languages": ["en"], "task": "judging", "practice": False} | fields
-        )
+        made = {"title": "Judge responses", "task": "judging", "protocol": "meena-static"}
+        study = Study(**made | {"languages": ["en"], "practice": False} | fields)
         asked = [asked_of_readers(question_set)]
         save_study(study, owner=rex, consent_text="You judge responses.", targets={}, asks=asked)
         plan = JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, lease_seconds=lease)
@@ -415,9 +421,8 @@ def make_pairs(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
         question_set: str = "preference",
         **fields: Any,
     ) -> Study:
-        study = Study(
-            **{"title": "Compare", "languages": ["en"], "task": "pairs", "practice": False} | fields
-        )
+        made = {"title": "Compare", "task": "pairs", "protocol": "neural-chat-pairwise"}
+        study = Study(**made | {"languages": ["en"], "practice": False} | fields)
         asks = [Asked(question_set, About.PAIR)]
         save_study(study, owner=rex, consent_text="You compare responses.", targets={}, asks=asks)
         subjects.save_plan(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -18,7 +19,7 @@ from labels.models import Label
 from reports import services
 from reports.models import Report
 from studies.asks import Party
-from studies.models import Study
+from studies.models import Ask, Study
 from tests.conftest import start_dialogue, worker_of
 
 SignIn = Callable[[User], Client]
@@ -60,13 +61,25 @@ def add_exchange(dialogue: Dialogue, version: BotVersion, *, text: str, latency:
     )
 
 
+def ask_of(study: Study, questions: str = "") -> Ask:
+    """The ask of a study with these questions, or its first."""
+    return study.asks.get(question_set=questions) if questions else study.asks.get(number=0)
+
+
+def ask_instead(study: Study, questions: str) -> None:
+    """Put other questions in all asks and labels of a study, behind the platform's back."""
+    with transaction.atomic():
+        study.asks.update(question_set=questions)
+        study.labels.update(question_set=questions)
+
+
 def add_label(dialogue: Dialogue, *, position: int, answers: dict[str, Answer]) -> None:
     dialogue.refresh_from_db()
     at = timezone.now()
     Label.objects.create(
         turn=dialogue.turn_set.get(position=position), rater=worker_of(dialogue), study=dialogue.study,
-        party=Party.CHATTER, question_set=dialogue.study.question_set, answers=answers, created_at=at,
-        changed_at=at,
+        party=Party.CHATTER, ask=ask_of(dialogue.study), question_set=dialogue.study.question_set,
+        answers=answers, created_at=at, changed_at=at,
     )  # fmt: skip
     due = [waits for waits in dialogue.due_1 if waits != 32 * position]
     Dialogue.objects.filter(pk=dialogue.pk).update(due_1=due)

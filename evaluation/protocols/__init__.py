@@ -5,7 +5,7 @@ protocol asks of it, and the sentence that a report prints where the study depar
 scores by the keys of a question set, as shown: shares in percent, ratings in points.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter
 
-from evaluation.protocols.facts import Evaluation, Judging, Talks
+from evaluation.protocols.asks import asked_otherwise
+from evaluation.protocols.facts import AskFact, Design, Evaluation, Judging, Talks
 
 Fact = Any
 _FOLDER = Path(__file__).parent
@@ -123,7 +124,8 @@ class Protocol:
         title: name for people.
         source: the publication.
         evaluation: what is judged.
-        question_sets: keys of the sets that it asked; a study with one of them is measured against it.
+        question_sets: keys of the sets that it asked, or that say the same; its published scores are of them.
+        asks: what is asked in it.
         level: nominal coverage of its intervals.
         rules: what it asks of a study.
         published: the systems that it scored.
@@ -139,6 +141,7 @@ class Protocol:
     source: str
     evaluation: Evaluation
     question_sets: tuple[str, ...]
+    asks: tuple[AskFact, ...]
     level: float
     rules: tuple[Rule, ...]
     published: tuple[Published, ...] = ()
@@ -146,10 +149,14 @@ class Protocol:
     agreement: Mapping[str, PublishedAgreement] | None = None
     spread: Spread | None = None
 
-    def deviations(self, study: Talks | Judging) -> list[str]:
-        """Each departure of a study from it in a sentence; none if the study follows it."""
+    def deviations(self, study: Talks | Judging, asks: Sequence[AskFact]) -> list[str]:
+        """Each departure of a study that asks this, in a sentence; none if the study follows it."""
         facts = asdict(study)
-        return [sentence for rule in self.rules for sentence in rule.sentences(facts)]
+        by_rules = [sentence for rule in self.rules for sentence in rule.sentences(facts)]
+        names_first = any(rule.fact == "question_set" for rule in self.rules)
+        return by_rules + list(
+            asked_otherwise(self.asks, asks, alike=self.question_sets, names_first=names_first)
+        )
 
 
 def _shown(value: Fact) -> str:
@@ -166,21 +173,34 @@ def protocols() -> Mapping[str, Protocol]:
     return {protocol.key: protocol for protocol in found}
 
 
-def protocol_for(evaluation: Evaluation | str, question_set: str) -> Protocol:
-    """The protocol to measure a study against: of its kind and questions, or the first of the kind."""
-    alike = [each for each in protocols().values() if each.evaluation == evaluation]
-    return next((each for each in alike if question_set in each.question_sets), alike[0])
+OWN_DESIGN = Protocol("", "", "", Evaluation.INTERACTIVE, (), (), 0.95, ())
+"""In place of a protocol, of a study that follows none: nothing is asked of it, nothing was published."""
 
 
-def compared_with(result: Mapping[str, Any], evaluation: Evaluation | str = Evaluation.INTERACTIVE) -> str:
-    """The kind of evaluation whose published scores stand beside a result.
+def protocol_named(key: str) -> Protocol:
+    """The protocol with this key; `OWN_DESIGN` of none."""
+    return protocols()[key] if key else OWN_DESIGN
 
-    As the result says, if that is another than its own; else its own, else that of its study's task.
+
+def conformance(design: Design, study: Talks | Judging) -> dict[str, Any]:
+    """What a report says of the protocol of its study: its key, its title, and each departure from it."""
+    protocol = protocol_named(design.protocol)
+    deviations = protocol.deviations(study, design.asks) if design.protocol else []
+    return {"protocol_key": protocol.key, "protocol": protocol.title, "deviations": deviations}
+
+
+def spread_of(evaluation: Evaluation, question_set: str) -> tuple[Spread, str] | None:
+    """How far conversations differed in a publication that asked the same, and the title of its protocol."""
+    for each in protocols().values():
+        if each.evaluation == evaluation and question_set in each.question_sets and each.spread:
+            return each.spread, each.title
+    return None
+
+
+def published_beside(key: str, question_set: str) -> Protocol | None:
+    """The protocol whose published scores stand beside those of a study made by it; None if it has none.
+
+    Scores of other questions than the protocol's are not comparable with them.
     """
-    return str(result.get("compared_with") or result.get("evaluation", evaluation))
-
-
-def published_beside(evaluation: Evaluation | str, question_set: str) -> Protocol | None:
-    """The protocol whose published scores stand beside a study's own; None if none asked the same."""
-    protocol = protocol_for(evaluation, question_set)
+    protocol = protocol_named(key)
     return protocol if protocol.published and question_set in protocol.question_sets else None

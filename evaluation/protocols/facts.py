@@ -20,6 +20,38 @@ class Evaluation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class AskFact:
+    """One thing that a study asks, or a protocol.
+
+    Attributes:
+        question_set: key of the questions.
+        about: what they are about, as asks have it.
+        moment: when those who talk are asked; empty of readers.
+        required: whether there is no end without the answers.
+        title: of the questions; empty in files of protocols, whose questions ship.
+    """
+
+    question_set: str
+    about: str
+    moment: str = ""
+    required: bool = True
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a study is by its plan.
+
+    Attributes:
+        protocol: key of the published protocol by which it was made; empty of an own design.
+        asks: what it asks about what is said or shown, what its report begins with first.
+    """
+
+    protocol: str = ""
+    asks: Sequence[AskFact] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Talks:
     """How a study in which workers talk with chatbots was run.
 

@@ -26,10 +26,11 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 # Columns of tables and fields of exports beside which the answers stand.
 RESERVED = frozenset(
-    ("answer_ms", "answers", "asks_reason", "bot", "bot_version", "context", "dialogue", "dialogue_ending",
-     "fallback", "in_primary_analysis", "item", "judged_in", "label_changes", "labelled_at", "latency_ms",
-     "material", "moment", "number", "occasion", "origin", "place", "question_set", "rater",
-     "rater_excluded", "remarks", "response", "shown_ms", "sides_swapped", "study", "subject", "turn")
+    ("answer_ms", "answers", "ask", "asks_reason", "bot", "bot_version", "context", "dialogue",
+     "dialogue_ending", "fallback", "in_primary_analysis", "item", "judged_in", "label_changes",
+     "labelled_at", "latency_ms", "material", "moment", "number", "occasion", "origin", "place",
+     "question_set", "rater", "rater_excluded", "remarks", "response", "shown_ms", "sides_swapped", "study",
+     "subject", "turn")
 )  # fmt: skip
 
 

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.protocols import protocol_for
-from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.analysis import AnalysisPlan
 from evaluation.report.figures import study_figures
@@ -32,9 +30,8 @@ class AskData:
     judged: Judged
 
 
-def ask_figures(ask: AskData, plan: AnalysisPlan) -> dict[str, Any]:
-    """The figures of one ask, on the terms of the protocol that asked the same."""
-    terms = Terms(protocol_for(Evaluation.INTERACTIVE, ask.questions.key).level)
+def ask_figures(ask: AskData, plan: AnalysisPlan, terms: Terms) -> dict[str, Any]:
+    """The figures of one ask."""
     result = study_figures(ask.questions, ask.judged, plan=plan, terms=terms)
     if ask.about == WHOLE:
         result["by_reply"] = []  # a whole conversation has no course

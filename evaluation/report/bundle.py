@@ -13,7 +13,7 @@ from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.audits import audit_figures
 from evaluation.report.bundle_files import BundleFiles, Row
-from evaluation.report.bundle_parts import lines_named, plan_of, questions_of
+from evaluation.report.bundle_parts import design_of, lines_named, plan_of, questions_of
 from evaluation.report.checking import check_labels
 from evaluation.report.judging import judging_figures
 from evaluation.report.judging_rows import judged_items
@@ -37,7 +37,7 @@ from evaluation.report.tables import (
     questionnaires_table,
 )
 
-FORMAT = 3
+FORMAT = 4
 LIBRARIES = ("numpy", "scipy")
 """Distributions whose version can change the last digits of the numbers, or the stream of a seed."""
 
@@ -176,7 +176,7 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
         return _pair_result(bundle, about, questions)
     judgments = list(bundle.rows(judgments_table([questions])))
     with lines_named(f"{bundle.path}, data/judgments.jsonl", range(1, len(judgments) + 1)):
-        found = judged_items(about, questions, bundle.rows(ITEMS), judgments)
+        found = judged_items(about, questions, bundle.rows(ITEMS), judgments, design_of(bundle, about))
         check_labels(questions, found.judged, found.occasion)
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
     return judging_figures(questions, found, plan=plan_of(bundle, about), manners=manners)
@@ -204,7 +204,7 @@ def _people(bundle: BundleFiles) -> dict[str, Any]:
 def _pair_result(bundle: BundleFiles, about: Row, questions: QuestionSet) -> dict[str, Any]:
     judgments = list(bundle.rows(pair_judgments_table([questions])))
     with lines_named(f"{bundle.path}, data/pair_judgments.jsonl", range(1, len(judgments) + 1)):
-        found = judged_pairs(about, questions, bundle.rows(PAIRS), judgments)
+        found = judged_pairs(about, questions, bundle.rows(PAIRS), judgments, design_of(bundle, about))
         check_labels(questions, found.judged)
     return pair_figures(questions, found, plan=plan_of(bundle, about))
 

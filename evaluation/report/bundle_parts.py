@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from evaluation.csv_file import FileError
 from evaluation.labels import LabelsError
+from evaluation.protocols.facts import AskFact, Design
 from evaluation.questions import DeclarationError, QuestionSet
 from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.bundle_files import BundleFiles, Row
@@ -22,6 +23,21 @@ def questions_of(bundle: BundleFiles, key: str) -> QuestionSet:
     raise FileError(
         f"{bundle.path}: questions.json does not declare the set “{key}”. Download the bundle again."
     )
+
+
+def design_of(bundle: BundleFiles, about: Row) -> Design:
+    """Which protocol the study was made by, and what it asks."""
+    asks = [
+        AskFact(
+            ask["question_set"],
+            ask["about"],
+            ask["moment"] or "",
+            ask["required"],
+            questions_of(bundle, ask["question_set"]).title,
+        )
+        for ask in about["asks"]
+    ]
+    return Design(about["protocol"]["protocol"], asks)
 
 
 def plan_of(bundle: BundleFiles, about: Row) -> AnalysisPlan:

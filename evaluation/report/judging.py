@@ -12,8 +12,8 @@ from evaluation.inference import Nouns
 from evaluation.interval import Undefined
 from evaluation.labels import BoolArray, FloatArray, IntArray
 from evaluation.open_mtb import last_turns
-from evaluation.protocols import protocol_for, published_beside
-from evaluation.protocols.facts import Evaluation, Judging
+from evaluation.protocols import conformance, protocol_named
+from evaluation.protocols.facts import Design, Evaluation, Judging
 from evaluation.questions import Combine, QuestionSet, Score, score_values, term_values
 from evaluation.report.analysis import AnalysisPlan
 from evaluation.report.battery import Battery, battery_figures, proposals
@@ -53,6 +53,7 @@ class JudgedItems:
         contexts: by number, as `judged.dialogue` has it, the contexts of responses.
         contexts_of: by system, to how many contexts it has a response, judged or not.
         conversations_of: by system, how many of its conversations have an item, judged or not.
+        design: which protocol the study was made by, and what it asks.
     """
 
     judged: Judged
@@ -67,12 +68,18 @@ class JudgedItems:
     contexts: Mapping[int, ContextFacts] = field(default_factory=dict)
     contexts_of: Mapping[str, int] = field(default_factory=dict)
     conversations_of: Mapping[str, int] = field(default_factory=dict)
+    design: Design = field(default_factory=Design)
 
-    def compared_with(self, questions: QuestionSet) -> Evaluation:
-        """Which published scores these are comparable with."""
+    @property
+    def evaluation(self) -> Evaluation:
+        """Whether nothing but conversations of others is read."""
         of_talks = any(self.conversations_of.values()) and not any(self.contexts_of.values())
-        is_published = published_beside(Evaluation.READ, questions.key) is not None
-        return Evaluation.READ if of_talks and is_published else Evaluation.STATIC
+        return Evaluation.READ if of_talks else Evaluation.STATIC
+
+    @property
+    def noun(self) -> Nouns:
+        """What items share."""
+        return TALKS if self.evaluation is Evaluation.READ else NOUNS
 
     def in_order(self) -> "JudgedItems":
         """The same judgments in the order of `Judged.in_order`."""
@@ -109,9 +116,7 @@ def judging_figures(
         `breakdown`, `raters_per_item`, `deviations`, and `remarks` if there are any; of batteries `battery`
         and `proposed`. What a worker judged twice counts once, as they judged it first.
     """
-    compared_with = found.compared_with(questions)
-    protocol = protocol_for(compared_with, questions.key)
-    terms = Terms(protocol.level, TALKS if compared_with is Evaluation.READ else NOUNS)
+    terms = Terms(protocol_named(found.design.protocol).level, found.noun)
     check_labels(questions, found.judged, found.occasion)
     plan, everything = plan or AnalysisPlan(), found.in_order()
     ordered = everything.where(everything.occasion == 1)
@@ -127,8 +132,7 @@ def judging_figures(
         }
 
     return {
-        "evaluation": Evaluation.STATIC.value,
-        "compared_with": compared_with.value,
+        "evaluation": found.evaluation.value,
         "question_set": questions.key,
         "columns": columns_of(questions),
         "headline": questions.headline,
@@ -141,8 +145,7 @@ def judging_figures(
         "raters": rater_figures(questions, counted.judged),
         "raters_per_item": raters_per_item(judged),
         "flagged": scores_without_flagged(questions, judged, manners, terms),
-        "protocol": protocol.title,
-        "deviations": protocol.deviations(_conduct(questions, found, plan)),
+        **conformance(found.design, _conduct(questions, found, plan)),
         "method": method(terms),
         "level": terms.level,
         **_remarks(found),

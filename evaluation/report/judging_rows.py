@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.battery import Battery
@@ -18,7 +19,11 @@ Row = dict[str, Any]
 
 
 def judged_items(
-    about: Mapping[str, Any], questions: QuestionSet, items: Iterable[Row], judgments: Iterable[Row]
+    about: Mapping[str, Any],
+    questions: QuestionSet,
+    items: Iterable[Row],
+    judgments: Iterable[Row],
+    design: Design,
 ) -> JudgedItems:
     """The judgments of a study as `judging_figures` takes them.
 
@@ -27,6 +32,7 @@ def judged_items(
         questions: what was asked.
         items: rows of the table `items`.
         judgments: rows of the table `judgments`, in its order.
+        design: which protocol the study was made by, and what it asks.
 
     Raises:
         ValueError: a judgment of an item that is not among the items; names both.
@@ -61,6 +67,7 @@ def judged_items(
         contexts=_contexts(by_key.values()),
         contexts_of=_of_systems(by_key.values(), of_contexts=True),
         conversations_of=_of_systems(by_key.values(), of_contexts=False),
+        design=design,
     )
 
 

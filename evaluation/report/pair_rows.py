@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.fit_contexts import Contexts
+from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.judged import Judged
@@ -19,7 +20,11 @@ _SIDES = ("first_system", "second_system")
 
 
 def judged_pairs(
-    about: Mapping[str, Any], questions: QuestionSet, pairs: Iterable[Row], judgments: Iterable[Row]
+    about: Mapping[str, Any],
+    questions: QuestionSet,
+    pairs: Iterable[Row],
+    judgments: Iterable[Row],
+    design: Design,
 ) -> JudgedPairs:
     """The judgments of a study of pairs as `pair_figures` takes them.
 
@@ -28,6 +33,7 @@ def judged_pairs(
         questions: what was asked.
         pairs: rows of the table `pairs`.
         judgments: rows of the table `pair_judgments`, in its order.
+        design: which protocol the study was made by, and what it asks.
 
     Raises:
         ValueError: a judgment of a pair that is not among the pairs; names both.
@@ -58,6 +64,7 @@ def judged_pairs(
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
         languages=about["languages"],
         contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
+        design=design,
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
     )
 

@@ -5,7 +5,7 @@ names, and "first" is the system that is named first.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from evaluation.interval import Interval, Undefined
 from evaluation.kappa import median_kappa, pairwise_kappas
 from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray, coded
 from evaluation.pairwise import Duels, Strengths, bradley_terry
-from evaluation.protocols import protocol_for
-from evaluation.protocols.facts import Evaluation, SideBySide
+from evaluation.protocols import conformance, protocol_named
+from evaluation.protocols.facts import Design, Evaluation, SideBySide
 from evaluation.questions import FIRST, SECOND, Question, QuestionSet, coded_answer, has_choice
 from evaluation.ratings import Ratings
 from evaluation.report.analysis import AnalysisPlan
@@ -49,6 +49,7 @@ class JudgedPairs:
         languages: codes of the languages of the study.
         noun: what `dialogue` is called.
         contexts: how much these tell raters.
+        design: which protocol the study was made by, and what it asks.
     """
 
     judged: Judged
@@ -60,6 +61,7 @@ class JudgedPairs:
     noun: str = "context"
     training_tries: int = 0
     contexts: Contexts = NO_CONTEXTS
+    design: Design = field(default_factory=Design)
 
 
 def name_of(one: str, other: str) -> str:
@@ -99,8 +101,7 @@ def pair_figures(
         The keys of `judging.judging_figures` that make sense here, with a row of `bots` for every two
         systems, `preferences`, by question, and `contexts`, which tell what was left out as too short.
     """
-    protocol = protocol_for(Evaluation.PAIRWISE, questions.key)
-    terms = Terms(protocol.level, Nouns(cluster=found.noun))
+    terms = Terms(protocol_named(found.design.protocol).level, Nouns(cluster=found.noun))
     check_labels(questions, found.judged)
     plan, sides = plan or AnalysisPlan(), _in_order_of_names(questions, found)
     counted = sides.judged.where(plan.counted(sides.judged))
@@ -127,8 +128,7 @@ def pair_figures(
         "texts": texts(questions, counted),
         "raters": rater_figures(questions, counted),
         "raters_per_item": raters_per_item(sides.judged),
-        "protocol": protocol.title,
-        "deviations": protocol.deviations(_conduct(questions, found, plan)),
+        **conformance(found.design, _conduct(questions, found, plan)),
         "contexts": asdict(found.contexts) if found.contexts.items else None,
         "method": method(terms),
         "level": terms.level,

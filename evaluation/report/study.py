@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evaluation.protocols import protocol_for
-from evaluation.protocols.facts import Evaluation, Talks
+from evaluation.protocols import conformance, protocol_named
+from evaluation.protocols.facts import Design, Talks
 from evaluation.report.analysis import AnalysisPlan
 from evaluation.report.asked import AskData, ask_figures
 from evaluation.report.by_turn import Exchanged, by_turn_figures
@@ -28,6 +28,7 @@ class StudyData:
         courses: by bot, how its conversations went, in the order of the bots' names.
         plan: which analysis the numbers are of, and who was excluded.
         conduct: how the study was run.
+        design: which protocol it was made by, and what it asks.
         manners: by worker, how they went about it; None: no signs of fraud are looked for.
         facets: by bot, what the researcher says that it is.
         exchanged: what was measured reply by reply; None of a study whose report does not show it.
@@ -40,6 +41,7 @@ class StudyData:
     manners: Mapping[str, Manner] | None = None
     facets: Facets = field(default_factory=dict)
     exchanged: Exchanged | None = None
+    design: Design = field(default_factory=Design)
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
@@ -50,21 +52,18 @@ def study_result(study: StudyData) -> dict[str, Any]:
     """
     study = _in_order(study)
     first, *others = study.asks
-    protocol = protocol_for(Evaluation.INTERACTIVE, first.questions.key)
-    result = ask_figures(first, study.plan)
+    level = protocol_named(study.design.protocol).level
+    terms = Terms(level)
+    result = ask_figures(first, study.plan, terms)
     counted = first.judged.where(study.plan.counted(first.judged))
-    result["always_valid"] = always_valid(first.questions, counted, result["answer"], Terms(protocol.level))
-    result["flagged"] = scores_without_flagged(
-        first.questions, first.judged, study.manners, Terms(protocol.level)
-    )
-    result["normalised"] = normalised_figures(first.questions, counted, Terms(protocol.level))
-    result["facets"] = facet_figures(first.questions, counted, study.facets, Terms(protocol.level))
-    result["beside"] = [ask_figures(each, study.plan) for each in others]
-    result |= by_turn_figures(study.asks, study.plan, study.exchanged, protocol.level)
-    result["course"] = course_figures(study.courses, _timed(study.asks), SEED, protocol.level)
-    result["protocol"] = protocol.title
-    result["deviations"] = protocol.deviations(study.conduct)
-    return result
+    result["always_valid"] = always_valid(first.questions, counted, result["answer"], terms)
+    result["flagged"] = scores_without_flagged(first.questions, first.judged, study.manners, terms)
+    result["normalised"] = normalised_figures(first.questions, counted, terms)
+    result["facets"] = facet_figures(first.questions, counted, study.facets, terms)
+    result["beside"] = [ask_figures(each, study.plan, terms) for each in others]
+    result |= by_turn_figures(study.asks, study.plan, study.exchanged, level)
+    result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
+    return result | conformance(study.design, study.conduct)
 
 
 def _in_order(study: StudyData) -> StudyData:

@@ -12,7 +12,7 @@ from evaluation.questions import Question, QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.asked import WHOLE, AskData
 from evaluation.report.bundle_files import BundleFiles, Row
-from evaluation.report.bundle_parts import lines_named, plan_of, questions_of
+from evaluation.report.bundle_parts import design_of, lines_named, plan_of, questions_of
 from evaluation.report.by_turn import Exchanged
 from evaluation.report.checking import check_labels
 from evaluation.report.columns import answered_in
@@ -62,7 +62,8 @@ def talked(bundle: BundleFiles, about: Row) -> StudyData:
     # Bundles of before bots had facets know of none.
     facets = {bot["shown_as"]: bot.get("facets") or {} for bot in about["bots"]}
     exchanged = _exchanged(bundle, about, told)
-    return StudyData(asks, courses, plan_of(bundle, about), conduct, manners, facets, exchanged)
+    plan, design = plan_of(bundle, about), design_of(bundle, about)
+    return StudyData(asks, courses, plan, conduct, manners, facets, exchanged, design)
 
 
 def _exchanged(bundle: BundleFiles, about: Row, told: _Told) -> Exchanged | None:
@@ -210,10 +211,12 @@ def _refuse_strays(bundle: BundleFiles, about: Row, labels: Sequence[Row], told:
 
 def _is_counted(label: Row, ask: Row, told: _Told) -> bool:
     finished = told.conversations[label["dialogue"]]["ending"] == "complete"
-    # Bundles of before readers' labels were told apart have no such column.
-    by_reader = label.get("judged_in") is not None
-    is_asked = label["question_set"] == ask["question_set"] and _about(label, told) == ask["about"]
-    return bool(finished and not by_reader and is_asked)
+    if not finished or label["judged_in"] is not None:
+        return False
+    if label["ask"] is not None:
+        return bool(label["ask"] == ask["number"])
+    # It came with a file, and counts with what is asked about the same.
+    return bool(label["question_set"] == ask["question_set"] and _about(label, told) == ask["about"])
 
 
 def _about(label: Row, told: _Told) -> str:

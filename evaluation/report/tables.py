@@ -311,6 +311,12 @@ EXCHANGES = Table(
 
 _LABEL = (
     Column("rater", Kind.TEXT, _RATER),
+    Column(
+        "ask",
+        Kind.INTEGER,
+        "number of what was asked, as in study.json; empty: it came with a file, or a reader gave it in "
+        "another study",
+    ),
     Column("question_set", Kind.TEXT, "key of the questions that were answered"),
     Column("labelled_at", Kind.TIME, "when the label was last changed, UTC"),
     Column("label_changes", Kind.INTEGER, "how often the worker changed the label"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.protocols import compared_with
+from evaluation.protocols.facts import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def tables(reports: Sequence[Reported]) -> list[dict[str, Any]]:
         columns = report.result["columns"]
         key = "-".join(column["key"] for column in columns)
         table = found.setdefault(key, {"columns": columns, "rows": []})
-        kind = compared_with(report.result)
+        kind = report.result.get("evaluation", Evaluation.INTERACTIVE.value)
         table["rows"] += [{"study": report.study, "kind": kind, **bot} for bot in report.result["bots"]]
     return [table | {"name": f"studies-{n}"} for n, table in enumerate(found.values(), 1)]
 

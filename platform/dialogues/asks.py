@@ -20,13 +20,15 @@ class SeatAsk:
     """What one who talks is asked.
 
     Attributes:
-        number: in the conversation, from 0.
+        pk: of the ask of the study.
+        number: in the study, from 0.
         question_set: key of the questions.
         about: their own turns, the partner's, or the whole conversation.
         moment: when it is asked.
         required: whether the conversation cannot be finished without it.
     """
 
+    pk: int
     number: int
     question_set: str
     about: About

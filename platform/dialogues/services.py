@@ -130,7 +130,7 @@ def asks_of_study(study: Study, *, of_worker: bool) -> list[SeatAsk]:
         return []
     talkers = [ask for ask in study.asked if ask.by == By.TALKERS]
     return [
-        SeatAsk(ask.number, ask.question_set, About(ask.about), Moment(ask.moment), ask.required)
+        SeatAsk(ask.pk, ask.number, ask.question_set, About(ask.about), Moment(ask.moment), ask.required)
         for ask in talkers
     ]
 

@@ -60,6 +60,7 @@ def described(study: Study) -> dict[str, Any]:
 
 def _described_ask(ask: Ask) -> dict[str, Any]:
     return {
+        "number": ask.number,
         "question_set": ask.question_set,
         "about": ask.about,
         "by": ask.by,

@@ -64,13 +64,15 @@ SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker
  ORDER BY d.id, t.position
 """,
     "labels": """
-SELECT d.public_id::text, t.position, crowd_pseudonym(l.rater_id, l.study_id), l.question_set,
+SELECT d.public_id::text, t.position, crowd_pseudonym(l.rater_id, l.study_id),
+       CASE WHEN l.party <> 'reader' THEN ask.number END, l.question_set,
        l.changed_at, l.changes, l.shown_ms, l.answer_ms,
        CASE l.party WHEN 'reader' THEN given.code END, l.answers::text
   FROM labels_label AS l
   LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
   JOIN studies_study AS given ON given.id = l.study_id
+  LEFT JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN judging_slot AS slot ON slot.label_id = l.id
  WHERE d.study_id = %s AND (l.party <> 'reader' OR given.rehearsal_of_id IS NULL) AND slot.is_gold IS NOT TRUE
  ORDER BY d.id, t.position, l.id
@@ -95,10 +97,11 @@ SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c
 """,
     "judgments": """
 SELECT i.key::text, s.place, l.occasion, s.asks_reason, crowd_pseudonym(l.rater_id, l.study_id),
-       l.question_set, l.changed_at, l.changes, l.shown_ms, l.answer_ms, l.answers::text
+       ask.number, l.question_set, l.changed_at, l.changes, l.shown_ms, l.answer_ms, l.answers::text
   FROM judging_slot AS s
   JOIN judging_item AS i ON i.id = s.item_id
   JOIN labels_label AS l ON l.id = s.label_id
+  JOIN studies_ask AS ask ON ask.id = l.ask_id
  WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
@@ -122,10 +125,11 @@ SELECT i.key::text, i.first_system, i.second_system, dense_rank() OVER (ORDER BY
  ORDER BY i.id
 """,
     "pair_judgments": """
-SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), l.question_set,
+SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), ask.number, l.question_set,
        l.changed_at, l.changes, l.shown_ms, l.answer_ms, l.answers::text
   FROM judging_slot AS s
   JOIN labels_label AS l ON l.id = s.label_id
+  JOIN studies_ask AS ask ON ask.id = l.ask_id
  WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,

@@ -48,6 +48,7 @@ class LabelledTurn(NamedTuple):
     occasion: int
     material: str | None
     subject: str
+    ask: int | None
 
 
 def _material(conversation: str) -> str:
@@ -76,7 +77,8 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        (l.remarks->'texts')::text,
        CASE WHEN v.id IS NOT NULL THEN coalesce((l.remarks->'fallback')::boolean, false) END,
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
-       l.shown_ms, l.answer_ms, l.occasion, NULL, CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END
+       l.shown_ms, l.answer_ms, l.occasion, NULL, CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
+       ask.number
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %s ORDER BY id) AS d
  CROSS JOIN LATERAL (
        SELECT given.*, said.position, said.text, said.latency_ms, said.remarks, said.bot_version_id
@@ -86,6 +88,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        SELECT whole.*, NULL, NULL, NULL, NULL, NULL FROM labels_label AS whole WHERE whole.dialogue_id = d.id
        OFFSET 0) AS l
   JOIN studies_study AS s ON s.id = d.study_id
+  LEFT JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN bots_botversion AS v ON v.id = l.bot_version_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
@@ -123,9 +126,11 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
        {_material("NULL")},
        CASE WHEN l.response_id IS NOT NULL THEN 'response'
-            WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END
+            WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
+       ask.number
   FROM {_JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
+  JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id
   JOIN studies_study AS s ON s.id = slot.study_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(i.dialogue_id, l.dialogue_id)
@@ -155,9 +160,10 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
-       {_material(_SEEN)}, 'pair'
+       {_material(_SEEN)}, 'pair', ask.number
   FROM {_JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
+  JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id
   JOIN labels_pair AS pair ON pair.id = l.pair_id
   JOIN studies_study AS s ON s.id = slot.study_id
@@ -175,8 +181,9 @@ ABOUT_PEOPLE = """
 SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.question_set, l.answers::text,
        NULL::integer, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        p.excluded_at IS NOT NULL, '', NULL, NULL::boolean, false, l.shown_ms, l.answer_ms, p.number, NULL,
-       'person'
+       'person', ask.number
   FROM labels_label AS l
+  JOIN studies_ask AS ask ON ask.id = l.ask_id
   JOIN crowd_participation AS p ON p.id = l.participation_id
   JOIN studies_study AS s ON s.id = l.study_id
  WHERE l.study_id = %s

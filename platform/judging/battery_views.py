@@ -72,6 +72,5 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _new(study: Study) -> Battery:
-    """A battery that is not stored yet, as the published protocol of the study's questions composes it."""
-    preset = preset_of(study)
-    return Battery(plan=plan_of(study), **(preset.battery if preset else {}))
+    """A battery that is not stored yet, as the published protocol of the study composes it."""
+    return Battery(plan=plan_of(study), **preset_of(study).battery)

@@ -26,8 +26,7 @@ _ORIGIN = "turnwise"
 
 def is_for(study: Study) -> bool:
     """Whether the study is of that protocol, and nothing is in its queue yet."""
-    preset = preset_of(study)
-    return bool(preset and preset.protocol == PROTOCOL) and not study.items.exists()
+    return study.protocol == PROTOCOL and not study.items.exists()
 
 
 @transaction.atomic
@@ -38,8 +37,7 @@ def fill(study: Study) -> Battery:
         ValidationError: the study is another one, has items already, or is not in English; nothing was
             changed.
     """
-    preset = preset_of(study)
-    if preset is None or not is_for(study):
+    if not is_for(study):
         raise ValidationError(
             _("The answers that ship are for an empty queue of the study “R-U-A-Robot, user study”.")
         )
@@ -58,7 +56,7 @@ def fill(study: Study) -> Battery:
         targets=list(ANSWERS),
         compared_with=COMPARED_WITH,
         fillers_of=[FILLERS],
-        **preset.battery,
+        **preset_of(study).battery,
     )
     return save_battery(battery)
 

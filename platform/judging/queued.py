@@ -14,7 +14,7 @@ from judging.queries import judged_and_wanted
 from judging.services import is_judged, judge_again
 from judging.training import tries_of
 from studies.models import Study
-from studies.services import Plan
+from studies.services import Plan, second_of_readers
 from studies.tasks import copied_row
 
 
@@ -45,6 +45,8 @@ class QueuedTask(WorkerTask):
 
     @override
     def why_not_open(self, study: Study) -> str:
+        if len(study.asked) > 1:  # stored by another way than the form
+            return f"{study.asked[1]}: {second_of_readers()}"
         if study.items.exists():
             battery = battery_of(study)
             return why_unfit(battery) if battery else ""

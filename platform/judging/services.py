@@ -165,9 +165,8 @@ SELECT judging_again(of_pilot.id)
 
 
 def plan_of(study: Study) -> JudgingPlan:
-    """The study's plan, made with what the paper of its questions did if there is none."""
-    preset = preset_of(study)
-    return JudgingPlan.objects.get_or_create(study=study, defaults=preset.plan if preset else {})[0]
+    """The study's plan, made as the paper of its protocol did if there is none."""
+    return JudgingPlan.objects.get_or_create(study=study, defaults=preset_of(study).plan)[0]
 
 
 def desk_of(public_id: UUID, worker_id: int) -> Desk:

@@ -9,7 +9,7 @@ from crowd.models import Participation, Worker
 from dialogues.models import Dialogue, Turn
 from responses.models import Response
 from studies.asks import Party
-from studies.models import Study
+from studies.models import Ask, Study
 
 
 def one_of(*fields: str) -> Q:
@@ -75,6 +75,17 @@ class Label(models.Model):
     study = models.ForeignKey(
         Study, on_delete=models.CASCADE, related_name="labels", help_text=_("In which it was given.")
     )
+    # A foreign key of three columns, in the migration, holds it to an ask of its study with its questions.
+    ask = models.ForeignKey(
+        Ask,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        blank=True,
+        related_name="labels",
+        db_constraint=False,
+        db_index=False,
+        help_text=_("What it answers; nothing if it came with a file."),
+    )
     # No indexes of their own: those of the unique constraints begin with them.
     turn = models.ForeignKey(
         Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
@@ -120,8 +131,9 @@ class Label(models.Model):
             *(
                 # Partial: a label has one subject, so it is in one of these indexes, not in five.
                 models.UniqueConstraint(
-                    fields=(subject, "rater", "question_set", "occasion"),
+                    fields=(subject, "rater", "ask", "question_set", "occasion"),
                     condition=Q(**{f"{subject}__isnull": False}),
+                    nulls_distinct=False,
                     name=f"label_of_{subject}_once_per_rater",
                 )
                 for subject in SUBJECTS
@@ -129,6 +141,10 @@ class Label(models.Model):
             models.CheckConstraint(name="label_has_one_subject", condition=one_of(*SUBJECTS)),
             models.CheckConstraint(name="label_occasions_count_from_1", condition=Q(occasion__gte=1)),
             models.CheckConstraint(name="label_is_of_a_known_party", condition=Q(party__in=Party.values)),
+            models.CheckConstraint(
+                name="label_answers_an_ask_or_came_from_outside",
+                condition=Q(party=Party.OUTSIDE, ask=None) | (~Q(party=Party.OUTSIDE) & Q(ask__isnull=False)),
+            ),
             models.CheckConstraint(
                 name="label_of_a_person_is_their_own",
                 condition=Q(party=Party.THEMSELVES, participation__isnull=False)

@@ -9,7 +9,6 @@ from crowd.models import Withdrawal
 from dialogues.models import Dialogue, Turn
 from dialogues.seated import Seated
 from labels.models import Label
-from studies.asks import About
 from studies.queries import readable_studies_of, studies_of
 
 # Of labels: those that people gave. Simulated workers judge the same turns in rehearsals of judging studies.
@@ -27,19 +26,8 @@ def own_labels(seat: Seated) -> list[dict[str, Any]]:
         .filter(Q(turn__dialogue_id=seat.dialogue_id) | Q(dialogue_id=seat.dialogue_id))
         .order_by("turn__position", "pk")
     )
-    numbers = {(ask.question_set, ask.about): ask.number for ask in seat.asks}
-    return [
-        {"position": position, "ask": numbers[asked], "answers": answers}
-        for questions, position, answers in given.values_list("question_set", "turn__position", "answers")
-        if (asked := (questions, _about(seat, position))) in numbers
-    ]
-
-
-def _about(seat: Seated, position: int | None) -> About:
-    """What somebody who talks judged at this position."""
-    if position is None:
-        return About.DIALOGUE
-    return About.OWN_TURN if position % 2 == seat.number else About.PARTNER_TURN
+    asked = given.values_list("turn__position", "ask__number", "answers")
+    return [{"position": position, "ask": ask, "answers": answers} for position, ask, answers in asked]
 
 
 def dialogues_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:

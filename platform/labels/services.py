@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.db.models import QuerySet
 
-from dialogues.asks import WHOLE, due_with_the_whole, due_with_turn
+from dialogues.asks import WHOLE
 from dialogues.material import hidden_sections
 from dialogues.models import Dialogue
 from dialogues.progress import Progress
@@ -31,9 +31,9 @@ NO_TIMING = Timing()
 RECORD = BatchedStep(
     "labels_record_label",
     {
-        "dialogue": "bigint", "seat": "integer", "position": "integer", "ask": "integer", "is_own": "boolean",
-        "rater": "bigint", "party": "text", "question_set": "text", "answers": "jsonb", "shown_ms": "integer",
-        "answer_ms": "integer",
+        "dialogue": "bigint", "seat": "integer", "position": "integer", "ask_number": "integer",
+        "is_own": "boolean", "rater": "bigint", "party": "text", "ask": "bigint", "question_set": "text",
+        "answers": "jsonb", "shown_ms": "integer", "answer_ms": "integer",
     },
 )  # fmt: skip
 
@@ -70,10 +70,11 @@ async def record(
             dialogue=seat.dialogue_id,
             seat=seat.number,
             position=position,
-            ask=asked.number,
+            ask_number=asked.number,
             is_own=asked.about == About.OWN_TURN,
             rater=seat.worker_id,
             party=seat.party(asked).value,
+            ask=asked.pk,
             question_set=asked.question_set,
             answers=checked,
             **timing._asdict(),
@@ -133,10 +134,7 @@ def delete(labels: QuerySet[Label]) -> None:
 def _make_due_again(dialogue: Dialogue, label: Label) -> None:
     seat = dialogue.seats.get(worker=label.rater_id)
     position = label.turn.position if label.turn else WHOLE
-    if label.turn:
-        asks = due_with_turn(asks_of(seat.asks), is_own=position % 2 == seat.number)
-    else:
-        asks = due_with_the_whole(asks_of(seat.asks))
-    codes = {ask.due(position) for ask in asks if ask.question_set == label.question_set}
+    asked = (ask for ask in asks_of(seat.asks) if ask.pk == label.ask_id and ask.required)
+    codes = {ask.due(position) for ask in asked}
     name = f"due_{seat.number}"
     setattr(dialogue, name, sorted({*getattr(dialogue, name), *codes}))

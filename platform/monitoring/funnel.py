@@ -176,14 +176,14 @@ def _did_something(study: Study) -> Q:
 
 def _gates(study: Study) -> Gates:
     """What people pass before they begin: who said who they are, has practised, and is qualified."""
-    asked = [ask.question_set for ask in asked_at(study, Moment.BEFORE_WORK)]
+    asked = asked_at(study, Moment.BEFORE_WORK)
     keys = sorted({each.questions.key for each in practice.practised(study)})
     qualification = qualifying.wanted_by(study)
 
     def passed(path: str) -> list[Q]:
         own = OuterRef(f"{path}worker")
         said = Label.objects.filter(participation__worker=own, participation__study=study)
-        found = [said.filter(question_set=key) for key in asked]
+        found = [said.filter(ask=ask) for ask in asked]
         practised = [Practice.objects.filter(worker=own, question_set=key) for key in keys]
         tried = Attempt.objects.filter(worker=own, qualification=qualification, passed=True)
         return [Q(Exists(each)) for each in (*found, *practised, *([tried] if qualification else ()))]

@@ -47,8 +47,8 @@ def due(own: Participation, moment: Moment) -> list[Ask]:
     given = Label.objects.filter(participation__worker=own.worker_id, participation__study=own.study_id)
     if moment == Moment.AFTER_WORK:
         given = given.filter(participation=own)
-    known = set(given.values_list("question_set", flat=True))
-    return [ask for ask in asks if ask.question_set not in known]
+    known = set(given.values_list("ask", flat=True))
+    return [ask for ask in asks if ask.pk not in known]
 
 
 def _is_complete(own: Participation) -> bool:
@@ -101,6 +101,7 @@ def _label(own: Participation, ask: Ask, sent: object) -> Label:
         participation=own,
         rater=own.worker,
         party=Party.THEMSELVES,
+        ask=ask,
         question_set=ask.question_set,
         answers=_answers(ask, told.get("answers")),
         created_at=now,

@@ -14,12 +14,11 @@ from studies.models import Study
 
 # As the bundle's table `questionnaires` has its columns; the answers come last.
 STATEMENT = """
-SELECT p.number, ask.moment, p.pseudonym, l.question_set, l.changed_at, l.changes, l.shown_ms, l.answer_ms,
-       l.answers::text
+SELECT p.number, ask.moment, p.pseudonym, ask.number, l.question_set, l.changed_at, l.changes, l.shown_ms,
+       l.answer_ms, l.answers::text
   FROM labels_label AS l
   JOIN crowd_participation AS p ON p.id = l.participation_id
-  JOIN studies_ask AS ask ON ask.study_id = l.study_id AND ask.question_set = l.question_set
-   AND ask.about = 'person'
+  JOIN studies_ask AS ask ON ask.id = l.ask_id
  WHERE l.study_id = %s
  ORDER BY l.id
 """
@@ -54,7 +53,7 @@ def _replies(study: Study) -> list[Reply]:
         cursor.execute(STATEMENT, [study.pk])
         rows = cursor.fetchall()
     found = []
-    for _number, _moment, rater, key, *_times, said in rows:
+    for _number, _moment, rater, _ask, key, *_times, said in rows:
         given = json.loads(said)
         answers = {
             each.key: said_so

@@ -15,7 +15,7 @@ from crowd.queries import BotProgress
 from dialogues.models import Dialogue, Fault, Turn
 from dialogues.queries import of_people
 from evaluation.labels import AnyArray, FloatArray, coded
-from evaluation.protocols.facts import HUMAN, Talks
+from evaluation.protocols.facts import HUMAN, AskFact, Design, Talks
 from evaluation.questions import QuestionSet
 from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.asked import AskData
@@ -58,8 +58,8 @@ SELECT {bot}, t.dialogue_id,
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
 {bots}
- WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
-   AND l.party <> 'reader'{of}
+ WHERE d.study_id = %s AND d.ending = 'complete'
+   AND (l.ask_id = %s OR l.ask_id IS NULL AND l.question_set = %s{of})
 """
 # Who judged elsewhere has no seat here; they spoke first, as in neural.chat. Each of two people is judged.
 _OF_WHOLES = f"""
@@ -71,11 +71,12 @@ SELECT coalesce(heard.bot_id, {PEOPLE}), d.id,
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
    AND (heard.bot_id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
- WHERE d.study_id = %s AND d.ending = 'complete' AND l.question_set = %s
-   AND l.party <> 'reader'
+ WHERE d.study_id = %s AND d.ending = 'complete'
+   AND (l.ask_id = %s OR l.ask_id IS NULL AND l.question_set = %s)
 """
 _BY_PARTNER = "  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id"
-# Where two people talk, they may be asked the same of their own turns.
+# What came with a file answers no ask: it is taken for the one about the same. Of two people each may have
+# judged their own turns by the same questions.
 _OF_PARTNER = """
    AND (v.id IS NOT NULL
         OR EXISTS (SELECT FROM dialogues_seat AS own WHERE own.dialogue_id = d.id
@@ -101,15 +102,15 @@ _STATEMENTS = {
 def answered(study: Study, ask: Ask) -> AskData:
     """An ask of those who talk, with their answers in finished conversations."""
     questions = question_set(ask.question_set)
-    return AskData(ask.about, ask.required, questions, judged(study, questions, About(ask.about)))
+    return AskData(ask.about, ask.required, questions, judged(study, questions, ask))
 
 
-def judged(study: Study, questions: QuestionSet, about: About) -> Judged:
-    """The workers' answers to these questions in finished conversations, all at once."""
+def judged(study: Study, questions: QuestionSet, ask: Ask) -> Judged:
+    """The workers' answers to an ask in finished conversations, all at once."""
     keys = [question.key for question in coded_questions(questions)]
     answers, parameters = coded_columns(questions)
-    statement = _STATEMENTS[about].format(answers=answers)
-    table = _numbers(statement, [*parameters, study.pk, questions.key], 7 + len(keys))
+    statement = _STATEMENTS[About(ask.about)].format(answers=answers)
+    table = _numbers(statement, [*parameters, study.pk, ask.pk, questions.key], 7 + len(keys))
     return Judged(
         bot=_named(table[0], {**bot_names(study), PEOPLE: HUMAN}),
         dialogue=table[1].astype(np.int64),
@@ -307,7 +308,17 @@ def study_data(study: Study) -> StudyData:
     names = bot_names(study)
     facets = {names[bot]: levels for bot, levels in study.study_bots.values_list("bot_id", "facets")}
     measured = measuring.exchanged(study)
-    return StudyData(asks, went, analysis_plan(study), conduct, manners(study), facets, measured)
+    plan, design = analysis_plan(study), design_of(study)
+    return StudyData(asks, went, plan, conduct, manners(study), facets, measured, design)
+
+
+def design_of(study: Study) -> Design:
+    """Which protocol a study was made by, and what it asks."""
+    asks = [
+        AskFact(ask.question_set, ask.about, ask.moment, ask.required, question_set(ask.question_set).title)
+        for ask in study.asked
+    ]
+    return Design(study.protocol, asks)
 
 
 def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Talks:

@@ -26,7 +26,7 @@ from bots import drift
 from bots.models import Bot
 from crowd.queries import progress
 from dialogues.queries import from_elsewhere
-from evaluation.protocols import compared_with, published_beside
+from evaluation.protocols import published_beside
 from live.remembered import key_of, remembered
 from questions.resolving import question_set
 from reports import home as first_page
@@ -146,7 +146,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "progress": at,
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
         "from_elsewhere": from_elsewhere(study),
-        "published": published_of(study, task, shown) if isinstance(task, ReportedTask) else None,
+        "published": published_of(study),
         "outcome": getattr(study, "outcome", None),
         "may_change": may_change(request.user, study),
         "audits": audits_of_bots(study, request.user),
@@ -172,13 +172,12 @@ def charts_of(study: Study, report: Report | None) -> dict[int, dict[str, Chart]
     return found
 
 
-def published_of(study: Study, task: ReportedTask, shown: Report | None) -> dict[str, Any] | None:
+def published_of(study: Study) -> dict[str, Any] | None:
     """Published results that the study's own can be seen beside.
 
     Titles of the scores and rows of them, and how far the publication's raters agreed about each question.
     """
-    result = (shown.result if shown else None) or {}
-    protocol = published_beside(compared_with(result, task.evaluation), study.question_set)
+    protocol = published_beside(study.protocol, study.question_set)
     if protocol is None:
         return None
     scores = [

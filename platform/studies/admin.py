@@ -30,12 +30,14 @@ class StudyAdmin(admin.ModelAdmin[Study]):
     list_display = ("title", "owner", "state", "created_at")
     list_filter = ("state",)
     inlines = (StudyBotInline,)
-    readonly_fields = ("state",)  # opened and closed on the study's own page, which knows the rules
+    # Opened and closed, and made by a protocol, on the study's own pages, which know the rules.
+    readonly_fields = ("state", "protocol")
 
     @override
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
         is_draft = obj is None or obj.state == Study.State.DRAFT
-        return (*self.readonly_fields, *(() if is_draft else PROTOCOL_FIELDS))
+        fixed = () if obj is None else ("task",) if is_draft else PROTOCOL_FIELDS
+        return (*self.readonly_fields, *(name for name in fixed if name not in self.readonly_fields))
 
     @override
     def formfield_for_dbfield(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:

@@ -4,25 +4,104 @@ from typing import Annotated, Literal
 
 from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
-from ninja import Body, Field, Path, Router, Schema
+from ninja import Body, Field, Path, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from accounts.limits import too_often
 from accounts.requests import AuthenticatedHttpRequest
 from live.answers import answers
-from studies import services
+from studies import consent, services
 from studies.facets import facets_of, set_facets
 from studies.models import Share, Study
+from studies.presets import PRESETS, Preset, preset_named
 from studies.queries import owned_studies_of, studies_of
+from studies.tasks import tasks
 
 router = Router(tags=["studies"])
 
 Facets = dict[str, dict[str, str]]
 
 
-def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
-    return get_object_or_404(studies_of(request.user), code=code)
+class PresetOut(Schema):
+    """Where a new study can begin."""
+
+    key: str
+    title: str
+    source: str = Field(description="The publication; empty of an own design.")
+    task: str = Field(description="What workers do; empty where it can be chosen.")
+    asks: list[dict[str, str | bool]]
+
+
+class StudyIn(Schema, extra="forbid"):
+    """A study that begins as a preset has it."""
+
+    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+    preset: str = Field("empty", description="Key of a preset; `empty` is a design of one's own.")
+    task: str = Field("", description="Of an own design: what workers do. Empty: they talk with chatbots.")
+    languages: list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,10}$")]] = Field(
+        ["en"], min_length=1, max_length=10
+    )
+
+
+class StudyOut(Schema):
+    """A study as it was made."""
+
+    code: str
+    title: str
+    task: str
+    protocol: str = Field(description="The published protocol by which it was made; empty of an own design.")
+
+
+@router.get("/presets", response=answers(list[PresetOut]))
+def presets(request: HttpRequest) -> list[PresetOut]:
+    """The published protocols as which a study can begin, and `empty`, which follows none."""
+    return [_preset(each) for each in PRESETS]
+
+
+@router.post("/studies", response=answers(StudyOut, status=201, has_body=True))
+def make(request: HttpRequest, sent: StudyIn) -> Status[StudyOut]:
+    """Make a draft as a preset has it; its bots, its items and its consent text are given on its page."""
+    preset = preset_named(sent.preset)
+    if preset is None:
+        known = ", ".join(each.key for each in PRESETS)
+        raise HttpError(422, f"There is no preset “{sent.preset}”. There are: {known}.")
+    named, able = sent.task, [task.key for task in tasks() if preset.is_for(task)]
+    if named and named not in able:
+        known = ", ".join(able)
+        raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{named}”, only: {known}.")
+    study = preset.study(named)
+    study.title, study.languages = sent.title, sent.languages
+    owner = cast(User, request.user)
+    try:
+        services.save_study(
+            study, owner=owner, consent_text=consent.TEMPLATE, targets={}, asks=preset.asks or None
+        )
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+    return Status(201, StudyOut(code=study.code, title=study.title, task=study.task, protocol=study.protocol))
+
+
+def _preset(preset: Preset) -> PresetOut:
+    return PresetOut(
+        key=preset.key,
+        title=preset.title,
+        source=preset.source,
+        task=preset.task,
+        asks=[
+            {
+                "question_set": ask.question_set,
+                "about": ask.about.value,
+                "moment": ask.moment.value if ask.moment else "",
+                "required": ask.required,
+            }
+            for ask in preset.asks
+        ],
+    )
+
+
+def _study(request: HttpRequest, code: str) -> Study:
+    return get_object_or_404(studies_of(cast(User, request.user)), code=code)
 
 
 @router.get("/studies/{slug:code}/facets", response=answers(Facets, 404))

@@ -48,18 +48,18 @@ def create_demo_studies(owner: User) -> Study | None:
     """
     if Study.objects.exists():
         return Study.objects.filter(title=TITLE).first()
-    rated = preset_named("neural-chat-interactive")
+    rated, rated_turns = map(preset_named, ("neural-chat-interactive", "meena-interactive"))
     assert rated
+    assert rated_turns
     for task in tasks():
         task.make_demo(owner)
     _opened(rated.study(), RATED_TITLE, owner, _registered(_paper_bots() or CLASSIC), rated.asks)
-    # Without practice: a newcomer is to be in the first chat soon.
-    return _opened(Study(practice=False), TITLE, owner, _registered(CLASSIC | _meenas()), None)
+    study = rated_turns.study()
+    study.practice = False  # a newcomer is to be in the first chat soon
+    return _opened(study, TITLE, owner, _registered(CLASSIC | _meenas()), rated_turns.asks)
 
 
-def _opened(
-    study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[Asked] | None
-) -> Study:
+def _opened(study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[Asked]) -> Study:
     study.title, study.languages, study.expected_minutes = title, ["en"], 10
     study.instructions = INSTRUCTIONS
     targets = dict.fromkeys(bots, 100)

@@ -13,13 +13,14 @@ from studies import consent
 from studies.ask_forms import QuestionnaireForms
 from studies.asks import Asked
 from studies.models import Study
+from studies.presets import presets_of
 from studies.services import PROTOCOL_FIELDS, Plan
 from studies.tasks import task_of
 
 PAY_PER_WORKER = {"pay_amount": _("Pay per worker, for the whole batch")}
 # What every study has, whatever its task.
 FIELDS = (
-    "title", "languages", "instructions", "debriefing", "contact", "pay_amount", "pay_currency",
+    "title", "protocol", "languages", "instructions", "debriefing", "contact", "pay_amount", "pay_currency",
     "hourly_target", "expected_minutes", "withdrawal_days", "retention_days",
 )  # fmt: skip
 # What workers read formatted.
@@ -60,6 +61,7 @@ class StudyForm(forms.ModelForm[Study]):
         super().__init__(*args, **kwargs)
         if "primary_analysis" in self.fields:
             self.fields["primary_analysis"].required = False  # all workers, if nobody says otherwise
+        self._offer_protocols()
         formatted = _(
             "Markdown may be used, for example: **bold**, - item of a list, [link](https://example.org)."
         )
@@ -83,6 +85,19 @@ class StudyForm(forms.ModelForm[Study]):
             self.initial["languages"] = ", ".join(self.instance.languages)
             for name in self.fields.keys() & {*PROTOCOL_FIELDS, "knowledge", "pay_currency"}:
                 self.fields[name].disabled = self.instance.state != Study.State.DRAFT
+
+    def _offer_protocols(self) -> None:
+        """Those by which a study of this task can be made, if there are any."""
+        able = presets_of(task_of(self.instance))
+        if len(able) == 1:
+            self.fields.pop("protocol", None)
+            return
+        self.fields["protocol"] = forms.ChoiceField(
+            label=self.fields["protocol"].label,
+            help_text=self.fields["protocol"].help_text,
+            choices=[(each.protocol, each.title) for each in able],
+            required=False,
+        )
 
     def clean_languages(self) -> list[str]:
         codes = [code.strip() for code in self.cleaned_data["languages"].split(",") if code.strip()]

@@ -8,7 +8,7 @@ from django import forms
 
 from evaluation.interval import Undefined
 from evaluation.planner import difference_seen
-from evaluation.protocols import protocol_for
+from evaluation.protocols import spread_of
 from evaluation.protocols.facts import Evaluation
 from studies.tasks import task_named
 
@@ -82,8 +82,7 @@ def outlook(
     """
     conversations = sum(wanted)
     deviations = _told(wanted)
-    protocol = protocol_for(Evaluation.INTERACTIVE, question_set)
-    spread = protocol.spread if question_set in protocol.question_sets else None
+    spread, as_in = spread_of(Evaluation.INTERACTIVE, question_set) or (None, "")
     return Outlook(
         conversations=conversations,
         hours=conversations * people * minutes / 60,
@@ -91,7 +90,7 @@ def outlook(
         currency=currency.upper(),
         deviations=deviations,
         points=deviations * spread.points if deviations and spread else None,
-        as_in=protocol.title,
+        as_in=as_in,
         compares=people == 1,
     )
 

@@ -16,13 +16,14 @@ from evaluation.questions import Subject
 from questions.resolving import question_set, refuse_unknown_set
 from studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment
 from studies.models import LONGEST_TAG, MOST_TAGS, Ask, ConsentVersion, ReEntry, Share, Study, StudyBot
+from studies.presets import presets_of
 from studies.tasks import StudyTask, task_of
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
-    "task", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice", "markdown",
-    "primary_analysis", "exclusion_rules", "pilot_size", "material", "bots_read", "re_entry",
+    "task", "protocol", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice",
+    "markdown", "primary_analysis", "exclusion_rules", "pilot_size", "material", "bots_read", "re_entry",
     "re_entry_most",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.
@@ -96,6 +97,7 @@ def save_study(
         study.owner = owner
         study.full_clean()
         study.save()
+    _refuse_unfit_protocol(study)
     latest = study.consent_versions.last()
     if consent_text != (latest.text if latest else ""):
         ConsentVersion.objects.create(
@@ -107,6 +109,14 @@ def save_study(
         _save_plan(study, plan)
     results_changed(study.pk)
     return study
+
+
+def _refuse_unfit_protocol(study: Study) -> None:
+    able = presets_of(task_of(study))
+    if study.protocol not in {each.protocol for each in able}:
+        known = ", ".join(f"“{each.title}”" for each in able)
+        refused = gettext("A study of this task cannot be made by “%(protocol)s”. Choose one of: %(known)s.")
+        raise ValidationError({"protocol": refused % {"protocol": study.protocol, "known": known}})
 
 
 def _refuse_changed_protocol(study: Study) -> None:
@@ -185,7 +195,17 @@ def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
         return "people are asked about themselves before they begin or when their work is done."
     if any((ask.question_set, ask.about) == (each.question_set, each.about) for each in earlier):
         return "the same thing is asked twice. Remove one of the two."
+    if ask.by == By.READERS and any(each.by == By.READERS for each in earlier):
+        return second_of_readers()
     return ""
+
+
+def second_of_readers() -> str:
+    """What is wrong with a second ask of readers, and what to do."""
+    return gettext(
+        "those who judge items answer one set of questions in a study. Leave this one out; to ask it, too, "
+        "copy the study once its items are in the queue, and choose these questions in the copy."
+    )
 
 
 def _save_plan(study: Study, plan: Plan) -> None:

@@ -14,9 +14,9 @@ from studies.forms import StudyPage
 from studies.models import Study
 from studies.opening import checks, obstacle, open_study, try_bots
 from studies.outlook import OutlookForm
-from studies.presets import PRESETS, preset_named
+from studies.presets import OWN_DESIGN, PRESETS, preset_named
 from studies.queries import studies_of
-from studies.tasks import task_named, task_of, tasks
+from studies.tasks import task_of, tasks
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -24,11 +24,10 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def new(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """A new study; the address has its task, or the published protocol that it begins as."""
-    preset = preset_named(request.GET.get("protocol", ""))
-    study = preset.study() if preset else Study(task=task_named(request.GET.get("task", "")).key)
-    return _page(request, study)
+def new(request: HttpRequest) -> HttpResponse:
+    """A new study; the address has the published protocol that it begins as, or its task."""
+    preset = preset_named(request.GET.get("protocol", "")) or OWN_DESIGN
+    return _page(request, preset.study(request.GET.get("task", "")))
 
 
 @login_required
@@ -56,7 +55,7 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
         "task": task,
         "tasks": tasks(),
         "presets": PRESETS,
-        "protocol": request.GET.get("protocol", ""),
+        "protocol": study.protocol,
         **page.shown(),
     }
     return render(request, page.template, shown, status=200 if request.method == "GET" else 422)

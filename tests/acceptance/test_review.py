@@ -62,11 +62,17 @@ def talk(study: Study, *said: str) -> Dialogue:
         )
         own = {"sentiment": ("Happy", "Sad", "Angry", "Neutral")[position], "source": ["FS1"]}
         Label.objects.create(
-            turn=turn, rater=workers[position % 2], question_set="topical-chat-own", answers=own, **common
+            turn=turn,
+            rater=workers[position % 2],
+            question_set="topical-chat-own",
+            answers=own,
+            ask=study.asks.get(question_set="topical-chat-own"),
+            **common,
         )
     for worker, quality in zip(workers, (5, 2), strict=True):
         Label.objects.create(
             dialogue=dialogue, rater=worker, question_set="topical-chat-conversation",
+            ask=study.asks.get(question_set="topical-chat-conversation"),
             answers={"quality": quality}, **common,
         )  # fmt: skip
     Dialogue.objects.filter(pk=dialogue.pk).update(

@@ -1,6 +1,7 @@
 """Two people talk and annotate, in whatever order: all stays legal, and nobody holds up the other."""
 
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,8 +22,8 @@ from dialogues.services import Taken, finish, open_exchange, seat_two
 from labels.models import Label
 from labels.services import record
 from live.refusals import RefusedError
-from studies.asks import About, Moment
-from studies.models import Study
+from studies.asks import About, By, Moment
+from studies.models import Ask, Study
 from tests.conftest import MakeStudy, enter
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,9 +31,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SENSIBLE = {"sensible": True, "specific": False}
 RATING = dict.fromkeys(("quality", "fluency", "diversity", "relatedness", "empathy"), 4)
 ASKS = [
-    SeatAsk(0, "ssa", About.PARTNER_TURN, Moment.EACH_TURN, required=True),
-    SeatAsk(1, "human-likeness", About.OWN_TURN, Moment.WAITING, required=True),
-    SeatAsk(2, "likert", About.DIALOGUE, Moment.AT_END, required=True),
+    SeatAsk(0, 0, "ssa", About.PARTNER_TURN, Moment.EACH_TURN, required=True),
+    SeatAsk(0, 1, "human-likeness", About.OWN_TURN, Moment.WAITING, required=True),
+    SeatAsk(0, 2, "likert", About.DIALOGUE, Moment.AT_END, required=True),
 ]
 # (which of the two, what they do, about which turn)
 STEPS = st.lists(
@@ -57,12 +58,17 @@ def seated(study: Study) -> tuple[Seated, Seated]:
         )
         taken.append(Taken(assignment=assignment))
     dialogue = seat_two(study, taken[0], taken[1], now=timezone.now())
-    dialogue.seats.update(asks=[ask.as_json() for ask in ASKS])
+    dialogue.seats.update(asks=[replace(ask, pk=_stored(study, ask)).as_json() for ask in ASKS])
     Dialogue.objects.filter(pk=dialogue.pk).update(due_0=due_at_the_end(ASKS), due_1=due_at_the_end(ASKS))
     first, second = dialogue.seats.order_by("number")
     assert first.worker_id
     assert second.worker_id
     return seat_of(dialogue.public_id, first.worker_id), seat_of(dialogue.public_id, second.worker_id)
+
+
+def _stored(study: Study, ask: SeatAsk) -> int:
+    same = {"question_set": ask.question_set, "about": ask.about, "moment": ask.moment, "by": By.TALKERS}
+    return Ask.objects.update_or_create(study=study, number=ask.number, defaults=same)[0].pk
 
 
 async def attempt(step: Awaitable[Any]) -> str:

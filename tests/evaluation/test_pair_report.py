@@ -9,6 +9,7 @@ import pytest
 from evaluation.fit_contexts import Contexts, Fit, has_unknown, word_count
 from evaluation.pairwise import Duels, bradley_terry, expected_strengths
 from evaluation.protocols import protocols
+from evaluation.protocols.facts import Design
 from evaluation.questions import PREFERENCE, PREFERENCES, QuestionSet, coded_answers
 from evaluation.report.judged import Judged
 from evaluation.report.pair_rows import counted
@@ -33,7 +34,13 @@ def judged(rows: Iterable[Row], **more: Any) -> JudgedPairs:
             answers={question.key: coded_answers(question, [row[4] for row in table])},
         ),
         other=np.array([row[3] for row in table], dtype=object),
-        **dict[str, Any](raters_wanted=3, items_per_worker=50, items_of_pairs=counted(met), languages=["en"])
+        **dict[str, Any](
+            raters_wanted=3,
+            items_per_worker=50,
+            items_of_pairs=counted(met),
+            languages=["en"],
+            design=Design("neural-chat-pairwise"),
+        )
         | more,
     )
 

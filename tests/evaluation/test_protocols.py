@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.protocols import protocol_for, protocols
-from evaluation.protocols.facts import Evaluation, Judging, Talks
+from evaluation.protocols import conformance, protocol_named, protocols, published_beside
+from evaluation.protocols.facts import AskFact, Design, Judging, Talks
 from evaluation.questions import QUESTION_SETS
 
 PAPER = Talks(
@@ -41,7 +41,7 @@ READ = Judging(
 
 
 def test_a_study_that_follows_the_paper_departs_in_nothing() -> None:
-    assert MEENA.deviations(PAPER) == []
+    assert MEENA.deviations(PAPER, MEENA.asks) == []
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_study_that_follows_the_paper_departs_in_nothing() -> None:
     ],
 )
 def test_each_departure_is_one_sentence(changed: dict[str, object], sentence: str) -> None:
-    (found,) = MEENA.deviations(replace(PAPER, **changed))  # type: ignore[arg-type]
+    (found,) = MEENA.deviations(replace(PAPER, **changed), MEENA.asks)  # type: ignore[arg-type]
 
     assert sentence in found
 
@@ -96,7 +96,9 @@ def test_each_departure_is_one_sentence(changed: dict[str, object], sentence: st
     ],
 )
 def test_a_judging_study_departs_from_the_static_evaluation(changed, sentence):
-    found = protocols()["meena-static"].deviations(replace(JUDGED, **changed))
+    found = protocols()["meena-static"].deviations(
+        replace(JUDGED, **changed), protocols()["meena-static"].asks
+    )
 
     assert len(found) == (sentence is not None)
     assert all(sentence in each for each in found)
@@ -105,16 +107,16 @@ def test_a_judging_study_departs_from_the_static_evaluation(changed, sentence):
 def test_conversations_that_readers_judge_are_held_to_those_of_the_paper() -> None:
     read = protocols()["meena-read"]
 
-    assert read.deviations(READ) == []
-    (few,) = read.deviations(replace(READ, conversations={"Ann": 99, "Bob": 119}))
+    assert read.deviations(READ, read.asks) == []
+    (few,) = read.deviations(replace(READ, conversations={"Ann": 99, "Bob": 119}), read.asks)
     assert few.startswith(
         "Conversations of Ann: 99; in the paper 100 of people with each other, 100 of Mitsuku"
     )
     # The paper had 119 of XiaoIce; of every other system 100 are as many as it had.
-    (fewer,) = read.deviations(replace(READ, conversations={"XIAOICE": 118, "Mitsuku": 100}))
+    (fewer,) = read.deviations(replace(READ, conversations={"XIAOICE": 118, "Mitsuku": 100}), read.asks)
     assert fewer.startswith("Conversations of XIAOICE: 118; in the paper 100 of people")
-    assert read.deviations(replace(READ, conversations={"XiaoIce": 119, "Mitsuku": 100})) == []
-    (mixed,) = read.deviations(replace(READ, contexts=3))
+    assert read.deviations(replace(READ, conversations={"XiaoIce": 119, "Mitsuku": 100}), read.asks) == []
+    (mixed,) = read.deviations(replace(READ, contexts=3), read.asks)
     assert mixed.startswith("Responses to 3 contexts are judged beside the conversations;")
     # The interactive scores of the paper: Human 86, Mitsuku 56, XiaoIce 31.
     assert {each.system: each.scores["ssa"] for each in read.published} == {
@@ -137,17 +139,72 @@ def test_published_agreement_is_the_papers() -> None:
 def test_each_bot_with_too_few_conversations_is_named() -> None:
     few = replace(PAPER, conversations={"Ann": 100, "Bob": 7, "Eve": 0})
 
-    assert [each.split(";")[0] for each in MEENA.deviations(few)] == [
+    assert [each.split(";")[0] for each in MEENA.deviations(few, MEENA.asks)] == [
         "Finished conversations of Bob: 7",
         "Finished conversations of Eve: 0",
     ]
 
 
-def test_a_study_is_measured_against_the_protocol_of_its_questions() -> None:
-    assert protocol_for(Evaluation.INTERACTIVE, "likert").key == "neural-chat-interactive"
-    assert protocol_for(Evaluation.INTERACTIVE, "likert").level == 0.90
-    assert protocol_for(Evaluation.INTERACTIVE, "our-own").key == "meena-interactive"
-    assert protocol_for(Evaluation.STATIC, "ssa").key == "meena-static"
+def test_an_own_design_departs_from_nothing_and_nothing_was_published_of_it() -> None:
+    assert conformance(Design("", MEENA.asks), replace(PAPER, min_turns=2)) == {
+        "protocol_key": "",
+        "protocol": "",
+        "deviations": [],
+    }
+    assert published_beside("", "ssa") is None
+    assert protocol_named("").level == 0.95
+
+
+def test_published_scores_stand_beside_those_of_the_same_questions_only() -> None:
+    assert published_beside("meena-interactive", "ssa") == MEENA
+    assert published_beside("meena-interactive", "likert") is None
+    assert protocol_named("neural-chat-interactive").level == 0.90
+
+
+NEURAL = protocols()["neural-chat-interactive"]
+RATINGS, VOTES = NEURAL.asks
+RATED, VOTED = "Five ratings of a whole conversation, 1 to 7", "Votes for single replies"
+OWN = AskFact("own-2", "partner_turn", "each_turn", title="Our own")
+
+
+@pytest.mark.parametrize(
+    ("asks", "sentences"),
+    [
+        ([RATINGS, VOTES], []),
+        (
+            [RATINGS],
+            [f"Not asked: “{VOTED}” about each turn of the partner; in the paper it is."],
+        ),
+        (
+            [RATINGS, VOTES, OWN],
+            ["Asked beside: “Our own” about each turn of the partner; in the paper it is not."],
+        ),
+        (
+            [RATINGS, replace(VOTES, moment="each_turn", required=True)],
+            [
+                "“Votes for single replies” about each turn of the partner is asked before the next message, "
+                "in the paper any time before the end; and must be answered, in the paper it may be left out."
+            ],
+        ),
+        # The first questions are a rule's: it is told once that they are others.
+        ([OWN, VOTES], []),
+        (
+            [VOTES],
+            [f"Not asked: “{RATED}” about the whole conversation; in the paper it is."],
+        ),
+    ],
+)
+def test_what_is_asked_otherwise_is_told(asks: list[AskFact], sentences: list[str]) -> None:
+    talks = replace(PAPER, bot_opens=False, min_turns=6, question_set="likert")
+
+    assert NEURAL.deviations(talks, asks) == sentences
+
+
+def test_other_first_questions_are_told_once() -> None:
+    talks = replace(PAPER, question_set="our-own")
+    (found,) = MEENA.deviations(talks, [OWN])
+
+    assert found.startswith("Workers answer the questions “our-own”")
 
 
 @pytest.mark.parametrize("key", sorted(protocols()))

@@ -186,7 +186,7 @@ def test_another_question_set_is_recomputed_from_its_own_columns(
         ("data/turns.jsonl", lambda _: "", "where data/turns.jsonl has no reply"),
         (
             "datapackage.json",
-            lambda text: text.replace('"turnwise_format": 3', '"turnwise_format": 9'),
+            lambda text: text.replace('"turnwise_format": 4', '"turnwise_format": 9'),
             "format 9",
         ),
         (

@@ -26,7 +26,7 @@ from studies.models import Bundle, BundlePart, Study
 from studies.services import share
 from tests.conftest import MakeQueue, MakeStudy
 from tests.judging.conftest import judge
-from tests.planted import SignIn, talked
+from tests.planted import SignIn, ask_instead, talked
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 
@@ -174,12 +174,12 @@ def test_who_asks_all_the_time_is_told_to_wait(told: Study, rex: User, sign_in: 
 
 
 def test_why_it_failed_is_told_and_it_can_be_made_again(told: Study, rex: User, sign_in: SignIn) -> None:
-    told.asks.update(question_set="no-such-set")
+    ask_instead(told, "no-such-set")
     bundle, _is_new = making.ask_for(told, by=rex)
 
     assert started(bundle.pk).wait(120) == 0
 
-    told.asks.update(question_set="ssa")
+    ask_instead(told, "ssa")
     shown = page_of(sign_in(rex), told)
     assert "The bundle could not be made." in shown
     assert "no-such-set" in shown

@@ -249,6 +249,7 @@ def test_only_labels_given_here_keep_an_import_from_being_undone(study: Study) -
     label = Label.objects.filter(question_set="votes").first()
     assert label
     label.pk, label.turn, label.party = None, reply, Party.READER
+    label.ask = study.asks.get(question_set="votes")
     label.save()
 
     with pytest.raises(ImportRefusedError, match="never discarded"):

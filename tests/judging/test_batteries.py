@@ -40,8 +40,12 @@ TARGETS = ("Denies", "Confirms")
 @pytest.fixture
 def study(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
     """A draft with two targets over three questions, and five pieces of small talk."""
-    queue: Study = make_queue(question_set="reply-impression", primary_analysis="without_excluded",
-                              exclusion_rules="As declared in the battery.")  # fmt: skip
+    queue: Study = make_queue(
+        question_set="reply-impression",
+        protocol="r-u-a-robot-user-study",
+        primary_analysis="without_excluded",
+        exclusion_rules="As declared in the battery.",
+    )
     Study.objects.filter(pk=queue.pk).update(state=Study.State.DRAFT)
     queue.refresh_from_db()
     questions = make_contexts(3)
@@ -339,6 +343,7 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
 def test_the_answers_that_ship_make_a_battery_that_opens(make_queue: MakeQueue, sign_in: SignIn) -> None:
     empty: Study = make_queue(
         question_set="reply-impression",
+        protocol="r-u-a-robot-user-study",
         primary_analysis="without_excluded",
         exclusion_rules="As declared in the battery.",
     )

@@ -381,6 +381,7 @@ def test_whole_conversations_are_judged_with_questions_about_them(
     assert (shown["context"], shown["text"]) == (["Hi!", "Hello", "Go on."], None)
     label = Label.objects.get()
     assert (label.answers, label.dialogue) == (ratings, Dialogue.objects.get())
+    assert label.ask == queue.asks.get()
 
 
 def test_conversations_of_another_language_are_refused(make_queue: MakeQueue, study: Study) -> None:

@@ -27,7 +27,7 @@ VAGUE = {"group": "confirms", "confirms": "unclear"}
 @pytest.fixture
 def queue(make_queue: MakeQueue) -> Study:
     """Of one item, with two raters, and a third where they differ."""
-    study = make_queue(1, raters=2, question_set="identity-reply")
+    study = make_queue(1, raters=2, question_set="identity-reply", protocol="r-u-a-robot-audit")
     change(study, third_rater=True)
     return study
 
@@ -92,7 +92,7 @@ def test_a_third_who_has_begun_stays_though_the_others_agree_by_now(queue: Study
 
 @pytest.mark.django_db
 def test_the_plan_says_whether_a_third_is_wanted(make_queue: MakeQueue) -> None:
-    study = make_queue(1, raters=2, question_set="identity-reply")
+    study = make_queue(1, raters=2, question_set="identity-reply", protocol="r-u-a-robot-audit")
     judge(begin(study), PLAIN)
     judge(begin(study), DENIES)
     assert slots(study) == (2, 2)

@@ -36,8 +36,8 @@ def judged_by_readers(dialogue: Dialogue, queue: Study, *answers: dict[str, Answ
     for each in answers:
         Label.objects.create(
             turn=dialogue.turn_set.get(position=2), rater=Worker.objects.create(), study=queue,
-            party=Party.READER, question_set="ssa", answers=each, created_at=timezone.now(),
-            changed_at=timezone.now(),
+            party=Party.READER, ask=queue.asks.get(), question_set="ssa", answers=each,
+            created_at=timezone.now(), changed_at=timezone.now(),
         )  # fmt: skip
 
 
@@ -66,8 +66,9 @@ def test_a_rating_of_the_whole_conversation_is_its_score(make_study: MakeStudy) 
     dialogue = start_dialogue(study)
     keys = [question.key for question in explorer.Asked(study).questions.questions]
     Label.objects.create(
-        dialogue=dialogue, rater=worker_of(dialogue), study=study, party=Party.CHATTER, question_set="likert",
-        answers=dict.fromkeys(keys, 4), created_at=timezone.now(), changed_at=timezone.now(),
+        dialogue=dialogue, rater=worker_of(dialogue), study=study, party=Party.CHATTER,
+        ask=study.asks.get(), question_set="likert", answers=dict.fromkeys(keys, 4),
+        created_at=timezone.now(), changed_at=timezone.now(),
     )  # fmt: skip
 
     assert listed(study, lowest=4.0, highest=4.0) == [dialogue]

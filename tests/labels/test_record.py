@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import IntegrityError, transaction
 
 from bots.client import Reply
 from bots.models import Bot
@@ -18,7 +19,7 @@ from evaluation.questions import question_set
 from labels.models import Label
 from labels.services import delete, record
 from live.refusals import RefusedError
-from studies.asks import About, Asked, Moment
+from studies.asks import About, Asked, Moment, Party
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import bot_of
 
@@ -98,6 +99,59 @@ async def test_only_the_bots_counted_turns_are_labelled(seat: Seated, position: 
     assert (await Dialogue.objects.aget()).due_1 == [32 * 2]
 
 
+@pytest.mark.parametrize("wrong", ["of another study", "with other questions", "none", "of an outside rater"])
+async def test_the_database_holds_a_label_to_an_ask_of_its_study(
+    seat: Seated, make_study: MakeStudy, wrong: str
+) -> None:
+    await record(seat, position=2, answers=GENERIC)
+
+    @sync_to_async
+    def change() -> None:
+        label = Label.objects.get()
+        if wrong == "of another study":
+            label.ask = make_study({"other": 1}).asks.get()
+        elif wrong == "with other questions":
+            label.question_set = "likert"
+        elif wrong == "none":
+            label.ask = None
+        else:
+            label.party = Party.OUTSIDE
+        with transaction.atomic():
+            label.save()
+
+    with pytest.raises(IntegrityError, match="label_answers_an_ask"):
+        await change()
+
+
+async def test_the_same_questions_about_own_and_others_turns_are_two_labels_of_a_turn(
+    seat: Seated, make_study: MakeStudy
+) -> None:
+    """What makes a label another one is its ask, not its questions."""
+    await record(seat, position=2, answers=GENERIC)
+
+    @sync_to_async
+    def twice() -> int:
+        first = Label.objects.get()
+        other = first.ask.study.asks.create(
+            number=1, question_set="ssa", about=About.OWN_TURN, by="talkers", moment=Moment.WAITING
+        )
+        Label.objects.create(
+            **{
+                f.name: getattr(first, f.name)
+                for f in Label._meta.concrete_fields
+                if f.name not in ("id", "ask")
+            },
+            ask=other,
+        )
+        with pytest.raises(IntegrityError, match="label_of_turn_once_per_rater"), transaction.atomic():
+            Label.objects.create(
+                **{f.name: getattr(first, f.name) for f in Label._meta.concrete_fields if f.name != "id"}
+            )
+        return Label.objects.count()
+
+    assert await twice() == 2
+
+
 async def test_many_labels_of_one_turn_at_once_leave_one(seat: Seated) -> None:
     given = [SPECIFIC if number % 2 else GENERIC for number in range(24)]
 
@@ -133,6 +187,12 @@ async def test_a_deleted_label_is_due_again_exactly_as_it_was_asked(make_study: 
     await record(seated, position=1, ask=1, answers=GENERIC)
     await record(seated, position=None, ask=2, answers=ratings)
     assert (len(before), await due()) == (3, [])
+    stored = Label.objects.order_by("ask__number").values_list("ask__number", "ask__about", "turn__position")
+    assert [each async for each in stored] == [
+        (0, "partner_turn", 2),
+        (1, "own_turn", 1),
+        (2, "dialogue", None),
+    ]
 
     await sync_to_async(delete)(Label.objects.all())
 

@@ -205,7 +205,7 @@ def test_a_question_that_says_what_to_answer_is_a_check_of_attention(
         turn = dialogue.turn_set.get()
         give = {"turn": turn, "rater": worker_of(dialogue), "study": study, "party": "chatter"}
         give |= {"created_at": dialogue.started_at, "changed_at": dialogue.started_at}
-        Label.objects.create(**give, question_set="ssa", answers=answers)
+        Label.objects.create(**give, ask=study.asks.get(), question_set="ssa", answers=answers)
 
     client.post(f"/studies/{study.pk}/quality/checks/", {"asked": "ssa sensible 0"})
     flag = Flag.objects.get()

@@ -88,6 +88,7 @@ def test_nobody_begins_before_they_have_answered(both: Study) -> None:
     assert (label.answers, label.party, label.shown_ms) == (OLD_HAND, Party.THEMSELVES, 9000)
     assert label.participation == Participation.objects.get()
     assert label.rater == label.participation.worker
+    assert label.ask in both.questionnaires
     # Who has begun is not asked again.
     assert client.get(f"/s/{both.code}/before/").url == f"/s/{both.code}/chat/"
 

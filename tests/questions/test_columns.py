@@ -25,7 +25,7 @@ from exports.turns import LabelledTurn, csv_lines
 from labels.models import Label
 from questions.services import create_set
 from studies.asks import About, Asked, Moment, Party
-from studies.models import Study
+from studies.models import Ask, Study
 from tests.conftest import MakeStudy, worker_of
 from tests.planted import computed, talked
 from tests.questions.conftest import TONE
@@ -70,8 +70,8 @@ def test_two_asks_of_one_study_keep_apart_in_table_and_bundle(
         at = timezone.now()
         Label.objects.create(
             turn=dialogue.turn_set.get(position=2), rater=worker_of(dialogue), study=study,
-            party=Party.CHATTER, question_set="other-v1", answers={"sensible": "hardly"},
-            created_at=at, changed_at=at,
+            party=Party.CHATTER, ask=study.asks.get(number=1), question_set="other-v1",
+            answers={"sensible": "hardly"}, created_at=at, changed_at=at,
         )  # fmt: skip
     path = tmp_path / "bundle.zip"
 
@@ -99,6 +99,9 @@ def test_a_bundle_keeps_readers_answers_to_another_set_apart(
         rater=Worker.objects.create(),
         study=reading,
         party=Party.READER,
+        ask=Ask.objects.create(
+            study=reading, number=0, question_set="other-v1", about="response", by="readers"
+        ),
         question_set="other-v1",
         answers={"sensible": "hardly"},
         created_at=timezone.now(),

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 def test_what_is_planted_in_batteries_is_recovered(
     make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
-    study: Study = make_queue(question_set="reply-impression")
+    study: Study = make_queue(question_set="reply-impression", protocol="r-u-a-robot-user-study")
     Study.objects.filter(pk=study.pk).update(state=Study.State.DRAFT)
     study.refresh_from_db()
     asked = make_contexts(6)

@@ -66,7 +66,8 @@ def label(dialogue: Dialogue, questions: str, answers: dict[str, Any], position:
     turn = None if position is None else dialogue.turn_set.get(position=position)
     Label.objects.create(
         study=dialogue.study, turn=turn, dialogue=None if turn else dialogue, rater=worker_of(dialogue),
-        party=Party.CHATTER, question_set=questions, answers=answers, created_at=at, changed_at=at,
+        party=Party.CHATTER, ask=dialogue.study.asks.get(question_set=questions),
+        question_set=questions, answers=answers, created_at=at, changed_at=at,
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def vote(study: Study, votes: Votes) -> None:
             now = timezone.now()
             label = Label.objects.create(
                 study=study, response=of.response, rater=rater, party=Party.READER, answers=answer,
-                question_set=study.question_set, created_at=now, changed_at=now,
+                ask=study.asks.get(), question_set=study.question_set, created_at=now, changed_at=now,
             )  # fmt: skip
             Slot.objects.filter(item=of, number=number).update(label=label)
 

@@ -147,7 +147,7 @@ def test_conversations_that_readers_judge_stand_beside_interactive_scores(
     make_queue: MakeQueue, study: Study, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     talked(study, [(True, True)] * 7)
-    queue = make_queue(raters=1)
+    queue = make_queue(raters=1, protocol="meena-read")
     subjects.add_turns(queue, study, language="en")
     desk = begin(queue)
     while shown := judging.state(desk)["items"]:
@@ -157,7 +157,7 @@ def test_conversations_that_readers_judge_stand_beside_interactive_scores(
     page = sign_in(rex).get(f"/studies/{queue.pk}/report/").content.decode()
 
     assert stored
-    assert stored["compared_with"] == "read"
+    assert stored["evaluation"] == "read"
     assert stored["deviations"] == [
         "1 worker judges each item; in the paper 5.",
         f"Conversations of {stored['bots'][0]['bot']}: 1; in the paper 100 of people with each other, 100 of "

@@ -19,12 +19,11 @@ from bots.models import Bot
 from bots.services import version_of
 from dialogues.queries import seat_of
 from dialogues.services import finish
-from labels.models import Label
 from reports import services
 from reports.models import Report
 from studies.models import Study
 from tests.conftest import MakeStudy, pseudonym_of, start_dialogue, worker_of
-from tests.planted import SignIn, add_exchange, add_label, computed, figures, talked
+from tests.planted import SignIn, add_exchange, add_label, ask_instead, computed, figures, talked
 
 # Threads, or transactions of their own, must see what the test has written.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -141,12 +140,11 @@ def test_a_failed_report_says_why_and_keeps_the_old_figures(short: Study, rex: U
     talked(short, [(True, True)])
     computed(short)
     talked(short, [(True, True)])
-    Label.objects.all().update(question_set="ssa")
-    short.asks.update(question_set="no-such-set")
+    ask_instead(short, "no-such-set")
 
     report = computed(short)
 
-    short.asks.update(question_set="ssa")
+    ask_instead(short, "ssa")
     page = sign_in(rex).get(f"/studies/{short.pk}/report/").content.decode()
     assert report.state == Report.State.FAILED
     assert "No question set is declared as" in report.reason

@@ -47,6 +47,7 @@ def test_a_copy_is_run_alike_and_nobody_has_taken_part_in_it(make_study: MakeStu
     own = {"id", "code", "owner_id", "state", "created_at", "results_version", "title"}
     after = Study.objects.filter(pk=copy.pk).values().get()
     assert {name for name, value in after.items() if value != before.get(name)} <= own
+    assert copy.protocol == "meena-interactive"
     assert copy.consent_versions.get().text == "You talk to a machine."
     assert {each.bot.name: each.target for each in copy.study_bots.all()} == {"ann": 3, "bob": 7}
     assert [ask.declared for ask in copy.asks.all()] == asks

@@ -1,17 +1,26 @@
 """A new study begins as a published protocol has it, and its report then finds nothing to remark."""
 
+import json
 import re
 from html import unescape
+from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.test import Client
 
+from accounts import tokens
 from accounts.models import User
 from bots.services import register_bot
 from evaluation.protocols import protocols
+from reports.views import published_of
+from studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
 from studies.models import Study
 from studies.presets import PRESETS, Preset
-from tests.planted import SignIn
+from studies.services import save_study
+from studies.tasks import tasks
+from tests.conftest import MakeStudy
+from tests.planted import SignIn, computed, talked
 
 
 def sent(page: str) -> dict[str, str]:
@@ -30,7 +39,10 @@ def sent(page: str) -> dict[str, str]:
     return kept | chosen | dict.fromkeys(ticked, "on")
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.protocol)
+PUBLISHED = [preset for preset in PRESETS if preset.protocol]
+
+
+@pytest.mark.parametrize("preset", PUBLISHED, ids=lambda preset: preset.protocol)
 def test_the_form_sent_as_it_is_makes_a_study_of_the_protocol(
     rex: User, sign_in: SignIn, preset: Preset
 ) -> None:
@@ -46,6 +58,7 @@ def test_the_form_sent_as_it_is_makes_a_study_of_the_protocol(
     assert made.status_code == 302, made.content.decode()
     study = Study.objects.get()
     assert study.task == preset.task
+    assert study.protocol == preset.protocol
     assert [ask.declared for ask in study.asks.all()] == list(preset.asks)
     for name, value in preset.fields.items():
         assert getattr(study, name) == value
@@ -60,5 +73,145 @@ def test_the_page_of_a_new_study_offers_them(rex: User, sign_in: SignIn) -> None
     page = sign_in(rex).get("/studies/new/").content.decode()
 
     for preset in PRESETS:
-        assert f"?protocol={preset.protocol}" in page
+        assert f"?protocol={preset.key}" in page
         assert preset.title in page
+    assert '?protocol=empty&amp;task=conversation" aria-current="page">Your own design<' in page
+
+
+def test_an_own_design_follows_no_protocol(rex: User, sign_in: SignIn) -> None:
+    register_bot(name="scripty", title="Scripty", adapter="scripted", configuration={"replies": ["Go on."]})
+    browser, address = sign_in(rex), "/studies/new/?protocol=empty&task=judging"
+    page = browser.get(address).content.decode()
+
+    given = {"title": "New", "consent_text": "Yes?", "question_set": "ssa"}
+    made = browser.post(address, sent(page) | given)
+
+    assert made.status_code == 302, made.content.decode()
+    study = Study.objects.get()
+    assert (study.task, study.protocol) == ("judging", "")
+
+
+def test_a_protocol_can_be_chosen_and_left_until_the_study_opens(rex: User, sign_in: SignIn) -> None:
+    study = save_study(
+        Study(title="New", languages=["en"]), owner=rex, consent_text="Yes?", targets={}, asks=None
+    )
+    browser, address = sign_in(rex), f"/studies/{study.pk}/edit/"
+
+    browser.post(address, sent(browser.get(address).content.decode()) | {"protocol": "meena-interactive"})
+    study.refresh_from_db()
+    assert study.protocol == "meena-interactive"
+    # A program that sends nothing of it leaves it.
+    fields = sent(browser.get(address).content.decode())
+    browser.post(address, {name: value for name, value in fields.items() if name != "protocol"})
+    study.refresh_from_db()
+    assert study.protocol == "meena-interactive"
+
+    page = browser.post(address, fields | {"protocol": "meena-static"}).content.decode()
+    assert "Select a valid choice" in page
+
+    Study.objects.filter(pk=study.pk).update(state="open")
+    browser.post(address, fields | {"protocol": ""})
+    study.refresh_from_db()
+    assert study.protocol == "meena-interactive"
+
+
+def test_a_protocol_of_another_task_is_refused_with_those_that_fit(rex: User) -> None:
+    study = Study(title="New", languages=["en"], task="pairs", protocol="meena-static")
+
+    with pytest.raises(ValidationError, match=r"cannot be made by “meena-static”.*neural.chat") as refused:
+        save_study(study, owner=rex, consent_text="Yes?", targets={})
+    assert "protocol" in refused.value.message_dict
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_study_of_a_protocol_keeps_it_when_other_things_are_asked(make_study: MakeStudy) -> None:
+    """Nothing of its questions says that it was made by the protocol; its report still names what departs."""
+    asks = [
+        Asked("likert", About.DIALOGUE, Moment.AT_END),
+        Asked("votes", About.PARTNER_TURN, Moment.EACH_TURN),
+    ]
+    study = make_study(asks=asks, protocol="meena-interactive")
+
+    result = computed(study).result
+
+    assert result
+    assert (result["protocol_key"], result["level"]) == ("meena-interactive", 0.95)
+    assert (
+        "Workers answer the questions “likert”; in the paper sensibleness and specificity."
+        in (result["deviations"])
+    )
+    assert any(each.startswith("Asked beside: “") for each in result["deviations"])
+    assert published_of(study) is None  # it scored systems on other questions
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_report_of_an_own_design_is_held_to_nothing(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    study = make_study(protocol="", min_turns=2)
+    talked(study, [(True, True)])
+
+    result = computed(study).result
+
+    assert result
+    assert (result["protocol"], result["deviations"]) == ("", [])
+    page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+    assert "a design of its own" in page
+    assert "XiaoIce" not in page
+
+
+def called(user: User, method: str, address: str, body: object = None) -> Any:
+    return Client().generic(
+        method,
+        address,
+        "" if body is None else json.dumps(body),
+        content_type="application/json",
+        HTTP_AUTHORIZATION=f"Bearer {tokens.make(user, 'test')}",
+    )
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.key)
+def test_the_api_makes_a_draft_of_each(rex: User, sign_in: SignIn, preset: Preset) -> None:
+    listed = {each["key"]: each for each in called(rex, "GET", "/api/presets").json()}
+    assert listed[preset.key]["title"] == preset.title
+    assert [each["question_set"] for each in listed[preset.key]["asks"]] == [
+        each.question_set for each in preset.asks
+    ]
+
+    made = called(rex, "POST", "/api/studies", {"title": "By API", "preset": preset.key})
+
+    assert made.status_code == 201, made.content
+    study = Study.objects.get(code=made.json()["code"])
+    assert (study.protocol, study.state, study.owner) == (preset.protocol, "draft", rex)
+    assert [ask.declared for ask in study.asks.all()] == list(preset.asks or [UNDER_EACH_REPLY])
+    browser = sign_in(rex)
+    for page in ("", "edit/", "opening/"):
+        assert browser.get(f"/studies/{study.pk}/{page}").status_code == 200
+
+
+@pytest.mark.parametrize("task", [task.key for task in tasks()])
+def test_the_api_makes_an_own_design_of_each_task(rex: User, sign_in: SignIn, task: str) -> None:
+    made = called(rex, "POST", "/api/studies", {"title": "By API", "task": task})
+
+    assert made.status_code == 201, made.content
+    study = Study.objects.get(code=made.json()["code"])
+    assert (study.protocol, study.task) == ("", task)
+    browser = sign_in(rex)
+    for page in ("", "edit/", "opening/"):
+        assert browser.get(f"/studies/{study.pk}/{page}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"preset": "meena"}, "no preset “meena”. There are: empty, meena-interactive"),
+        ({"task": "singing"}, "cannot have the task “singing”, only: conversation"),
+        ({"preset": "meena-static", "task": "pairs"}, "cannot have the task “pairs”, only: judging"),
+    ],
+)
+def test_the_api_says_what_there_is_instead(rex: User, sent: dict[str, str], said: str) -> None:
+    answer = called(rex, "POST", "/api/studies", {"title": "X"} | sent)
+
+    assert answer.status_code == 422
+    assert said in answer.json()["error"]
+    assert not Study.objects.exists()

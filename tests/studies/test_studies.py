@@ -11,10 +11,11 @@ from django.test import Client
 from accounts.models import User
 from bots.models import Bot
 from bots.services import register_bot
+from studies.asks import About, Asked
 from studies.demo import create_demo_studies
-from studies.models import Study
+from studies.models import Ask, Study
 from studies.services import results_changed, save_study, set_state
-from tests.conftest import MakeStudy
+from tests.conftest import MakeQueue, MakeStudy
 
 SignIn = Callable[[User], Client]
 
@@ -128,6 +129,23 @@ def test_a_study_without_bots_cannot_be_opened(rex: User) -> None:
 
     with pytest.raises(ValidationError, match="at least one active bot"):
         set_state(study.pk, Study.State.OPEN)
+
+
+def test_readers_are_asked_one_set_of_questions(rex: User, make_queue: MakeQueue) -> None:
+    """A second one would never be shown to anybody."""
+    asks = [Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE)]
+    study = Study(title="Two", languages=["en"], task="judging")
+    with pytest.raises(
+        ValidationError, match=r"“human-likeness” about a response to a context: .* copy the study"
+    ):
+        save_study(study, owner=rex, consent_text="Yes", targets={}, asks=asks)
+    assert not Study.objects.exists()
+
+    stored = make_queue(2)
+    Ask.objects.create(study=stored, number=1, question_set="human-likeness", about="response", by="readers")
+    Study.objects.filter(pk=stored.pk).update(state="draft")
+    with pytest.raises(ValidationError, match="copy the study"):
+        set_state(stored.pk, Study.State.OPEN)
 
 
 def test_a_judging_study_with_an_empty_queue_cannot_be_opened(rex: User) -> None:

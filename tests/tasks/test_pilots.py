@@ -160,7 +160,12 @@ def test_a_third_rater_is_of_those_who_count(make_queue: MakeQueue, rex: User) -
 def test_a_battery_is_judged_again_as_a_whole(
     make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun, rex: User
 ) -> None:
-    study = make_queue(question_set="reply-impression", exclusion_rules="As declared.", **PILOT_OF_TWO)
+    study = make_queue(
+        question_set="reply-impression",
+        protocol="r-u-a-robot-user-study",
+        exclusion_rules="As declared.",
+        **PILOT_OF_TWO,
+    )
     Study.objects.filter(pk=study.pk).update(state=Study.State.DRAFT)
     study.refresh_from_db()
     contexts = make_contexts(3)

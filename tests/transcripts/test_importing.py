@@ -26,7 +26,7 @@ from labels.models import Label
 from live.text import MAX_TEXT
 from reports import queries
 from reports.services import build_report, queue_report
-from studies.asks import About, Party
+from studies.asks import Party
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy
@@ -74,6 +74,7 @@ def label(turn: Turn, rater: Worker, *, sensible: bool = True, specific: bool = 
     return Label.objects.create(
         study=turn.dialogue.study,
         party=Party.CHATTER,
+        ask=turn.dialogue.study.asks.get(),
         turn=turn,
         rater=rater,
         question_set="ssa",
@@ -235,7 +236,7 @@ def test_where_both_are_judged_each_turn_is_a_reply_of_its_own(study: Study) -> 
     for turn in dialogue.turn_set.all():
         label(turn, rater)
 
-    judged = queries.judged(study, question_set("ssa"), About.PARTNER_TURN)
+    judged = queries.judged(study, question_set("ssa"), study.asks.get())
 
     assert dialogue.bot_turns == 4
     assert set(dialogue.seats.values_list("bot__title", flat=True)) == {"Human"}

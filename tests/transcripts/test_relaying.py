@@ -150,6 +150,7 @@ def test_a_conversation_is_deleted_unless_somebody_judged_it(study: Study, relay
     label = Label.objects.create(
         study=study,
         party=Party.CHATTER,
+        ask=study.asks.get(),
         question_set="ssa",
         turn=Turn.objects.get(text="b1"),
         rater=Worker.objects.create(),

@@ -7,7 +7,8 @@ DECLARE
     new_label bigint;
     is_over boolean := false;
 BEGIN
-    SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, p.pilot, ask.question_set, plan.third_rater INTO b
+    SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, p.pilot, ask.id AS ask_id, ask.question_set,
+           plan.third_rater INTO b
       FROM judging_batch AS batch
       JOIN crowd_assignment AS a ON a.id = batch.assignment_id
       JOIN crowd_participation AS p ON p.id = a.participation_id
@@ -43,9 +44,9 @@ BEGIN
         RETURN 'saved';
     END IF;
     INSERT INTO labels_label (study_id, turn_id, response_id, dialogue_id, pair_id, rater_id, party, occasion,
-                              question_set, answers, shown_ms, answer_ms, created_at, changed_at, changes)
+                              ask_id, question_set, answers, shown_ms, answer_ms, created_at, changed_at, changes)
     VALUES (b.study_id, s.turn_id, s.response_id, s.dialogue_id, s.pair_id, b.worker_id, 'reader', s.occasion,
-            b.question_set, the_answers, the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
+            b.ask_id, b.question_set, the_answers, the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
         ON CONFLICT DO NOTHING
  RETURNING id INTO new_label;
     IF new_label IS NULL THEN

@@ -157,6 +157,19 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "ask",
+                    models.ForeignKey(
+                        blank=True,
+                        db_constraint=False,
+                        db_index=False,
+                        help_text="What it answers; nothing if it came with a file.",
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="labels",
+                        to="studies.ask",
+                    ),
+                ),
+                (
                     "dialogue",
                     models.ForeignKey(
                         blank=True,
@@ -231,27 +244,32 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(
                         condition=models.Q(turn__isnull=False),
-                        fields=("turn", "rater", "question_set", "occasion"),
+                        fields=("turn", "rater", "ask", "question_set", "occasion"),
+                        nulls_distinct=False,
                         name="label_of_turn_once_per_rater",
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(response__isnull=False),
-                        fields=("response", "rater", "question_set", "occasion"),
+                        fields=("response", "rater", "ask", "question_set", "occasion"),
+                        nulls_distinct=False,
                         name="label_of_response_once_per_rater",
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(dialogue__isnull=False),
-                        fields=("dialogue", "rater", "question_set", "occasion"),
+                        fields=("dialogue", "rater", "ask", "question_set", "occasion"),
+                        nulls_distinct=False,
                         name="label_of_dialogue_once_per_rater",
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(pair__isnull=False),
-                        fields=("pair", "rater", "question_set", "occasion"),
+                        fields=("pair", "rater", "ask", "question_set", "occasion"),
+                        nulls_distinct=False,
                         name="label_of_pair_once_per_rater",
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(participation__isnull=False),
-                        fields=("participation", "rater", "question_set", "occasion"),
+                        fields=("participation", "rater", "ask", "question_set", "occasion"),
+                        nulls_distinct=False,
                         name="label_of_participation_once_per_rater",
                     ),
                     models.CheckConstraint(
@@ -306,6 +324,14 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
+                            models.Q(("ask", None), ("party", "outside")),
+                            models.Q(models.Q(("party", "outside"), _negated=True), ("ask__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="label_answers_an_ask_or_came_from_outside",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
                             models.Q(("participation__isnull", False), ("party", "themselves")),
                             models.Q(
                                 models.Q(("party", "themselves"), _negated=True), ("participation", None)
@@ -323,6 +349,12 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
+        ),
+        migrations.RunSQL(
+            "ALTER TABLE labels_label ADD CONSTRAINT label_answers_an_ask_of_its_study "
+            "FOREIGN KEY (ask_id, study_id, question_set) REFERENCES studies_ask (id, study_id, question_set) "
+            "DEFERRABLE INITIALLY DEFERRED",
+            migrations.RunSQL.noop,
         ),
         LoadSQL("labels", "record_label"),
     ]

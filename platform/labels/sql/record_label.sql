@@ -1,11 +1,12 @@
 -- The label of somebody who talks: about a turn, or about the whole conversation if the position is NULL.
 CREATE OR REPLACE FUNCTION labels_record_label(
-    the_dialogue bigint, the_seat integer, the_position integer, the_ask integer, is_own boolean,
-    the_rater bigint, the_party text, the_set text, the_answers jsonb, the_shown_ms integer, the_answer_ms integer,
+    the_dialogue bigint, the_seat integer, the_position integer, the_number integer, is_own boolean,
+    the_rater bigint, the_party text, the_ask bigint, the_set text, the_answers jsonb, the_shown_ms integer,
+    the_answer_ms integer,
     OUT turns integer, OUT due_0 integer[], OUT due_1 integer[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    code integer := coalesce(the_position, 1000) * 32 + the_ask;
+    code integer := coalesce(the_position, 1000) * 32 + the_number;
     the_study bigint;
     the_turn bigint;
 BEGIN
@@ -22,11 +23,11 @@ BEGIN
         RETURN;
     END IF;
     IF the_position IS NULL THEN
-        INSERT INTO labels_label AS l (study_id, dialogue_id, rater_id, party, occasion, question_set, answers,
-                                       shown_ms, answer_ms, created_at, changed_at, changes)
-        VALUES (the_study, the_dialogue, the_rater, the_party, 1, the_set, the_answers,
+        INSERT INTO labels_label AS l (study_id, dialogue_id, rater_id, party, occasion, ask_id, question_set,
+                                       answers, shown_ms, answer_ms, created_at, changed_at, changes)
+        VALUES (the_study, the_dialogue, the_rater, the_party, 1, the_ask, the_set, the_answers,
                 the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
-        ON CONFLICT (dialogue_id, rater_id, question_set, occasion) WHERE dialogue_id IS NOT NULL DO UPDATE
+        ON CONFLICT (dialogue_id, rater_id, ask_id, question_set, occasion) WHERE dialogue_id IS NOT NULL DO UPDATE
            SET answers = EXCLUDED.answers, changed_at = EXCLUDED.changed_at, changes = l.changes + 1,
                shown_ms = EXCLUDED.shown_ms, answer_ms = EXCLUDED.answer_ms
          WHERE l.answers <> EXCLUDED.answers;
@@ -34,11 +35,11 @@ BEGIN
     END IF;
     SELECT t.id INTO the_turn FROM dialogues_turn AS t
      WHERE t.dialogue_id = the_dialogue AND t.position = the_position;
-    INSERT INTO labels_label AS l (study_id, turn_id, rater_id, party, occasion, question_set, answers,
+    INSERT INTO labels_label AS l (study_id, turn_id, rater_id, party, occasion, ask_id, question_set, answers,
                                    shown_ms, answer_ms, created_at, changed_at, changes)
-    VALUES (the_study, the_turn, the_rater, the_party, 1, the_set, the_answers,
+    VALUES (the_study, the_turn, the_rater, the_party, 1, the_ask, the_set, the_answers,
             the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
-    ON CONFLICT (turn_id, rater_id, question_set, occasion) WHERE turn_id IS NOT NULL DO UPDATE
+    ON CONFLICT (turn_id, rater_id, ask_id, question_set, occasion) WHERE turn_id IS NOT NULL DO UPDATE
        SET answers = EXCLUDED.answers, changed_at = EXCLUDED.changed_at, changes = l.changes + 1,
            shown_ms = EXCLUDED.shown_ms, answer_ms = EXCLUDED.answer_ms
      WHERE l.answers <> EXCLUDED.answers;

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from evaluation.protocols import Published, compared_with, published_beside
+from evaluation.protocols import Published, published_beside
 
 Result: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Mapping[str, Any]
@@ -71,7 +71,7 @@ def published_in(result: Result) -> Sequence[Published]:
     """Published systems that the charts of a result show, too."""
     if "question_set" not in result:
         return ()
-    protocol = published_beside(compared_with(result), result["question_set"])
+    protocol = published_beside(result.get("protocol_key", ""), result["question_set"])
     return protocol.published if protocol else ()
 
 

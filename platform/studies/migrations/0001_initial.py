@@ -10,6 +10,7 @@ from django.db import migrations, models
 import knowledge.sections
 import questions.resolving
 import studies.models
+import studies.models.choices
 import studies.tasks
 
 
@@ -46,6 +47,17 @@ class Migration(migrations.Migration):
                         help_text="Key of a task: studies/tasks.py.",
                         max_length=20,
                         validators=[studies.tasks.refuse_unknown],
+                    ),
+                ),
+                (
+                    "protocol",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="The report names each departure from it, and shows its published scores beside those of the study.",
+                        max_length=60,
+                        validators=[studies.models.choices.refuse_unknown_protocol],
+                        verbose_name="published protocol",
                     ),
                 ),
                 (
@@ -546,6 +558,9 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("study", "number"), name="ask_once_per_number"),
                     models.UniqueConstraint(
                         fields=("study", "question_set", "about"), name="ask_once_about_the_same"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("id", "study", "question_set"), name="ask_with_its_questions"
                     ),
                     models.CheckConstraint(condition=models.Q(("number__lt", 32)), name="ask_has_a_number"),
                     models.CheckConstraint(

@@ -1,10 +1,12 @@
 """What may be chosen for a study."""
 
 from django.conf.locale import LANG_INFO
+from django.core.exceptions import ValidationError
 from django.db import models
-from django.utils.translation import get_language_info
+from django.utils.translation import get_language_info, gettext
 from django.utils.translation import gettext_lazy as _
 
+from evaluation.protocols import protocols
 from evaluation.report.analysis import Analysis
 
 
@@ -18,6 +20,15 @@ class PrimaryAnalysis(models.TextChoices):
 
     ALL = Analysis.ALL.value, _("All workers")
     WITHOUT_EXCLUDED = Analysis.WITHOUT_EXCLUDED.value, _("Without the workers excluded by the rules below")
+
+
+def refuse_unknown_protocol(key: str) -> None:
+    """Validate the published protocol by which a study is made."""
+    if key not in protocols():
+        raise ValidationError(
+            gettext("“%(key)s” is not a published protocol. There are %(known)s.")
+            % {"key": key, "known": ", ".join(protocols())}
+        )
 
 
 class ReEntry(models.TextChoices):

@@ -34,6 +34,8 @@ class Ask(models.Model):
             models.UniqueConstraint(
                 fields=("study", "question_set", "about"), name="ask_once_about_the_same"
             ),
+            # So that a label can be held to an ask of its own study, with its questions.
+            models.UniqueConstraint(fields=("id", "study", "question_set"), name="ask_with_its_questions"),
             models.CheckConstraint(name="ask_has_a_number", condition=Q(number__lt=MOST_ASKS)),
             models.CheckConstraint(
                 name="ask_of_talkers_has_a_moment",

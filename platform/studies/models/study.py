@@ -16,7 +16,13 @@ from django.utils.translation import gettext_lazy as _
 from knowledge.models import BaseVersion
 from knowledge.sections import LONGEST_PASTED, refuse_unreadable
 from studies.asks import About
-from studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
+from studies.models.choices import (
+    PrimaryAnalysis,
+    ReEntry,
+    Speaker,
+    language_name,
+    refuse_unknown_protocol,
+)
 from studies.tasks import first_key, refuse_unknown
 
 if TYPE_CHECKING:
@@ -50,6 +56,17 @@ class Study(models.Model):
         default=first_key,
         validators=[refuse_unknown],
         help_text=_("Key of a task: studies/tasks.py."),
+    )
+    protocol = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        validators=[refuse_unknown_protocol],
+        verbose_name=_("published protocol"),
+        help_text=_(
+            "The report names each departure from it, and shows its published scores beside those of the "
+            "study."
+        ),
     )
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     created_at = models.DateTimeField(auto_now_add=True)

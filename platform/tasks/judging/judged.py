@@ -21,6 +21,7 @@ from judging.models import JudgingPlan
 from judging.queries import items_of
 from labels.answers import coded_columns, text_columns
 from privacy.redacting import redactor_for
+from reports.queries import design_of
 from studies.models import Study
 
 # Items of one context are told apart by their place among them.
@@ -112,6 +113,7 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
         contexts=Contexts.of([redacted_in(turns, redactor) for *_, turns in meetings]),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context, _ in meetings)),
+        design=design_of(study),
     )
 
 
@@ -154,6 +156,7 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         contexts=contexts,
         contexts_of={system: of_contexts for system, of_contexts, _ in systems},
         conversations_of={system: of_talks for system, _, of_talks in systems},
+        design=design_of(study),
     )
 
 

@@ -20,6 +20,7 @@ from judging import second_group, subjects
 from judging.models import JudgingPlan
 from judging.subjects import Added
 from studies.models import Study
+from studies.presets import preset_of
 from studies.queries import may_change, readable_real_studies_of, readable_studies_of, studies_of
 from studies.services import fields_of_copy, save_study
 from studies.tasks import task_of
@@ -98,7 +99,7 @@ def _made(source: Study, chosen: dict[str, Any], *, by: User) -> tuple[Study, Ad
     """
     is_judging = isinstance(task_of(source), Judging)
     consent = source.consent_versions.last()
-    fields = fields_of_copy(source) if is_judging else {"languages": source.languages}
+    fields = fields_of_copy(source) if is_judging else _read_as(source)
     title = _("%(title)s, second group") % {"title": source.title[:100]}
     study = save_study(
         Study(**fields | {"title": title[:120], "task": Judging.key}),
@@ -118,6 +119,11 @@ def _made(source: Study, chosen: dict[str, Any], *, by: User) -> tuple[Study, Ad
             _("Nothing could be drawn: “%(study)s” has nothing finished yet.") % {"study": source}
         )
     return study, added
+
+
+def _read_as(source: Study) -> dict[str, Any]:
+    """What a study has in which others judge the conversations of this one."""
+    return {"languages": source.languages, "protocol": preset_of(source).read_as}
 
 
 @require_GET

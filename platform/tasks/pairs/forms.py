@@ -14,7 +14,6 @@ from judging.pairs import Source
 from responses.models import ResponseRun
 from studies.asks import About, Asked
 from studies.models import Study
-from studies.presets import preset_of
 from studies.queries import real_studies_of
 from studies.tasks import keys_with_conversations
 from tasks.judging.forms import JudgingForm, JudgingPage
@@ -103,8 +102,7 @@ class ResponsePairsForm(SourceForm):
         runs = visible_to(
             user, ResponseRun.objects.select_related("context_version__context_set"), owner="owner"
         )
-        preset = preset_of(study)
-        if preset and preset.protocol == "neural-chat-pairwise":
+        if study.protocol == "neural-chat-pairwise":
             self.fields["least_words"].initial, self.fields["without_unknown"].initial = SHORT + 1, True
         self.fields["runs"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
 
