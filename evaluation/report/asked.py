@@ -37,5 +37,6 @@ def ask_figures(ask: AskData, plan: AnalysisPlan) -> dict[str, Any]:
     terms = Terms(protocol_for(Evaluation.INTERACTIVE, ask.questions.key).level)
     result = study_figures(ask.questions, ask.judged, plan=plan, terms=terms)
     if ask.about == WHOLE:
-        result["by_reply"] = []  # a whole conversation has no course
+        for part, _ in plan.parts(result, ask.judged):
+            part["by_reply"] = []  # a whole conversation has no course
     return result | {"about": ask.about, "required": ask.required, "title": ask.questions.title}

@@ -28,8 +28,8 @@ from evaluation.report.figures import (
 )
 from evaluation.report.intervals import TERMS, Terms, cells, method, of_bots
 from evaluation.report.judged import Judged
-from evaluation.report.raters import rater_figures
 from evaluation.report.signs import Manner
+from evaluation.report.watched import Arrivals, batches
 from evaluation.ssa import spread
 
 NOUNS = Nouns(cluster="context")
@@ -53,6 +53,8 @@ class JudgedItems:
         contexts: by number, as `judged.dialogue` has it, the contexts of responses.
         contexts_of: by system, to how many contexts it has a response, judged or not.
         conversations_of: by system, how many of its conversations have an item, judged or not.
+        items_per_worker: items in a worker's batch, in the queue.
+        third_rater: whether items on which raters differ are judged again.
     """
 
     judged: Judged
@@ -67,6 +69,14 @@ class JudgedItems:
     contexts: Mapping[int, ContextFacts] = field(default_factory=dict)
     contexts_of: Mapping[str, int] = field(default_factory=dict)
     conversations_of: Mapping[str, int] = field(default_factory=dict)
+    items_per_worker: int = 0
+    third_rater: bool = False
+
+    @property
+    def arrivals(self) -> Arrivals:
+        """In which order raters finished their batches; of rows as they were given, not `in_order`."""
+        size = self.battery.size if self.battery else min(self.items_per_worker, self.items)
+        return batches(self.judged.rater, size, third_rater=self.third_rater)
 
     def compared_with(self, questions: QuestionSet) -> Evaluation:
         """Which published scores these are comparable with."""
@@ -116,13 +126,14 @@ def judging_figures(
     plan, everything = plan or AnalysisPlan(), found.in_order()
     ordered = everything.where(everything.occasion == 1)
     judged = ordered.judged
-    counted = ordered.where(plan.counted(judged))
 
     def scored(kept: BoolArray) -> dict[str, Any]:
         of = judged.where(kept)
         return {
-            **scored_figures(questions, of, terms),
+            **scored_figures(questions, of, terms, found.arrivals),
             "majority": majority_scores(questions, of, terms),
+            "repetitions": repetitions(questions, ordered.where(kept)),
+            "breakdown": breakdown(questions, of, found.contexts, terms),
             **_battery(questions, everything, of.raters, terms),
         }
 
@@ -134,11 +145,8 @@ def judging_figures(
         "headline": questions.headline,
         "plane": plane_of(questions),
         **plan.stored(judged, scored),
-        "repetitions": repetitions(questions, counted),
         "by_reply": [],
-        "breakdown": breakdown(questions, counted.judged, found.contexts, terms),
-        "texts": texts(questions, counted.judged),
-        "raters": rater_figures(questions, counted.judged),
+        "texts": texts(questions, judged.where(plan.counted(judged))),
         "raters_per_item": raters_per_item(judged),
         "flagged": scores_without_flagged(questions, judged, manners, terms),
         "protocol": protocol.title,

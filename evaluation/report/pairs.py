@@ -29,6 +29,7 @@ from evaluation.report.intervals import Terms, method
 from evaluation.report.judged import Judged
 from evaluation.report.judging import majority_scores, raters_per_item
 from evaluation.report.raters import rater_figures
+from evaluation.report.watched import Arrivals, batches, lead_of_raters, means_of_raters
 
 _MOST_RATERS_FOR_KAPPA = 400
 """With more, every two of them are a table that takes minutes; alpha stands for their agreement then."""
@@ -60,6 +61,11 @@ class JudgedPairs:
     noun: str = "context"
     training_tries: int = 0
     contexts: Contexts = NO_CONTEXTS
+
+    @property
+    def arrivals(self) -> Arrivals:
+        """In which order raters finished their batches."""
+        return batches(self.judged.rater, min(self.items_per_worker, sum(self.items_of_pairs.values())))
 
 
 def name_of(one: str, other: str) -> str:
@@ -111,9 +117,12 @@ def pair_figures(
             "answer": None,
             "bots": bot_scores(questions, of.judged, terms),
             "majority": majority_scores(questions, of.judged, terms),
-            "preferences": [_preference(each, of, terms) for each in questions.questions if each.is_sided],
+            "preferences": [
+                _preference(each, of, terms, found.arrivals) for each in questions.questions if each.is_sided
+            ],
             "comparisons": [],
             "agreement": agreement(coded_questions(questions), of.judged, terms),
+            "raters": rater_figures(questions, of.judged),
         }
 
     return {
@@ -125,7 +134,6 @@ def pair_figures(
         **plan.stored(sides.judged, scored),
         "by_reply": [],
         "texts": texts(questions, counted),
-        "raters": rater_figures(questions, counted),
         "raters_per_item": raters_per_item(sides.judged),
         "protocol": protocol.title,
         "deviations": protocol.deviations(_conduct(questions, found, plan)),
@@ -160,7 +168,7 @@ def _turned(question: Question, codes: FloatArray, swapped: BoolArray) -> FloatA
 # --- one question ------------------------------------------------------------------------------------
 
 
-def _preference(question: Question, sides: _Sides, terms: Terms) -> dict[str, Any]:
+def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arrivals) -> dict[str, Any]:
     """What one question says of every two systems, and of all of them."""
     known = sides.where(~np.isnan(sides.judged.answers[question.key]))
     outcome = _outcomes(question, known.judged)
@@ -175,7 +183,9 @@ def _preference(question: Question, sides: _Sides, terms: Terms) -> dict[str, An
         of_pair = known.judged.bot == row["bot"]
         items = np.unique(known.judged.reply_code[of_pair])
         ambiguous = len(np.unique(known.judged.reply_code[of_pair & split]))
-        rows.append(row | {"items": len(items), "ambiguous": ambiguous, "clear": clear.get(row["bot"])})
+        watched = _watched(known.judged, outcome, row["bot"], terms, arrivals)
+        counted = {"items": len(items), "ambiguous": ambiguous, "clear": clear.get(row["bot"])}
+        rows.append(row | counted | {"always_valid": watched})
     return {
         "key": question.key,
         "question": question.wording,
@@ -184,6 +194,20 @@ def _preference(question: Question, sides: _Sides, terms: Terms) -> dict[str, An
         "strengths": _strengths(known, outcome, terms),
         "strengths_clear": _strengths(kept, clear_outcome, terms),
     }
+
+
+def _watched(
+    judged: Judged, outcome: IntArray, pair: str, terms: Terms, arrivals: Arrivals
+) -> dict[str, Any]:
+    """The lead with an interval that holds at every look, for all pairs of systems together (Bonferroni)."""
+    values = np.select([outcome == 0, outcome == 1], [1.0, -1.0], 0.0)
+    of_raters = means_of_raters(judged, values, judged.bot == pair)
+    apart = np.array([of_raters[rater] for rater in arrivals.raters or () if rater in of_raters])
+    found = lead_of_raters(apart, 1 - (1 - terms.level) / len(judged.bots), arrivals)
+    if isinstance(found, str):
+        return {"undefined": found}
+    low, high, raters = found
+    return {"low": 100 * low, "high": 100 * high, "units": raters, "unit": "rater", "left_out": 0}
 
 
 def _outcomes(question: Question, judged: Judged) -> IntArray:

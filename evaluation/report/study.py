@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluation.protocols import protocol_for
 from evaluation.protocols.facts import Evaluation, Talks
-from evaluation.report.analysis import AnalysisPlan
+from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.asked import AskData, ask_figures
 from evaluation.report.by_turn import Exchanged, by_turn_figures
 from evaluation.report.checking import check_labels
@@ -16,7 +16,6 @@ from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
 from evaluation.report.signs import Manner
-from evaluation.report.watched import always_valid
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +50,14 @@ def study_result(study: StudyData) -> dict[str, Any]:
     study = _in_order(study)
     first, *others = study.asks
     protocol = protocol_for(Evaluation.INTERACTIVE, first.questions.key)
-    result = ask_figures(first, study.plan)
-    counted = first.judged.where(study.plan.counted(first.judged))
-    result["always_valid"] = always_valid(first.questions, counted, result["answer"], Terms(protocol.level))
-    result["flagged"] = scores_without_flagged(
-        first.questions, first.judged, study.manners, Terms(protocol.level)
-    )
-    result["normalised"] = normalised_figures(first.questions, counted, Terms(protocol.level))
-    result["facets"] = facet_figures(first.questions, counted, study.facets, Terms(protocol.level))
+    terms, result = Terms(protocol.level), ask_figures(first, study.plan)
+    for part, counted in study.plan.parts(result, first.judged):
+        part["normalised"] = normalised_figures(first.questions, counted, terms)
+        part["facets"] = facet_figures(first.questions, counted, study.facets, terms)
+        plan = replace(study.plan, primary=Analysis(part.get("analysis", study.plan.primary)))
+        part |= by_turn_figures(study.asks, plan, study.exchanged, protocol.level)
+    result["flagged"] = scores_without_flagged(first.questions, first.judged, study.manners, terms)
     result["beside"] = [ask_figures(each, study.plan) for each in others]
-    result |= by_turn_figures(study.asks, study.plan, study.exchanged, protocol.level)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, protocol.level)
     result["protocol"] = protocol.title
     result["deviations"] = protocol.deviations(study.conduct)

@@ -113,7 +113,7 @@ class TestOfAStudy:
         assert answer["difference"] == abs(ssa["difference"])
         assert answer["leader"] == (ssa["first"] if ssa["difference"] > 0 else ssa["second"])
         watched = result["always_valid"]
-        assert watched["pairs"] == 6
+        assert (watched["units"], watched["unit"], watched["left_out"]) == (6, "conversation", 0)
         assert watched["low"] <= answer["difference"] <= watched["high"]
 
     def test_every_section_of_the_index_is_there(self, reported: Study, sign_in: SignIn) -> None:

@@ -154,6 +154,8 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         contexts=contexts,
         contexts_of={system: of_contexts for system, of_contexts, _ in systems},
         conversations_of={system: of_talks for system, _, of_talks in systems},
+        items_per_worker=plan.batch_size,
+        third_rater=plan.third_rater,
     )
 
 
