@@ -13,6 +13,7 @@ from evaluation.labels import FloatArray, IntArray
 from evaluation.metric import Metric
 from evaluation.mixed import OddsRatio, odds_ratios
 from evaluation.planner import further_needed
+from evaluation.printed import percent
 from evaluation.questions import QuestionSet, Score, bounds, score_values
 from evaluation.ratings import Ratings
 from evaluation.report.judged import Judged
@@ -158,11 +159,6 @@ def alpha_cell(ratings: Ratings, metric: Metric, clusters: IntArray, terms: Term
         return {"alpha": found.value, "no_interval": found.interval.reason}
     ends = {"low": found.interval.low, "high": found.interval.high, "method": found.interval.method}
     return {"alpha": found.value, "rests_on": found.in_words(terms.nouns), **ends}
-
-
-def percent(share: float) -> str:
-    """A level or a share as it stands in sentences: 95 %."""
-    return f"{100 * share:g} %"
 
 
 def method(terms: Terms) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from evaluation.latex import escaped
+from evaluation.printed import figure
 from evaluation.report.analysis import PILOT, Analysis
 from questions.resolving import question_set
-from reports.latex import escaped
 from reports.reported import reported
-from reports.templatetags.figures import figure
 from studies.models import Study
 
 Result = Mapping[str, Any]

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from reports.latex import tables
+from evaluation.printed import figure, p_value, percent, signed
+from evaluation.report.latex import tables
 from reports.method import method
-from reports.templatetags.figures import figure, p_value, percent, signed
 from studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked

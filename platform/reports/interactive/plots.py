@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evaluation.printed import figure
 from evaluation.protocols.facts import HUMAN
 from reports.charts.panels import (
     MOST_PANELS,
@@ -24,7 +25,6 @@ from reports.charts.panels import (
     ranked,
 )
 from reports.interactive.behind import Behind
-from reports.templatetags.figures import figure
 
 Plot: TypeAlias = dict[str, Any]
 # As many as there are colours.
