@@ -21,6 +21,12 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def p_equals(p: float | None) -> str:
+    """The same in a sentence: p = 0.042, p < 0.001."""
+    shown = p_value(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
 def percent(share: float) -> str:
     """A level or a share as it stands in sentences: 95 %."""
     return f"{100 * share:g} %"

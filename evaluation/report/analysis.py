@@ -34,11 +34,13 @@ class AnalysisPlan:
         primary: which analysis the report's numbers are of; the other one stands beside.
         rules: by which workers are excluded, in the words of the study.
         excluded: by pseudonym of an excluded worker, the reason.
+        margin: the largest difference of the main score that does not matter, as shown; None: none.
     """
 
     primary: Analysis = Analysis.ALL
     rules: str = ""
     excluded: Mapping[str, str] = field(default_factory=dict)
+    margin: float | None = None
 
     def counted(self, judged: Judged, analysis: Analysis | None = None) -> BoolArray:
         """Whether each label counts in an analysis.

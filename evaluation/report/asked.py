@@ -32,9 +32,15 @@ class AskData:
     judged: Judged
 
 
-def ask_figures(ask: AskData, plan: AnalysisPlan) -> dict[str, Any]:
-    """The figures of one ask, on the terms of the protocol that asked the same."""
-    terms = Terms(protocol_for(Evaluation.INTERACTIVE, ask.questions.key).level)
+def ask_figures(ask: AskData, plan: AnalysisPlan, margin: float | None = None) -> dict[str, Any]:
+    """The figures of one ask, on the terms of the protocol that asked the same.
+
+    Args:
+        ask: with its answers.
+        plan: which analysis they are of.
+        margin: of equivalence, by the main score of this ask; None: none is declared.
+    """
+    terms = Terms(protocol_for(Evaluation.INTERACTIVE, ask.questions.key).level, margin=margin)
     result = study_figures(ask.questions, ask.judged, plan=plan, terms=terms)
     if ask.about == WHOLE:
         for part, _ in plan.parts(result, ask.judged):

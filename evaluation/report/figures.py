@@ -95,6 +95,7 @@ def study_figures(
         "texts": texts(questions, counted),
         "method": method(terms),
         "level": terms.level,
+        "margin": terms.margin,
         "seed": SEED,
     }
 

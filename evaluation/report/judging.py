@@ -124,6 +124,7 @@ def judging_figures(
     terms = Terms(protocol.level, TALKS if compared_with is Evaluation.READ else NOUNS)
     check_labels(questions, found.judged, found.occasion)
     plan, everything = plan or AnalysisPlan(), found.in_order()
+    terms = replace(terms, margin=plan.margin)
     ordered = everything.where(everything.occasion == 1)
     judged = ordered.judged
 
@@ -153,6 +154,7 @@ def judging_figures(
         "deviations": protocol.deviations(_conduct(questions, found, plan)),
         "method": method(terms),
         "level": terms.level,
+        "margin": terms.margin,
         **_remarks(found),
         **_proposed(questions, everything),
     }
@@ -271,6 +273,7 @@ def _conduct(questions: QuestionSet, found: JudgedItems, plan: AnalysisPlan) -> 
         items_lacking_raters=0 if battery else found.items - full,
         languages=found.languages,
         primary=plan.primary.value,
+        margin=plan.margin or 0,
         conversations={system: n for system, n in sorted(found.conversations_of.items()) if n},
         **_of_contexts(found),
         **(_facts(questions, found, battery) if battery else {}),

@@ -104,6 +104,7 @@ def _repetitions(result: Result) -> _Made:
 
 
 def _comparisons(result: Result) -> _Made:
+    declared = result.get("margin") is not None
     rows = [
         [
             escaped(pair["title"]),
@@ -116,6 +117,7 @@ def _comparisons(result: Result) -> _Made:
             p(pair["p_holm"]),
             number(pair["equal_within"]),
             UNKNOWN if pair["more"] is None else str(pair["more"]),
+            *([p(pair.get("p_equivalent"))] if declared else []),
         ]
         for pair in result["comparisons"]
     ]
@@ -126,7 +128,11 @@ def _comparisons(result: Result) -> _Made:
         f"systems count as equivalent; more: conversations or contexts with each that would tell it."
     )
     head = ["Score", "System", "Compared with", "Difference", "$d$", "Odds ratio", "Mixed model", "$p$"]
-    return [*head, "Equal within", "More"], rows, notes, 3
+    head += ["Equal within", "More"]
+    if not declared:
+        return head, rows, notes, 3
+    notes += f" The last p: of a difference of {result['margin']:g} points or more, the declared margin."
+    return [*head, "$p$, margin"], rows, notes, 3
 
 
 def _preferences(result: Result) -> _Made:
@@ -138,6 +144,7 @@ def _preferences(result: Result) -> _Made:
             *(str(row[key]) for key in ("wins", "losses", "ties")),
             estimate(row, "lead"),
             p(row["p_holm"]),
+            *([p(row["p_equivalent"])] if "p_equivalent" in row else []),
             f"{row['ambiguous']} of {row['items']}",
             estimate(row["clear"] or {}, "lead"),
         ]
@@ -149,8 +156,11 @@ def _preferences(result: Result) -> _Made:
         f"its {percent(result['level'])} interval; p corrected after Holm over the pairs of systems; "
         f"ambiguous: as many raters for the one as for the other, ties aside; the lead without these."
     )
-    head = ["Question", "System", "Compared with", "Wins", "Losses", "Ties", "Lead", "$p$", "Ambiguous"]
-    return [*head, "Without"], rows, notes, 3
+    head = ["Question", "System", "Compared with", "Wins", "Losses", "Ties", "Lead", "$p$"]
+    if result.get("margin") is not None:
+        head.append("$p$, margin")
+        notes += f" The second p: of a lead of {result['margin']:g} points or more, the declared margin."
+    return [*head, "Ambiguous", "Without"], rows, notes, 3
 
 
 def _strengths(result: Result) -> _Made:

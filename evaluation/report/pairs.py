@@ -25,7 +25,7 @@ from evaluation.report.analysis import AnalysisPlan
 from evaluation.report.checking import check_labels
 from evaluation.report.consensus import agreement
 from evaluation.report.figures import bot_scores, coded_questions, columns_of, texts
-from evaluation.report.intervals import Terms, method
+from evaluation.report.intervals import Terms, equivalence, method
 from evaluation.report.judged import Judged
 from evaluation.report.judging import majority_scores, raters_per_item
 from evaluation.report.raters import rater_figures
@@ -109,6 +109,7 @@ def pair_figures(
     terms = Terms(protocol.level, Nouns(cluster=found.noun))
     check_labels(questions, found.judged)
     plan, sides = plan or AnalysisPlan(), _in_order_of_names(questions, found)
+    terms = replace(terms, margin=plan.margin)
     counted = sides.judged.where(plan.counted(sides.judged))
 
     def scored(kept: BoolArray) -> dict[str, Any]:
@@ -140,6 +141,7 @@ def pair_figures(
         "contexts": asdict(found.contexts) if found.contexts.items else None,
         "method": method(terms),
         "level": terms.level,
+        "margin": terms.margin,
     }
 
 
@@ -268,6 +270,7 @@ def _shown(lead: Difference, terms: Terms) -> dict[str, Any]:
         "lead": 100 * lead.difference,
         "p": None if isinstance(lead.p, Undefined) else lead.p,
         "p_holm": None if isinstance(lead.p_holm, Undefined) else lead.p_holm,
+        **equivalence(lead, 100, terms),
     }
     if isinstance(lead.interval, Undefined):
         return shown | {"undefined": lead.interval.reason}
@@ -341,4 +344,5 @@ def _conduct(questions: QuestionSet, found: JudgedPairs, plan: AnalysisPlan) -> 
         short_contexts=found.contexts.short,
         unknown_contexts=found.contexts.unknown,
         primary=plan.primary.value,
+        margin=plan.margin or 0,
     )

@@ -50,7 +50,7 @@ def study_result(study: StudyData) -> dict[str, Any]:
     study = _in_order(study)
     first, *others = study.asks
     protocol = protocol_for(Evaluation.INTERACTIVE, first.questions.key)
-    terms, result = Terms(protocol.level), ask_figures(first, study.plan)
+    terms, result = Terms(protocol.level), ask_figures(first, study.plan, study.plan.margin)
     for part, counted in study.plan.parts(result, first.judged):
         part["normalised"] = normalised_figures(first.questions, counted, terms)
         part["facets"] = facet_figures(first.questions, counted, study.facets, terms)

@@ -88,6 +88,12 @@ def _analysed(result: Result) -> list[str]:
             "Systems were compared by t tests of the difference, which take out what both share, with Holm's "
             "correction over the pairs of a score; effect sizes are Cohen's d between conversations."
         )
+    if result["margin"] is not None:
+        of = f" of {_line(result['answer']['score'])}" if result["answer"] else ""
+        found.append(
+            f"Equivalence was tested by two one-sided t tests within a margin of {result['margin']:g} "
+            f"points{of}, declared before the study opened."
+        )
     alphas = [row for row in result["agreement"] if "alpha" in row]
     if alphas:
         told = ", ".join(f"{figure(row['alpha'], 2)} ({_line(row['question'])})" for row in alphas)

@@ -6,13 +6,13 @@ from typing import Any
 from django import template
 from django.utils.translation import gettext as _
 
-from evaluation.printed import figure, p_value, percent, signed
+from evaluation.printed import figure, p_equals, p_value, percent, signed
 from evaluation.report.analysis import other_result
 
 register = template.Library()
 
 
-for each in (figure, signed, p_value, percent):
+for each in (figure, signed, p_value, p_equals, percent):
     register.filter(each.__name__, each)
 
 
@@ -21,6 +21,12 @@ def from_to(cell: Mapping[str, Any], digits: int = 1) -> str:
     """The interval of a figure."""
     ends = {"low": figure(cell["low"], digits), "high": figure(cell["high"], digits)}
     return _("%(low)s to %(high)s") % ends
+
+
+@register.filter
+def beyond(level: float) -> str:
+    """What lies outside an interval of this level, which is the level of its tests: 5 % of 95 %."""
+    return percent(round(1 - level, 9))
 
 
 @register.filter
