@@ -244,6 +244,23 @@ def test_both_analyses_have_an_agreement_and_all_else(
     assert recompute(bundled(judged, tmp_path)).differences == []
 
 
+def test_compare_says_that_judgments_are_newer_than_what_it_shows(
+    make_queue: MakeQueue, rex: User, sign_in: SignIn
+) -> None:
+    study = make_queue(2, raters=2)
+    vote(study, {("Alpha", "c1", 1): [YES], ("Alpha", "c2", 1): [MEH]})
+    computed(study)
+    browser, says = sign_in(rex), "Judgments have come in since"
+    before = browser.get(f"/compare/?study={study.pk}").content.decode()
+
+    desk = begin(study)  # whose rater never finishes: nothing but the judgment itself tells of it
+    judging.judge(desk, key=UUID(judging.state(desk)["items"][0]["key"]), answers=NO)
+    after = browser.get(f"/compare/?study={study.pk}").content.decode()
+
+    assert (says in before, says in after) == (False, True)
+    assert "Results have changed since" in browser.get(f"/studies/{study.pk}/report/").content.decode()
+
+
 def _alpha(pairs: list[tuple[int, int]]) -> float:
     """Krippendorff's of two raters, nominal: by its coincidence matrix."""
     n = 2 * len(pairs)
