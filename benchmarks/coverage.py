@@ -25,10 +25,14 @@ from evaluation.inference import Sample, mean
 from evaluation.interval import Interval, Method, Undefined
 from evaluation.labels import FloatArray, IntArray
 from evaluation.mixed import odds_ratios
+from evaluation.questions.ssa import SSA as ASKED
 from evaluation.ratings import Ratings
 from evaluation.relation import pearson
+from evaluation.report.intervals import TERMS
+from evaluation.report.judged import Judged
+from evaluation.report.watched import CONVERSATIONS, Arrivals, always_valid, batches, lead_of_raters
 from evaluation.resampling import resampled_sums
-from evaluation.sequential import always_valid_mean
+from evaluation.sequential import always_valid_difference, always_valid_mean
 
 SENSIBLE, SPECIFIC_IF_SENSIBLE = 0.8, 0.7
 TRUE_SSA = SENSIBLE * (1 + SPECIFIC_IF_SENSIBLE) / 2
@@ -265,6 +269,111 @@ def watched_study(rng: Generator, k: int) -> Study:
     return Study(float(scores.mean()), Interval(low, high, 0.95, "always valid"))
 
 
+def lead(judged: Judged, arrivals: Arrivals = CONVERSATIONS) -> Study:
+    """The lead of bot a over bot b as a report watches it.
+
+    Its ends never widen, so an interval that holds the truth held it at every look.
+    """
+    found = always_valid(ASKED, judged, {"leader": "a", "next": "b", "systems": 2}, TERMS, arrivals)
+    assert found is not None
+    if "undefined" in found:
+        return Study(Undefined(found["undefined"]), Undefined(found["undefined"]))
+    values = judged.answers["sensible"]
+    estimate = 100 * float(values[judged.bot == "a"].mean() - values[judged.bot == "b"].mean())
+    return Study(estimate, Interval(found["low"], found["high"], 0.95, "always valid"))
+
+
+def as_judged(bot: IntArray, cluster: IntArray, rater: IntArray, answer: FloatArray) -> Judged:
+    """Labels of bots a and b, sensible and specific alike."""
+    none = np.full(len(bot), np.nan)
+    names = np.array([f"w{each:04}" for each in rater.tolist()], dtype=object)
+    return Judged(
+        np.where(bot == 0, "a", "b").astype(object), cluster, np.arange(1, len(bot) + 1), names, none, none,
+        {"sensible": answer, "specific": answer},
+    )  # fmt: skip
+
+
+def watched_lead_study(rng: Generator, each: int, independent: bool = False) -> Study:
+    """Two equal bots; 120 conversations of workers who lean on each bot differently, with so many each.
+
+    Args:
+        rng: seeded generator.
+        each: conversations of each worker.
+        independent: whether to take every conversation for one of a worker of its own, which it is not.
+    """
+    k = 120
+    worker, bot = np.arange(k) // each, rng.integers(0, 2, k)
+    leaning = LEANING * rng.normal(size=(2, k))
+    rate = expit(1.2 + leaning[bot, worker] + LEANING * rng.normal(size=k))
+    code = np.repeat(np.arange(k), 8)
+    answer = (rng.random(8 * k) < rate[code]).astype(float)
+    return lead(as_judged(bot[code], code, code if independent else worker[code], answer))
+
+
+_EASE_OF_CONTEXTS = np.random.default_rng(7).normal(size=(2, 100))
+
+
+def dealt(rng: Generator, raters: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Context, bot, rater and rate: 1,000 slots of 100 contexts and two bots, in an order of chance.
+
+    Each rater gets the next ones, as the queue deals them, and leans on each bot differently.
+    """
+    slots = rng.permutation(np.repeat(np.arange(200), 5))
+    context, bot = np.divmod(slots, 2)
+    rater = np.arange(1000) // (1000 // raters)
+    leaning = LEANING * rng.normal(size=(2, raters))
+    return context, bot, rater, expit(0.8 + EASE * _EASE_OF_CONTEXTS[bot, context] + leaning[bot, rater])
+
+
+def true_lead() -> float:
+    """Of bot a in these contexts, over all raters, in points."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    rates = expit(0.8 + EASE * _EASE_OF_CONTEXTS[..., None] + LEANING * nodes) @ (weights / weights.sum())
+    return 100 * float(rates[0].mean() - rates[1].mean())
+
+
+def watched_queue_study(rng: Generator, raters: int) -> Study:
+    """The lead among responses that raters judge batch by batch."""
+    context, bot, rater, rate = dealt(rng, raters)
+    judged = as_judged(bot, context, rater, (rng.random(1000) < rate).astype(float))
+    return lead(judged, batches(judged.rater, 1000 // raters))
+
+
+def watched_contexts_study(rng: Generator, raters: int) -> Study:
+    """What to avoid: contexts watched one after the other, although the same raters judge all of them."""
+    context, bot, _, rate = dealt(rng, raters)
+    answer = (rng.random(1000) < rate).astype(float)
+    a, b = (np.bincount(context[bot == n], answer[bot == n]) / 5 for n in (0, 1))
+    found = always_valid_difference(a, b).now()
+    return Study(100 * float((a - b).mean()), found.scaled(100) if isinstance(found, Interval) else found)
+
+
+def watched_pairs_study(rng: Generator, raters: int) -> Study:
+    """Wins less losses of two equal systems in pairs that raters who lean judge batch by batch."""
+    rater = np.arange(1000) // (1000 // raters)
+    for_first = expit(LEANING * rng.normal(size=raters)[rater] + LEANING * rng.normal(size=1000))
+    outcome = np.where(rng.random(1000) < 0.3, 0.0, np.where(rng.random(1000) < for_first, 1.0, -1.0))
+    apart = outcome.reshape(raters, -1).mean(axis=1)
+    found = lead_of_raters(apart, 0.95, Arrivals(()))
+    assert not isinstance(found, str)
+    return Study(float(apart.mean()), Interval(found[0], found[1], 0.95, "always valid"))
+
+
+def designs_of_leads() -> Iterator[Design]:
+    """Leads that are looked at after every conversation, or after every rater."""
+    for each in (1, 5):
+        simulate = partial(watched_lead_study, each=each)
+        yield Design(f"always valid lead, 120 conversations, workers with {each} each", 0.0, simulate)
+    simulate = partial(watched_lead_study, each=20, independent=True)
+    yield Design("always valid lead, workers with 20 each taken for independent", 0.0, simulate)
+    for raters in (10, 50):
+        simulate = partial(watched_queue_study, raters=raters)
+        yield Design(f"always valid lead, 1,000 judgments of {raters} raters", true_lead(), simulate)
+    simulate = partial(watched_contexts_study, raters=10)
+    yield Design("always valid lead, context by context, 10 raters", true_lead(), simulate)
+    yield Design("always valid lead, 1,000 pairs, 50 raters", 0.0, partial(watched_pairs_study, raters=50))
+
+
 def designs() -> Iterator[Design]:
     """All kinds of study."""
     yield from designs_of_scores()
@@ -277,6 +386,7 @@ def designs() -> Iterator[Design]:
         yield Design(f"alpha, {k} conversations of 8 turns, 3 readers", expected_alpha(0.0), simulate)
     yield Design("Pearson's correlation, 12 bots", -0.9, partial(correlation_study, points=12))
     yield Design("always valid, watched 200 times", SENSIBLE, partial(watched_study, k=200))
+    yield from designs_of_leads()
     yield from designs_to_check_with()
 
 

@@ -67,6 +67,7 @@ class Talks:
         unlabelled: replies of finished conversations without a label.
         most_raters: most workers that labelled the same reply; 0 without labels.
         primary: the analysis that was declared as the primary one, by its name in `report.analysis`.
+        margin: that was declared as the largest difference that does not matter, in points; 0: none was.
     """
 
     bot_opens: bool
@@ -80,6 +81,7 @@ class Talks:
     unlabelled: int = 0
     most_raters: int = 0
     primary: str = "all"
+    margin: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class Judging:
         reasons: places at which a reason is asked.
         workers: who judged a whole battery.
         exclusion_rules: rules that propose whom to exclude.
+        margin: that was declared as the largest difference that does not matter, in points; 0: none was.
     """
 
     question_set: str
@@ -125,6 +128,7 @@ class Judging:
     reasons: int = 0
     workers: int = 0
     exclusion_rules: int = 0
+    margin: float = 0
 
 
 @dataclass(frozen=True, slots=True)

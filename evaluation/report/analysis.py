@@ -1,6 +1,6 @@
 """Whose labels a report's numbers rest on: the analysis that a study declared, and the other one. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -34,11 +34,13 @@ class AnalysisPlan:
         primary: which analysis the report's numbers are of; the other one stands beside.
         rules: by which workers are excluded, in the words of the study.
         excluded: by pseudonym of an excluded worker, the reason.
+        margin: the largest difference of the main score that does not matter, as shown; None: none.
     """
 
     primary: Analysis = Analysis.ALL
     rules: str = ""
     excluded: Mapping[str, str] = field(default_factory=dict)
+    margin: float | None = None
 
     def counted(self, judged: Judged, analysis: Analysis | None = None) -> BoolArray:
         """Whether each label counts in an analysis.
@@ -79,6 +81,12 @@ class AnalysisPlan:
             "other": beside,
         }
 
+    def parts(self, result: dict[str, Any], judged: Judged) -> Iterator[tuple[dict[str, Any], Judged]]:
+        """The figures of each analysis that a result has, with the labels that count in it."""
+        yield result, judged.where(self.counted(judged))
+        if result["other"] is not None:
+            yield result["other"], judged.where(self.counted(judged, self.primary.other))
+
 
 def of_all(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a stored report has of all workers' labels: of both analyses alike if nobody was excluded.
@@ -93,3 +101,12 @@ def figures_of(result: Mapping[str, Any], analysis: Analysis) -> Mapping[str, An
     """What a stored report has of one analysis; None of the other one if nobody was excluded."""
     found: Mapping[str, Any] | None = result if result["primary"] == analysis else result["other"]
     return found
+
+
+def other_result(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A stored result, or that of one ask, as it would be with the other analysis as the primary one.
+
+    None if nobody was excluded, since both are the same then. What has no analysis stays as it is.
+    """
+    other = result.get("other")
+    return {**result, **other, "primary": other["analysis"], "other": None} if other else None

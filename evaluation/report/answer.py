@@ -23,7 +23,8 @@ def answer(
     Returns:
         `score`, `percent`, `systems`, `noun` and the `leader`; of a single system its `value` with `low` and
         `high`; of several the `next` with `difference`, `low`, `high`, `p`, whether it is `certain`, and, if
-        it is not, how many `more` conversations with each would show such a difference. None without a score.
+        it is not, how many `more` conversations with each would show such a difference, and of a declared
+        `margin` what `equivalence` gives. None without a score.
     """
     score = questions.main_score
     if score is None:
@@ -62,4 +63,5 @@ def _lead(pair: Row, leader: str, terms: Terms) -> dict[str, Any]:
         low, high = (pair["low"], pair["high"]) if ahead else (-pair["high"], -pair["low"])
         lead |= {"low": low, "high": high}
     certain = pair["p_holm"] is not None and pair["p_holm"] < 1 - terms.level
-    return lead | {"certain": certain, "more": pair["more"]}
+    told = ("margin", "p_equivalent", "equivalent")
+    return lead | {"certain": certain, "more": pair["more"]} | {key: pair[key] for key in told if key in pair}

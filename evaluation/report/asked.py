@@ -31,8 +31,15 @@ class AskData:
 
 
 def ask_figures(ask: AskData, plan: AnalysisPlan, terms: Terms) -> dict[str, Any]:
-    """The figures of one ask."""
+    """The figures of one ask.
+
+    Args:
+        ask: with its answers.
+        plan: which analysis they are of.
+        terms: the level of its intervals, and a margin of equivalence by its main score, if there is one.
+    """
     result = study_figures(ask.questions, ask.judged, plan=plan, terms=terms)
     if ask.about == WHOLE:
-        result["by_reply"] = []  # a whole conversation has no course
+        for part, _ in plan.parts(result, ask.judged):
+            part["by_reply"] = []  # a whole conversation has no course
     return result | {"about": ask.about, "required": ask.required, "title": ask.questions.title}

@@ -44,7 +44,9 @@ def plan_of(bundle: BundleFiles, about: Row) -> AnalysisPlan:
     """What the study declared, and who was excluded since."""
     excluded = {w["rater"]: w["excluded_reason"] for w in bundle.rows(WORKERS) if w["excluded_at"]}
     declared = about["protocol"]
-    return AnalysisPlan(Analysis(declared["primary_analysis"]), declared["exclusion_rules"], excluded)
+    primary, rules = Analysis(declared["primary_analysis"]), declared["exclusion_rules"]
+    # Bundles of before margins were declared have none.
+    return AnalysisPlan(primary, rules, excluded, declared.get("margin"))
 
 
 @contextmanager

@@ -8,9 +8,9 @@ import numpy as np
 
 from evaluation.bootstrap import LEVEL
 from evaluation.interval import Undefined
+from evaluation.printed import percent
 from evaluation.repetition import MIN_SHARE, MIN_WORDS
 from evaluation.repetition_rate import Repetition, repetition
-from evaluation.report.intervals import percent
 from evaluation.report.judged import Judged
 
 # Comparing every turn with all before it takes time; the paper's number of conversations is enough.

@@ -14,6 +14,7 @@ from evaluation.report.intervals import TERMS, Terms, compared, method, score_ce
 from evaluation.report.judged import Judged
 from evaluation.report.raters import rater_figures
 from evaluation.report.signs import Manner, signs
+from evaluation.report.watched import CONVERSATIONS, Arrivals, always_valid
 
 # Fixed, so that the same conversations always give the same intervals of repetition.
 SEED = 20_010_997
@@ -81,7 +82,9 @@ def study_figures(
     counted = judged.where(plan.counted(judged))
 
     def scored(kept: BoolArray) -> dict[str, Any]:
-        return scored_figures(questions, judged.where(kept), terms)
+        of = judged.where(kept)
+        by_reply = scores_by_reply(questions, of, terms)
+        return {**scored_figures(questions, of, terms), "by_reply": by_reply}
 
     return {
         "question_set": questions.key,
@@ -89,23 +92,27 @@ def study_figures(
         "headline": questions.headline,
         "plane": plane_of(questions),
         **plan.stored(judged, scored),
-        "by_reply": scores_by_reply(questions, counted, terms),
         "texts": texts(questions, counted),
-        "raters": rater_figures(questions, counted),
         "method": method(terms),
         "level": terms.level,
+        "margin": terms.margin,
         "seed": SEED,
     }
 
 
-def scored_figures(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> dict[str, Any]:
-    """What both analyses have: the answer, scores, differences and agreement of these labels."""
+def scored_figures(
+    questions: QuestionSet, judged: Judged, terms: Terms = TERMS, arrivals: Arrivals = CONVERSATIONS
+) -> dict[str, Any]:
+    """What both analyses have: the answer, scores, differences, agreement and influence of these labels."""
     bots, compared_bots = bot_scores(questions, judged, terms), comparisons(questions, judged, terms)
+    told = answer(questions, bots, compared_bots, terms)
     return {
-        "answer": answer(questions, bots, compared_bots, terms),
+        "answer": told,
+        "always_valid": always_valid(questions, judged, told, terms, arrivals),
         "bots": bots,
         "comparisons": compared_bots,
         "agreement": agreement(coded_questions(questions), judged, terms),
+        "raters": rater_figures(questions, judged),
     }
 
 

@@ -13,6 +13,7 @@ from evaluation.labels import FloatArray, IntArray
 from evaluation.metric import Metric
 from evaluation.mixed import OddsRatio, odds_ratios
 from evaluation.planner import further_needed
+from evaluation.printed import percent
 from evaluation.questions import QuestionSet, Score, bounds, score_values
 from evaluation.ratings import Ratings
 from evaluation.report.judged import Judged
@@ -25,10 +26,12 @@ class Terms:
     Attributes:
         level: nominal coverage of every interval, in (0, 1).
         nouns: what conversations and workers are called in sentences.
+        margin: the largest difference of the main score that does not matter, as shown; None: none.
     """
 
     level: float = LEVEL
     nouns: Nouns = NOUNS
+    margin: float | None = None
 
 
 TERMS = Terms()
@@ -107,7 +110,13 @@ def compared(questions: QuestionSet, score: Score, judged: Judged, terms: Terms)
     found = differences(of_systems, low=low, high=high, level=terms.level, nouns=terms.nouns)  # type: ignore[arg-type]
     beside = odds_ratios(of_systems, found, level=terms.level)  # type: ignore[arg-type]
     stored = [
-        {"score": score.key, "title": score.title, **_stored(each, score, terms), "mixed": _mixed(ratio)}
+        {
+            "score": score.key,
+            "title": score.title,
+            **_stored(each, score, terms),
+            **(equivalence(each, score.factor, terms) if score == questions.main_score else {}),
+            "mixed": _mixed(ratio),
+        }
         for each, ratio in zip(found, beside, strict=True)
     ]
     return sorted(stored, key=lambda each: -abs(each["difference"]))
@@ -134,6 +143,26 @@ def _stored(found: Difference, score: Score, terms: Terms) -> dict[str, Any]:
     return stored
 
 
+def equivalence(found: Difference, factor: float, terms: Terms) -> dict[str, Any]:
+    """Whether two systems are equivalent within the declared margin; nothing if none is declared.
+
+    Args:
+        found: their difference.
+        factor: from a difference to what is shown.
+        terms: with the margin.
+
+    Returns:
+        `margin`, `p_equivalent` of two one-sided tests, None if it cannot be told, and `equivalent`: whether
+        that is below 1 - level.
+    """
+    if terms.margin is None:
+        return {}
+    p = found.equivalence(terms.margin / factor)
+    if isinstance(p, Undefined):
+        return {"margin": terms.margin, "p_equivalent": None, "equivalent": False}
+    return {"margin": terms.margin, "p_equivalent": p, "equivalent": p < 1 - terms.level}
+
+
 def _mixed(found: OddsRatio | Undefined) -> dict[str, Any]:
     """The odds ratio by the mixed model, to four digits: its maximum is found no more exactly."""
     if isinstance(found, Undefined):
@@ -158,11 +187,6 @@ def alpha_cell(ratings: Ratings, metric: Metric, clusters: IntArray, terms: Term
         return {"alpha": found.value, "no_interval": found.interval.reason}
     ends = {"low": found.interval.low, "high": found.interval.high, "method": found.interval.method}
     return {"alpha": found.value, "rests_on": found.in_words(terms.nouns), **ends}
-
-
-def percent(share: float) -> str:
-    """A level or a share as it stands in sentences: 95 %."""
-    return f"{100 * share:g} %"
 
 
 def method(terms: Terms) -> str:

@@ -28,8 +28,8 @@ from evaluation.report.figures import (
 )
 from evaluation.report.intervals import TERMS, Terms, cells, method, of_bots
 from evaluation.report.judged import Judged
-from evaluation.report.raters import rater_figures
 from evaluation.report.signs import Manner
+from evaluation.report.watched import Arrivals, batches
 from evaluation.ssa import spread
 
 NOUNS = Nouns(cluster="context")
@@ -54,6 +54,8 @@ class JudgedItems:
         contexts_of: by system, to how many contexts it has a response, judged or not.
         conversations_of: by system, how many of its conversations have an item, judged or not.
         design: which protocol the study was made by, and what it asks.
+        items_per_worker: items in a worker's batch, in the queue.
+        third_rater: whether items on which raters differ are judged again.
     """
 
     judged: Judged
@@ -69,6 +71,14 @@ class JudgedItems:
     contexts_of: Mapping[str, int] = field(default_factory=dict)
     conversations_of: Mapping[str, int] = field(default_factory=dict)
     design: Design = field(default_factory=Design)
+    items_per_worker: int = 0
+    third_rater: bool = False
+
+    @property
+    def arrivals(self) -> Arrivals:
+        """In which order raters finished their batches; of rows as they were given, not `in_order`."""
+        size = self.battery.size if self.battery else min(self.items_per_worker, self.items)
+        return batches(self.judged.rater, size, third_rater=self.third_rater)
 
     @property
     def evaluation(self) -> Evaluation:
@@ -119,15 +129,17 @@ def judging_figures(
     terms = Terms(protocol_named(found.design.protocol).level, found.noun)
     check_labels(questions, found.judged, found.occasion)
     plan, everything = plan or AnalysisPlan(), found.in_order()
+    terms = replace(terms, margin=plan.margin)
     ordered = everything.where(everything.occasion == 1)
     judged = ordered.judged
-    counted = ordered.where(plan.counted(judged))
 
     def scored(kept: BoolArray) -> dict[str, Any]:
         of = judged.where(kept)
         return {
-            **scored_figures(questions, of, terms),
+            **scored_figures(questions, of, terms, found.arrivals),
             "majority": majority_scores(questions, of, terms),
+            "repetitions": repetitions(questions, ordered.where(kept)),
+            "breakdown": breakdown(questions, of, found.contexts, terms),
             **_battery(questions, everything, of.raters, terms),
         }
 
@@ -138,16 +150,14 @@ def judging_figures(
         "headline": questions.headline,
         "plane": plane_of(questions),
         **plan.stored(judged, scored),
-        "repetitions": repetitions(questions, counted),
         "by_reply": [],
-        "breakdown": breakdown(questions, counted.judged, found.contexts, terms),
-        "texts": texts(questions, counted.judged),
-        "raters": rater_figures(questions, counted.judged),
+        "texts": texts(questions, judged.where(plan.counted(judged))),
         "raters_per_item": raters_per_item(judged),
         "flagged": scores_without_flagged(questions, judged, manners, terms),
         **conformance(found.design, _conduct(questions, found, plan)),
         "method": method(terms),
         "level": terms.level,
+        "margin": terms.margin,
         **_remarks(found),
         **_proposed(questions, everything),
     }
@@ -266,6 +276,7 @@ def _conduct(questions: QuestionSet, found: JudgedItems, plan: AnalysisPlan) -> 
         items_lacking_raters=0 if battery else found.items - full,
         languages=found.languages,
         primary=plan.primary.value,
+        margin=plan.margin or 0,
         conversations={system: n for system, n in sorted(found.conversations_of.items()) if n},
         **_of_contexts(found),
         **(_facts(questions, found, battery) if battery else {}),

@@ -68,6 +68,8 @@ def judged_items(
         contexts_of=_of_systems(by_key.values(), of_contexts=True),
         conversations_of=_of_systems(by_key.values(), of_contexts=False),
         design=design,
+        items_per_worker=about["judging"]["batch_size"],
+        third_rater=about["judging"]["third_rater"],
     )
 
 

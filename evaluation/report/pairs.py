@@ -25,10 +25,11 @@ from evaluation.report.analysis import AnalysisPlan
 from evaluation.report.checking import check_labels
 from evaluation.report.consensus import agreement
 from evaluation.report.figures import bot_scores, coded_questions, columns_of, texts
-from evaluation.report.intervals import Terms, method
+from evaluation.report.intervals import Terms, equivalence, method
 from evaluation.report.judged import Judged
 from evaluation.report.judging import majority_scores, raters_per_item
 from evaluation.report.raters import rater_figures
+from evaluation.report.watched import Arrivals, batches, lead_of_raters, means_of_raters
 
 _MOST_RATERS_FOR_KAPPA = 400
 """With more, every two of them are a table that takes minutes; alpha stands for their agreement then."""
@@ -62,6 +63,11 @@ class JudgedPairs:
     training_tries: int = 0
     contexts: Contexts = NO_CONTEXTS
     design: Design = field(default_factory=Design)
+
+    @property
+    def arrivals(self) -> Arrivals:
+        """In which order raters finished their batches."""
+        return batches(self.judged.rater, min(self.items_per_worker, sum(self.items_of_pairs.values())))
 
 
 def name_of(one: str, other: str) -> str:
@@ -104,6 +110,7 @@ def pair_figures(
     terms = Terms(protocol_named(found.design.protocol).level, Nouns(cluster=found.noun))
     check_labels(questions, found.judged)
     plan, sides = plan or AnalysisPlan(), _in_order_of_names(questions, found)
+    terms = replace(terms, margin=plan.margin)
     counted = sides.judged.where(plan.counted(sides.judged))
 
     def scored(kept: BoolArray) -> dict[str, Any]:
@@ -112,9 +119,12 @@ def pair_figures(
             "answer": None,
             "bots": bot_scores(questions, of.judged, terms),
             "majority": majority_scores(questions, of.judged, terms),
-            "preferences": [_preference(each, of, terms) for each in questions.questions if each.is_sided],
+            "preferences": [
+                _preference(each, of, terms, found.arrivals) for each in questions.questions if each.is_sided
+            ],
             "comparisons": [],
             "agreement": agreement(coded_questions(questions), of.judged, terms),
+            "raters": rater_figures(questions, of.judged),
         }
 
     return {
@@ -126,12 +136,12 @@ def pair_figures(
         **plan.stored(sides.judged, scored),
         "by_reply": [],
         "texts": texts(questions, counted),
-        "raters": rater_figures(questions, counted),
         "raters_per_item": raters_per_item(sides.judged),
         **conformance(found.design, _conduct(questions, found, plan)),
         "contexts": asdict(found.contexts) if found.contexts.items else None,
         "method": method(terms),
         "level": terms.level,
+        "margin": terms.margin,
     }
 
 
@@ -160,7 +170,7 @@ def _turned(question: Question, codes: FloatArray, swapped: BoolArray) -> FloatA
 # --- one question ------------------------------------------------------------------------------------
 
 
-def _preference(question: Question, sides: _Sides, terms: Terms) -> dict[str, Any]:
+def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arrivals) -> dict[str, Any]:
     """What one question says of every two systems, and of all of them."""
     known = sides.where(~np.isnan(sides.judged.answers[question.key]))
     outcome = _outcomes(question, known.judged)
@@ -175,7 +185,9 @@ def _preference(question: Question, sides: _Sides, terms: Terms) -> dict[str, An
         of_pair = known.judged.bot == row["bot"]
         items = np.unique(known.judged.reply_code[of_pair])
         ambiguous = len(np.unique(known.judged.reply_code[of_pair & split]))
-        rows.append(row | {"items": len(items), "ambiguous": ambiguous, "clear": clear.get(row["bot"])})
+        watched = _watched(known.judged, outcome, row["bot"], terms, arrivals)
+        counted = {"items": len(items), "ambiguous": ambiguous, "clear": clear.get(row["bot"])}
+        rows.append(row | counted | {"always_valid": watched})
     return {
         "key": question.key,
         "question": question.wording,
@@ -184,6 +196,20 @@ def _preference(question: Question, sides: _Sides, terms: Terms) -> dict[str, An
         "strengths": _strengths(known, outcome, terms),
         "strengths_clear": _strengths(kept, clear_outcome, terms),
     }
+
+
+def _watched(
+    judged: Judged, outcome: IntArray, pair: str, terms: Terms, arrivals: Arrivals
+) -> dict[str, Any]:
+    """The lead with an interval that holds at every look, for all pairs of systems together (Bonferroni)."""
+    values = np.select([outcome == 0, outcome == 1], [1.0, -1.0], 0.0)
+    of_raters = means_of_raters(judged, values, judged.bot == pair)
+    apart = np.array([of_raters[rater] for rater in arrivals.raters or () if rater in of_raters])
+    found = lead_of_raters(apart, 1 - (1 - terms.level) / len(judged.bots), arrivals)
+    if isinstance(found, str):
+        return {"undefined": found}
+    low, high, raters = found
+    return {"low": 100 * low, "high": 100 * high, "units": raters, "unit": "rater", "left_out": 0}
 
 
 def _outcomes(question: Question, judged: Judged) -> IntArray:
@@ -244,6 +270,7 @@ def _shown(lead: Difference, terms: Terms) -> dict[str, Any]:
         "lead": 100 * lead.difference,
         "p": None if isinstance(lead.p, Undefined) else lead.p,
         "p_holm": None if isinstance(lead.p_holm, Undefined) else lead.p_holm,
+        **equivalence(lead, 100, terms),
     }
     if isinstance(lead.interval, Undefined):
         return shown | {"undefined": lead.interval.reason}
@@ -317,4 +344,5 @@ def _conduct(questions: QuestionSet, found: JudgedPairs, plan: AnalysisPlan) -> 
         short_contexts=found.contexts.short,
         unknown_contexts=found.contexts.unknown,
         primary=plan.primary.value,
+        margin=plan.margin or 0,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Talks
-from evaluation.report.analysis import AnalysisPlan
+from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.asked import AskData, ask_figures
 from evaluation.report.by_turn import Exchanged, by_turn_figures
 from evaluation.report.checking import check_labels
@@ -16,7 +16,6 @@ from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
 from evaluation.report.signs import Manner
-from evaluation.report.watched import always_valid
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +52,14 @@ def study_result(study: StudyData) -> dict[str, Any]:
     study = _in_order(study)
     first, *others = study.asks
     level = protocol_named(study.design.protocol).level
-    terms = Terms(level)
-    result = ask_figures(first, study.plan, terms)
-    counted = first.judged.where(study.plan.counted(first.judged))
-    result["always_valid"] = always_valid(first.questions, counted, result["answer"], terms)
+    terms, result = Terms(level), ask_figures(first, study.plan, Terms(level, margin=study.plan.margin))
+    for part, counted in study.plan.parts(result, first.judged):
+        part["normalised"] = normalised_figures(first.questions, counted, terms)
+        part["facets"] = facet_figures(first.questions, counted, study.facets, terms)
+        plan = replace(study.plan, primary=Analysis(part.get("analysis", study.plan.primary)))
+        part |= by_turn_figures(study.asks, plan, study.exchanged, level)
     result["flagged"] = scores_without_flagged(first.questions, first.judged, study.manners, terms)
-    result["normalised"] = normalised_figures(first.questions, counted, terms)
-    result["facets"] = facet_figures(first.questions, counted, study.facets, terms)
     result["beside"] = [ask_figures(each, study.plan, terms) for each in others]
-    result |= by_turn_figures(study.asks, study.plan, study.exchanged, level)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
     return result | conformance(study.design, study.conduct)
 

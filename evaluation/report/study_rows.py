@@ -267,4 +267,5 @@ def _conduct(about: Row, courses: Mapping[str, Course], judged: Judged, unlabell
         unlabelled=unlabelled,
         most_raters=judged.most_raters,
         primary=protocol["primary_analysis"],
+        margin=protocol.get("margin") or 0,
     )

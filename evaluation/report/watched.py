@@ -1,58 +1,170 @@
-"""A difference that may be looked at after every conversation. Pure."""
+"""A lead that may be looked at while a study fills. Pure.
 
-from collections.abc import Mapping
+What is betted on must come one after the other, each with the same mean given all before it. Labels do not:
+those of a conversation, and those of a worker, go together. So each worker counts once here: of conversations
+the first that they judged, of judged items the mean over their whole batch.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from evaluation.interval import Undefined
-from evaluation.labels import FloatArray
+from evaluation.labels import AnyArray, BoolArray, FloatArray
 from evaluation.questions import QuestionSet, bounds, score_values
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
-from evaluation.sequential import always_valid_difference
+from evaluation.sequential import always_valid_difference, always_valid_mean
 
-# Each conversation takes a step over a grid; a study of more of them is not stopped by looking at it.
-MOST_CONVERSATIONS = 2_000
+MOST = 2_000
+"""Each unit takes a step over a grid; a study of more of them is not stopped by looking at it."""
+THIRD_RATER = (
+    "A further rater judges what two answer differently, so who comes later gets the harder items, and the "
+    "lead among them is another than among all."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """In which order a study fills, as far as it can be watched.
+
+    Attributes:
+        raters: who judged a whole batch, in the order in which they finished it; None where workers judge
+            conversations, which come in the order of their numbers.
+        why_not: why the lead cannot be watched; "" if it can.
+    """
+
+    raters: Sequence[str] | None = None
+    why_not: str = ""
+
+
+CONVERSATIONS = Arrivals()
+
+
+def batches(rater: AnyArray, whole: int, *, third_rater: bool = False) -> Arrivals:
+    """How a queue was judged.
+
+    Args:
+        rater: (n,) who gave each judgment, in the order in which they were given.
+        whole: judgments of a whole batch.
+        third_rater: whether items on which raters differ are judged again.
+    """
+    if third_rater:
+        return Arrivals((), THIRD_RATER)
+    last = {name: place for place, name in enumerate(rater.tolist())}
+    names, counts = np.unique(rater.astype(str), return_counts=True)
+    done = names[counts >= whole].tolist()
+    return Arrivals(sorted(done, key=last.__getitem__))
 
 
 def always_valid(
-    questions: QuestionSet, judged: Judged, answer: Mapping[str, Any] | None, terms: Terms
+    questions: QuestionSet,
+    judged: Judged,
+    answer: Mapping[str, Any] | None,
+    terms: Terms,
+    arrivals: Arrivals = CONVERSATIONS,
 ) -> dict[str, Any] | None:
     """The lead by the main score with an interval that holds however often one looks at it.
 
-    Conversations count once each, in the order in which they were begun, paired between the two bots.
+    Which two lead is not known before, so the intervals of all pairs hold together (Bonferroni).
 
     Args:
         questions: what was asked.
-        judged: the labels of conversations.
+        judged: the labels that count.
         answer: who leads and who is next.
         terms: level of the interval.
+        arrivals: the order in which they came.
 
     Returns:
-        `low` and `high` as shown, and the `pairs` they rest on; None with fewer than two bots, or too many
-        conversations.
+        `low` and `high` as shown, how many `units` of which kind, `unit`, they rest on, and conversations
+        `left_out` because their worker had judged one before; or `undefined`, with the reason. None with
+        fewer than two systems.
     """
     score = questions.main_score
     if score is None or answer is None or "next" not in answer:
         return None
-    values = score_values(questions, score, judged.answers)
     low, high = bounds(questions, score)
-    of_bots = [_means(judged, values, answer[which]) for which in ("leader", "next")]
-    if max(map(len, of_bots)) > MOST_CONVERSATIONS:
-        return None
-    width = high - low
-    first, second = (np.clip((means - low) / width, 0, 1) for means in of_bots)
-    found = always_valid_difference(first, second, terms.level).now()
+    values = (score_values(questions, score, judged.answers) - low) / (high - low)
+    pairs = answer["systems"] * (answer["systems"] - 1) // 2
+    level = 1 - (1 - terms.level) / pairs
+    ends = (answer["leader"], answer["next"])
+    if arrivals.raters is None:
+        found, left_out = _of_conversations(judged, values, ends, level)
+    else:
+        apart = _apart(judged, values, ends, arrivals.raters)
+        found, left_out = lead_of_raters(apart, level, arrivals), 0
+    if isinstance(found, str):
+        return {"undefined": found}
+    by, factor = found, score.factor * (high - low)
+    told = {"low": factor * by[0], "high": factor * by[1], "units": by[2], "left_out": left_out}
+    return told | {"unit": "conversation" if arrivals.raters is None else "rater"}
+
+
+_Found = tuple[float, float, int] | str
+"""Ends of the interval and units; or why there is none."""
+
+
+def lead_of_raters(apart: FloatArray, level: float, arrivals: Arrivals) -> _Found:
+    """The mean lead over raters.
+
+    Args:
+        apart: (n,) by rater who judged both in a whole batch, in the order in which they finished, the one
+            less the other, in [-1, 1].
+        level: of the interval.
+        arrivals: where `apart` is from.
+    """
+    if arrivals.why_not:
+        return arrivals.why_not
+    if len(apart) < 2:
+        return "Fewer than two raters have judged a whole batch with both in it, and each counts once."
+    if len(apart) > MOST:
+        return _too_many("raters")
+    found = always_valid_mean((apart + 1) / 2, level).now()
+    return (
+        found.reason if isinstance(found, Undefined) else (2 * found.low - 1, 2 * found.high - 1, len(apart))
+    )
+
+
+def means_of_raters(judged: Judged, values: FloatArray, chosen: BoolArray) -> dict[str, float]:
+    """By rater, the mean of their values among the chosen (n,) labels; without those who have none."""
+    known = chosen & ~np.isnan(values)
+    codes, place = np.unique(judged.rater_code[known], return_inverse=True)
+    means = np.bincount(place, values[known], len(codes)) / np.bincount(place, minlength=len(codes))
+    return {judged.raters[code]: float(mean) for code, mean in zip(codes.tolist(), means, strict=True)}
+
+
+def _apart(judged: Judged, values: FloatArray, ends: tuple[str, str], raters: Sequence[str]) -> FloatArray:
+    one, other = (means_of_raters(judged, values, judged.bot == bot) for bot in ends)
+    return np.array([one[rater] - other[rater] for rater in raters if rater in one and rater in other])
+
+
+def _of_conversations(
+    judged: Judged, values: FloatArray, ends: tuple[str, str], level: float
+) -> tuple[_Found, int]:
+    """The first conversation of each worker with either, paired in the order in which they were begun."""
+    mine = np.isin(judged.bot, ends) & ~np.isnan(values)
+    of_both, values = judged.where(mine), values[mine]
+    first = np.full(len(of_both.raters), np.iinfo(np.int64).max)
+    np.minimum.at(first, of_both.rater_code, of_both.dialogue)
+    kept = of_both.dialogue == first[of_both.rater_code]
+    left_out = len(np.unique(of_both.dialogue)) - len(np.unique(of_both.dialogue[kept]))
+    one, other = (_means(of_both.dialogue, values, kept & (of_both.bot == bot)) for bot in ends)
+    if max(len(one), len(other)) > MOST:
+        return _too_many("conversations"), left_out
+    found = always_valid_difference(one, other, level).now()
     if isinstance(found, Undefined):
-        return None
-    ends = found.scaled(score.factor * width)
-    return {"low": ends.low, "high": ends.high, "pairs": min(len(first), len(second))}
+        return found.reason, left_out
+    return (found.low, found.high, min(len(one), len(other))), left_out
 
 
-def _means(judged: Judged, values: FloatArray, bot: str) -> FloatArray:
-    """The mean of each conversation of a bot, in the order in which they were begun."""
-    mine = (judged.bot == bot) & ~np.isnan(values)
-    _, place = np.unique(judged.dialogue[mine], return_inverse=True)
-    means: FloatArray = np.bincount(place, values[mine]) / np.bincount(place)
+def _means(dialogue: AnyArray, values: FloatArray, chosen: BoolArray) -> FloatArray:
+    """The mean of each conversation, in the order of their numbers; rounding leaves none outside [0, 1]."""
+    _, place = np.unique(dialogue[chosen], return_inverse=True)
+    means: FloatArray = np.clip(np.bincount(place, values[chosen]) / np.bincount(place), 0, 1)
     return means
+
+
+def _too_many(units: str) -> str:
+    return f"More than {MOST:,} {units} came, and a study as large as that is not stopped by looking at it."

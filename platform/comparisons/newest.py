@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from comparisons import protocols
 from comparisons.side_by_side import Reported
+from judging.queries import judgments_given
 from reports.models import Report
+from reports.services import covers
 from studies.models import Study
 
 
@@ -12,7 +14,7 @@ def newest_reports(studies: Sequence[Study]) -> list[Reported]:
     """The newest ready reports of these studies, in their order; those without one are absent."""
     ready = Report.objects.filter(study__in=studies, state=Report.State.READY)
     newest = {report.study_id: report for report in ready.order_by("study_id", "-pk").distinct("study_id")}
-    called = protocols.names(studies)
+    called, judged = protocols.names(studies), judgments_given()
     return [
         Reported(
             pk=study.pk,
@@ -23,6 +25,7 @@ def newest_reports(studies: Sequence[Study]) -> list[Reported]:
             covers=newest[study.pk].results_version,
             newest=study.results_version,
             result=newest[study.pk].result or {"columns": [], "bots": []},
+            is_stale=not covers(newest[study.pk], study, judged.get(study.pk, 0)),
         )
         for study in studies
         if study.pk in newest

@@ -20,6 +20,7 @@ class Reported:
         covers: the study's results_version that it covers.
         newest: the study's results_version now; greater if conversations have changed since.
         result: as stored.
+        is_stale: whether anything that the study's exports show is newer: a judgment raises no version.
     """
 
     pk: int
@@ -30,6 +31,7 @@ class Reported:
     covers: int
     newest: int
     result: Mapping[str, Any]
+    is_stale: bool = False
 
 
 def tables(reports: Sequence[Reported]) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from crowd.work import WorkerTask, work_of
 from evaluation.report.audits import audit_figures
 from evaluation.report.bundle import FORMAT, LIBRARIES
 from evaluation.report.columns import Table
+from evaluation.report.latex import tables
 from evaluation.report.tables import AUDITS, questionnaires_table
 from exports.archive import Archive
 from exports.audited import audited, in_columns
@@ -26,7 +27,7 @@ from exports.described import described
 from exports.files import FORMATS, Batch, plain, schema_of
 from exports.rows import rows, rows_in, sets_answered
 from judging.queries import judgments_given
-from reports import latex, people
+from reports import people
 from reports.charts.palettes import LIGHT, standalone
 from reports.method import method
 from reports.queries import snapshot
@@ -119,7 +120,7 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
         yield "method/paragraph.txt", told.text + "\n"
         yield "method/paragraph.tex", told.latex + "\n"
         yield "method/citations.bib", told.bibtex
-    for name, table in latex.tables(result).items():
+    for name, table in tables(result).items():
         yield f"tables/{name}.tex", table
     for name, svg in svgs(result).items():
         yield f"charts/{name}.svg", standalone(svg, LIGHT)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from evaluation.latex import escaped, number
 from evaluation.questions import Question, QuestionSet, Scalar, is_same
 from evaluation.report.figures import coded_questions
 from evaluation.spreadsheets import csv_text
 from privacy.redacting import redactor_for
 from reports.in_context import Ranked, Said
-from reports.latex import escaped, number
 from studies.models import Study
 
 
@@ -53,7 +53,7 @@ def as_latex(study: Study, questions: QuestionSet, context: Ranked, said: Sequen
         [
             escaped(each.system),
             escaped(redactor(each.text)),
-            *(_shown(each.scores[score.key]) for score in questions.scores),
+            *(number(each.scores[score.key]) for score in questions.scores),
             str(len(each.answers)),
         ]
         for each in said
@@ -94,7 +94,3 @@ def _given(said: Said, question: Question, value: Scalar) -> int:
 
 def _as_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _shown(value: float | None) -> str:
-    return "--" if value is None else number(value)

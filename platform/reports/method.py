@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from evaluation.latex import escaped
+from evaluation.printed import figure
 from evaluation.report.analysis import PILOT, Analysis
 from questions.resolving import question_set
-from reports.latex import escaped
 from reports.reported import reported
-from reports.templatetags.figures import figure
 from studies.models import Study
 
 Result = Mapping[str, Any]
@@ -87,6 +87,12 @@ def _analysed(result: Result) -> list[str]:
         found.append(
             "Systems were compared by t tests of the difference, which take out what both share, with Holm's "
             "correction over the pairs of a score; effect sizes are Cohen's d between conversations."
+        )
+    if result["margin"] is not None:
+        of = f" of {_line(result['answer']['score'])}" if result["answer"] else ""
+        found.append(
+            f"Equivalence was tested by two one-sided t tests within a margin of {result['margin']:g} "
+            f"points{of}, declared before the study opened."
         )
     alphas = [row for row in result["agreement"] if "alpha" in row]
     if alphas:

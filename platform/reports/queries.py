@@ -204,7 +204,7 @@ def analysis_plan(study: Study) -> AnalysisPlan:
     """What the study declared, and who was excluded since."""
     excluded = Participation.objects.filter(study=study, excluded_at__isnull=False)
     reasons = dict(excluded.values_list("pseudonym", "excluded_reason"))
-    return AnalysisPlan(Analysis(study.primary_analysis), study.exclusion_rules, reasons)
+    return AnalysisPlan(Analysis(study.primary_analysis), study.exclusion_rules, reasons, study.margin)
 
 
 def courses(study: Study) -> dict[str, Course]:
@@ -334,6 +334,7 @@ def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Talks:
         unlabelled=unlabelled_replies(study),
         most_raters=labels.most_raters,
         primary=study.primary_analysis,
+        margin=study.margin or 0,
     )
 
 

@@ -53,12 +53,14 @@ class ReportedTask(TaskWithReport):
     """A task in which something is judged.
 
     Attributes:
+        analysed: template of all that one analysis has, for the other one.
         evaluation: which published figures stand beside.
         labels_exported: statement that gives the rows of `exports.turns.LabelledTurn` of a study.
         read_at: name of the address where all that is judged can be read.
         read: what a link to it says.
     """
 
+    analysed: ClassVar[str]
     evaluation: ClassVar[Evaluation]
     labels_exported: ClassVar[str]
     read_at: ClassVar[str]

@@ -26,6 +26,7 @@ from bots import drift
 from bots.models import Bot
 from crowd.queries import progress
 from dialogues.queries import from_elsewhere
+from evaluation.printed import figure
 from evaluation.protocols import published_beside
 from live.remembered import key_of, remembered
 from questions.resolving import question_set
@@ -40,7 +41,6 @@ from reports.journey import journey
 from reports.method import method
 from reports.models import Chart, Report
 from reports.reported import ReportedTask, TaskWithReport
-from reports.templatetags.figures import figure
 from studies.models import LONGEST_TAG, Study
 from studies.opening import obstacle
 from studies.queries import (
@@ -151,6 +151,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "may_change": may_change(request.user, study),
         "audits": audits_of_bots(study, request.user),
         "blindness": blindness(study),
+        "analysed": task.analysed if isinstance(task, ReportedTask) else "",
         "method": method(study, shown.result) if judged and shown and shown.result else None,
     }
     return render(request, task.report, context)

@@ -26,7 +26,7 @@ FIELDS = (
 # What workers read formatted.
 IN_MARKDOWN = ("consent_text", "instructions", "debriefing")
 # What every study has whose workers are asked something, and whose answers are reported.
-ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules", "pilot_size")
+ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size")
 
 
 class StudyForm(forms.ModelForm[Study]):

@@ -23,7 +23,8 @@ from studies.tasks import StudyTask, task_of
 # comparable, so these stay as they are once the study has been opened.
 PROTOCOL_FIELDS = (
     "task", "protocol", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice",
-    "markdown", "primary_analysis", "exclusion_rules", "pilot_size", "material", "bots_read", "re_entry",
+    "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size", "material", "bots_read",
+    "re_entry",
     "re_entry_most",
 )  # fmt: skip
 # What is asked stays, too: `Study.asks`.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from evaluation.fit_contexts import Contexts, Fit, has_unknown, word_count
+from evaluation.interval import Interval
 from evaluation.pairwise import Duels, bradley_terry, expected_strengths
 from evaluation.protocols import protocols
 from evaluation.protocols.facts import Design
@@ -14,6 +15,7 @@ from evaluation.questions import PREFERENCE, PREFERENCES, QuestionSet, coded_ans
 from evaluation.report.judged import Judged
 from evaluation.report.pair_rows import counted
 from evaluation.report.pairs import JudgedPairs, name_of, pair_figures
+from evaluation.sequential import always_valid_mean
 
 Row = tuple[int, str, str, str, str]  # item, rater, shown first, shown second, answer
 
@@ -67,6 +69,19 @@ def test_wins_losses_and_ties_are_those_counted_by_hand() -> None:
     assert (row["wins"], row["losses"], row["ties"]) == (6, 2, 4)
     assert row["lead"] == pytest.approx(100 * 4 / 12)
     assert row["low"] < row["lead"] < row["high"]
+
+
+def test_the_lead_may_be_watched_rater_by_rater() -> None:
+    """Leads of r, s and t, each over all four items: three wins; two wins and a loss; a win and a loss."""
+    (row,) = of(FOUR)["meetings"]
+    expected = always_valid_mean([(1 + 3 / 4) / 2, (1 + 1 / 4) / 2, 1 / 2], 0.9).now()  # as neural.chat
+
+    watched = row["always_valid"]
+    assert (watched["units"], watched["unit"]) == (3, "rater")
+    assert isinstance(expected, Interval)
+    assert (watched["low"], watched["high"]) == pytest.approx(
+        (200 * expected.low - 100, 200 * expected.high - 100)
+    )
 
 
 def test_the_table_of_scores_has_the_same_shares() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from reports.latex import tables
+from evaluation.printed import figure, p_value, percent, signed
+from evaluation.report.latex import tables
 from reports.method import method
-from reports.templatetags.figures import figure, p_value, percent, signed
 from studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
@@ -113,7 +113,7 @@ class TestOfAStudy:
         assert answer["difference"] == abs(ssa["difference"])
         assert answer["leader"] == (ssa["first"] if ssa["difference"] > 0 else ssa["second"])
         watched = result["always_valid"]
-        assert watched["pairs"] == 6
+        assert (watched["units"], watched["unit"], watched["left_out"]) == (6, "conversation", 0)
         assert watched["low"] <= answer["difference"] <= watched["high"]
 
     def test_every_section_of_the_index_is_there(self, reported: Study, sign_in: SignIn) -> None:

@@ -220,6 +220,55 @@ def test_excluded_raters_are_shown_apart(judged: Study, rex: User) -> None:
     assert values(result["other"]["bots"])["Beta"][1] == 75
 
 
+def test_both_analyses_have_an_agreement_and_all_else(
+    judged: Study, rex: User, sign_in: Callable[[User], Client], tmp_path: Path
+) -> None:
+    participation = judged.participations.order_by("pk").first()
+    assert participation
+    exclude(participation.pk, reason="Too fast", by=rex)
+    result = computed(judged).result
+    assert result
+    other = result["other"]
+
+    # Of the second and the third: at odds about both of Alpha's, at one about Beta's.
+    assert [each["agreement"][0]["percent"] for each in (result, other)] == pytest.approx([200 / 3, 50])
+    assert [each["raters"]["workers"] for each in (result, other)] == [3, 2]
+    assert [sum(row["labels"] for row in each["bots"]) for each in (result, other)] == [12, 8]
+    assert set(result) & {"majority", "repetitions", "breakdown", "always_valid", "answer"} <= set(other)
+
+    page = sign_in(rex).get(f"/studies/{judged.pk}/report/").content.decode()
+    of_other = page[page.index('aria-label="Agreement between workers, the other analysis"') :]
+    assert "<td>50.0</td>" in of_other[: of_other.index("</table>")]
+    assert other["agreement"][0]["alpha"] == pytest.approx(_alpha([(1, 0), (0, 1), (1, 1), (1, 1)]))
+    assert "<strong>\u22120.17</strong>" in of_other  # 1 less 7 of 6
+    assert recompute(bundled(judged, tmp_path)).differences == []
+
+
+def test_compare_says_that_judgments_are_newer_than_what_it_shows(
+    make_queue: MakeQueue, rex: User, sign_in: SignIn
+) -> None:
+    study = make_queue(2, raters=2)
+    vote(study, {("Alpha", "c1", 1): [YES], ("Alpha", "c2", 1): [MEH]})
+    computed(study)
+    browser, says = sign_in(rex), "Judgments have come in since"
+    before = browser.get(f"/compare/?study={study.pk}").content.decode()
+
+    desk = begin(study)  # whose rater never finishes: nothing but the judgment itself tells of it
+    judging.judge(desk, key=UUID(judging.state(desk)["items"][0]["key"]), answers=NO)
+    after = browser.get(f"/compare/?study={study.pk}").content.decode()
+
+    assert (says in before, says in after) == (False, True)
+    assert "Results have changed since" in browser.get(f"/studies/{study.pk}/report/").content.decode()
+
+
+def _alpha(pairs: list[tuple[int, int]]) -> float:
+    """Krippendorff's of two raters, nominal: by its coincidence matrix."""
+    n = 2 * len(pairs)
+    ones = sum(map(sum, pairs))
+    at_odds = 2 * sum(a != b for a, b in pairs)
+    return 1 - (n - 1) * at_odds / (2 * ones * (n - ones))
+
+
 def test_the_page_shows_both_results(judged: Study, rex: User, sign_in: Callable[[User], Client]) -> None:
     computed(judged)
 

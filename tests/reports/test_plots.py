@@ -10,9 +10,9 @@ from django.test import Client
 
 from accounts.models import User
 from bots.models import Bot
+from evaluation.printed import figure
 from reports.interactive.behind import behind
 from reports.interactive.plots import plot
-from reports.templatetags.figures import figure
 from studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from reports.templatetags.figures import figure
+from evaluation.printed import figure
 
 Cell: TypeAlias = Mapping[str, Any]
 Plot: TypeAlias = dict[str, Any]

@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evaluation.printed import figure
 from evaluation.protocols.facts import HUMAN
 from reports.charts.panels import (
     MOST_PANELS,
@@ -25,7 +26,6 @@ from reports.charts.panels import (
 )
 from reports.interactive.behind import Behind
 from reports.interactive.marks import Plot, between, conversations, labels, mark, plain_words, said, scatter
-from reports.templatetags.figures import figure
 
 # As many as there are colours.
 _MOST_LINES = 3

@@ -6,16 +6,14 @@ from typing import Any
 from django import template
 from django.utils.translation import gettext as _
 
-from evaluation.report import intervals
+from evaluation.printed import figure, p_equals, p_value, percent, signed
+from evaluation.report.analysis import other_result
 
 register = template.Library()
-MINUS = "\u2212"
 
 
-@register.filter
-def figure(value: float, digits: int = 1) -> str:
-    """A number with so many digits; zero has no sign."""
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
+for each in (figure, signed, p_value, p_equals, percent):
+    register.filter(each.__name__, each)
 
 
 @register.filter
@@ -26,24 +24,9 @@ def from_to(cell: Mapping[str, Any], digits: int = 1) -> str:
 
 
 @register.filter
-def percent(share: float) -> str:
-    """A level as it stands in sentences: 95 %."""
-    return intervals.percent(share)
-
-
-@register.filter
-def signed(value: float, digits: int = 1) -> str:
-    """The same with a plus before what is above zero."""
-    shown = figure(value, digits)
-    return f"+{shown}" if not shown.startswith(MINUS) and float(shown) > 0 else shown
-
-
-@register.filter
-def p_value(p: float | None) -> str:
-    """A p-value with three digits, as papers have it; the smallest is a bound."""
-    if p is None:
-        return "unknown"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+def beyond(level: float) -> str:
+    """What lies outside an interval of this level, which is the level of its tests: 5 % of 95 %."""
+    return percent(round(1 - level, 9))
 
 
 @register.filter
@@ -72,3 +55,9 @@ def any_has(rows: list[dict[str, Any]], key: str) -> bool:
 def of_two(comparisons: list[dict[str, Any]]) -> bool:
     """Whether all of them are of the same two systems, by one score after the other."""
     return len({(each["first"], each["second"]) for each in comparisons}) == 1
+
+
+@register.filter
+def other_analysis(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The result as the other analysis has it."""
+    return other_result(result)

@@ -164,6 +164,19 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "margin",
+                    models.FloatField(
+                        blank=True,
+                        help_text="The largest difference that does not matter to you, in points of the score with which the report begins, such as 5. The report then also tests whether systems are equivalent within it. It is declared before the study opens and is then fixed. Empty: none.",
+                        null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(0.001),
+                            django.core.validators.MaxValueValidator(100),
+                        ],
+                        verbose_name="margin of equivalence",
+                    ),
+                ),
+                (
                     "pilot_size",
                     models.PositiveSmallIntegerField(
                         default=0,

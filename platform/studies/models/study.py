@@ -120,6 +120,17 @@ class Study(models.Model):
             "seconds per answer. Each exclusion names its reason, and excluded workers are still paid."
         ),
     )
+    margin = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0.001), MaxValueValidator(100)],
+        verbose_name=_("margin of equivalence"),
+        help_text=_(
+            "The largest difference that does not matter to you, in points of the score with which the "
+            "report begins, such as 5. The report then also tests whether systems are equivalent within it. "
+            "It is declared before the study opens and is then fixed. Empty: none."
+        ),
+    )
     pilot_size = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(1000)],

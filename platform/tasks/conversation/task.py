@@ -45,6 +45,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     saved = _("Your conversation and all your answers are saved.")
 
     report = "tasks/conversation/report.html"
+    analysed = "tasks/conversation/analysed.html"
 
     @override
     def why_not_open(self, study: Study) -> str:

@@ -157,6 +157,8 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         contexts_of={system: of_contexts for system, of_contexts, _ in systems},
         conversations_of={system: of_talks for system, _, of_talks in systems},
         design=design_of(study),
+        items_per_worker=plan.batch_size,
+        third_rater=plan.third_rater,
     )
 
 

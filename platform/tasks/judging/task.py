@@ -50,6 +50,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     has_batteries = True
     evaluation = Evaluation.STATIC
     report = "tasks/judging/report.html"
+    analysed = "tasks/judging/analysed.html"
     labels_exported = JUDGMENTS
     read = "items"
 

@@ -51,6 +51,7 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     filled_at = "pairs:add"
     evaluation = Evaluation.PAIRWISE
     report = "tasks/pairs/report.html"
+    analysed = "tasks/pairs/analysed.html"
     labels_exported = PAIR_JUDGMENTS
     read = "pairs"
 

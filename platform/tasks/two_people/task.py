@@ -42,6 +42,7 @@ class TwoPeople(WorkerTask, TalkTask):
 
     together = 2
     report = "tasks/two_people/report.html"
+    analysed = "tasks/conversation/analysed.html"
 
     @override
     def why_not_open(self, study: Study) -> str:

@@ -1,0 +1,375 @@
+"""The tables of a report for a paper: of every ask, every score and both analyses. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from evaluation.latex import UNKNOWN, escaped, estimate, number, p, table
+from evaluation.printed import percent
+from evaluation.protocols.facts import Evaluation
+from evaluation.report.analysis import Analysis, other_result
+
+Result = Mapping[str, Any]
+Cell = Mapping[str, Any]
+
+_BESIDE_ALPHA = {"gwet_ac1": "AC1", "icc_2_1": "ICC(2,1)", "fleiss": r"Fleiss' $\kappa$"}
+
+
+def tables(result: Result) -> dict[str, str]:
+    """By name, the tables that the result has data for.
+
+    What is asked beside the first questions has its number in the name, as charts do: `scores-1`; so has the
+    other analysis: `scores-1-all`.
+    """
+    if "headline" not in result:
+        return {"measures": _measures(result)} if result["bots"] else {}
+    found = {
+        f"{name}{f'-{ask}' if ask else ''}{which}": made
+        for ask, asked in enumerate([result, *result.get("beside", ())])
+        for name, which, made in _of_both(asked)
+    }
+    if "course" in result and result["bots"]:
+        found["course"] = _course(result)
+    for place, asked in enumerate(result.get("people", ()), 1):
+        found["people" if place == 1 else f"people-{place}"] = _people(asked)
+    return found
+
+
+def _of_both(asked: Result) -> Iterator[tuple[str, str, str]]:
+    yield from ((name, "", made) for name, made in _of_one(asked))
+    if other := other_result(asked):
+        which = f"-{other['primary'].replace('_', '-')}"
+        yield from ((name, which, made) for name, made in _of_one(other))
+
+
+def _of_one(result: Result) -> Iterator[tuple[str, str]]:
+    """The tables of one ask by one analysis, as the page has them."""
+    if not result["bots"]:
+        return
+    for name, make in _TABLES.items():
+        head, rows, notes, words = make(result)
+        if rows:
+            whose = "all workers" if result["primary"] == Analysis.ALL else "without the excluded workers"
+            title = f" {result['title']}." if "title" in result else ""
+            alignment = "l" * words + "r" * (len(head) - words)
+            yield name, table(alignment, head, rows, f"Analysis: {whose}.{title} {notes}")
+
+
+_Made = tuple[Sequence[str], Sequence[Sequence[str]], str, int]
+"""Head, rows, notes, and how many columns are words."""
+
+
+def _titles(result: Result) -> list[str]:
+    return [escaped(column["title"]) for column in result["columns"]]
+
+
+def _scores(result: Result) -> _Made:
+    counted = (
+        ["Contexts", "Items"]
+        if result.get("evaluation", Evaluation.INTERACTIVE) != Evaluation.INTERACTIVE
+        else ["Conversations", "Replies"]
+    )
+    rows = [
+        [
+            escaped(bot["bot"]),
+            *map(estimate, bot["cells"]),
+            *(str(bot[key]) for key in ("conversations", "turns", "labels", "workers")),
+        ]
+        for bot in result["bots"]
+    ]
+    notes = f"Shares in percent, ratings as means; in brackets {result['method']}."
+    return ["System", *_titles(result), *counted, "Labels", "Workers"], rows, notes, 1
+
+
+def _majority(result: Result) -> _Made:
+    rows = [[escaped(bot["bot"]), *map(estimate, bot["cells"])] for bot in result.get("majority", ())]
+    notes = "Strict majority: an item counts as yes if more than half of its raters say so; in percent."
+    return ["System", *_titles(result)], rows, notes, 1
+
+
+def _repetitions(result: Result) -> _Made:
+    rows = [
+        [
+            escaped(bot["bot"]),
+            str(bot["runs"]),
+            *(
+                number(cell["value"])
+                + ("" if cell["deviation"] is None else rf" ($\pm$ {number(cell['deviation'])})")
+                for cell in bot["cells"]
+            ),
+        ]
+        for bot in result.get("repetitions", ())
+    ]
+    notes = "Mean over repeated runs, and the standard deviation between them."
+    return ["System", "Runs", *_titles(result)], rows, notes, 1
+
+
+def _comparisons(result: Result) -> _Made:
+    declared = result.get("margin") is not None
+    rows = [
+        [
+            escaped(pair["title"]),
+            escaped(pair["first"]),
+            escaped(pair["second"]),
+            estimate(pair, "difference"),
+            number(pair["effect"], 2),
+            number(pair["odds_ratio"], 2),
+            estimate(pair["mixed"], "odds_ratio", 2),
+            p(pair["p_holm"]),
+            number(pair["equal_within"]),
+            UNKNOWN if pair["more"] is None else str(pair["more"]),
+            *([p(pair.get("p_equivalent"))] if declared else []),
+        ]
+        for pair in result["comparisons"]
+    ]
+    notes = (
+        f"Differences in points with {percent(result['level'])} intervals of each pair alone; d in standard "
+        f"deviations between conversations; odds ratios as counted, and by a logistic mixed model; p "
+        f"corrected after Holm over the pairs of a score; equal within: the smallest margin at which the two "
+        f"systems count as equivalent; more: conversations or contexts with each that would tell it."
+    )
+    head = ["Score", "System", "Compared with", "Difference", "$d$", "Odds ratio", "Mixed model", "$p$"]
+    head += ["Equal within", "More"]
+    if not declared:
+        return head, rows, notes, 3
+    notes += f" The last p: of a difference of {result['margin']:g} points or more, the declared margin."
+    return [*head, "$p$, margin"], rows, notes, 3
+
+
+def _preferences(result: Result) -> _Made:
+    rows = [
+        [
+            escaped(each["key"].capitalize()),
+            escaped(row["first"]),
+            escaped(row["second"]),
+            *(str(row[key]) for key in ("wins", "losses", "ties")),
+            estimate(row, "lead"),
+            p(row["p_holm"]),
+            *([p(row["p_equivalent"])] if "p_equivalent" in row else []),
+            f"{row['ambiguous']} of {row['items']}",
+            estimate(row["clear"] or {}, "lead"),
+        ]
+        for each in result.get("preferences", ())
+        for row in each["meetings"]
+    ]
+    notes = (
+        f"Judgments for the first system, for the second, and ties; lead: wins less losses in points with "
+        f"its {percent(result['level'])} interval; p corrected after Holm over the pairs of systems; "
+        f"ambiguous: as many raters for the one as for the other, ties aside; the lead without these."
+    )
+    head = ["Question", "System", "Compared with", "Wins", "Losses", "Ties", "Lead", "$p$"]
+    if result.get("margin") is not None:
+        head.append("$p$, margin")
+        notes += f" The second p: of a lead of {result['margin']:g} points or more, the declared margin."
+    return [*head, "Ambiguous", "Without"], rows, notes, 3
+
+
+def _strengths(result: Result) -> _Made:
+    rows = []
+    for each in result.get("preferences", ()):
+        clear = {bot["bot"]: bot for bot in each["strengths_clear"].get("bots", ())}
+        rows += [
+            [
+                escaped(each["key"].capitalize()),
+                escaped(bot["bot"]),
+                estimate(bot, digits=2),
+                estimate(clear.get(bot["bot"], {}), digits=2),
+            ]
+            for bot in each["strengths"].get("bots", ())
+        ]
+    notes = (
+        f"Bradley-Terry strengths with ties after Davidson: log-odds that sum to 0, with "
+        f"{percent(result['level'])} intervals; the same without ambiguous pairs."
+    )
+    return ["Question", "System", "Strength", "Without ambiguous"], rows, notes, 2
+
+
+def _battery(result: Result) -> _Made:
+    battery = result.get("battery") or {"paired": (), "compared_with": ""}
+    rows = [
+        [
+            escaped(score["title"]),
+            escaped(row["target"]),
+            estimate(row, "difference", 2),
+            p(row.get("p_holm")),
+            str(row["raters"]) if "raters" in row else UNKNOWN,
+        ]
+        for score in battery["paired"]
+        for row in score["rows"]
+    ]
+    notes = (
+        f"Each target less {battery['compared_with']}, worker by worker, by the paired t test; p corrected "
+        "after Holm over the targets."
+    )
+    return ["Score", "Target", "Difference", "$p$", "Workers"], rows, notes, 2
+
+
+def _by_reply(result: Result) -> _Made:
+    rows = [
+        [
+            escaped(bot["bot"]),
+            str(row["reply"]),
+            *map(estimate, row["cells"]),
+            str(row["labels"]),
+        ]
+        for bot in result["by_reply"]
+        for row in bot["replies"]
+    ]
+    notes = "By the number of the reply in its conversation; late replies come from long conversations only."
+    return ["System", "Reply", *_titles(result), "Labels"], rows, notes, 1
+
+
+def _breakdown(result: Result) -> _Made:
+    rows = [
+        [
+            escaped(part["by"]),
+            escaped(str(row["level"]).replace("_", " ")),
+            escaped(row["bot"]),
+            *map(estimate, row["cells"]),
+            str(row["contexts"]),
+            str(row["labels"]),
+        ]
+        for part in (result.get("breakdown") or {}).get("by", ())
+        for row in part["rows"]
+    ]
+    notes = "Mean of all judgments of these contexts."
+    return ["By", "Level", "System", *_titles(result), "Contexts", "Judgments"], rows, notes, 3
+
+
+def _normalised(result: Result) -> _Made:
+    rows = [
+        [escaped(bot["bot"]), *(estimate(cell, digits=2) for cell in bot["cells"])]
+        for bot in (result.get("normalised") or {"bots": ()})["bots"]
+    ]
+    notes = "Each rating less the mean of its rater, over their standard deviation."
+    return ["System", *_titles(result)], rows, notes, 1
+
+
+def _facets(result: Result) -> _Made:
+    rows = [
+        [
+            escaped(score["title"]),
+            escaped(row["facet"]),
+            escaped(row["level"]),
+            estimate(row["cell"], digits=2),
+            estimate(beside.get((row["facet"], row["level"]), {}), digits=2),
+        ]
+        for score in (result.get("facets") or {"scores": ()})["scores"]
+        for beside in [_normalised_means(score)]
+        for row in score["means"]
+    ]
+    notes = "Means of all systems that share a level, and in standard deviations of each rater."
+    return ["Score", "Facet", "Level", "Mean", "Normalised"], rows, notes, 3
+
+
+def _normalised_means(score: Mapping[str, Any]) -> dict[tuple[str, str], Cell]:
+    means = (score.get("normalised") or {"means": ()})["means"]
+    return {(row["facet"], row["level"]): row["cell"] for row in means}
+
+
+def _variance(result: Result) -> _Made:
+    rows = [
+        [
+            escaped(score["title"]),
+            how,
+            r" $\times$ ".join(map(escaped, term["name"].split(" × "))),  # noqa: RUF001  # as stored
+            str(term["freedom"]),
+            *(each for by in ("second", "third") for each in (number(term[by]["f"], 3), p(term[by]["p"]))),
+        ]
+        for score in (result.get("facets") or {"scores": ()})["scores"]
+        for how, found in (("as rated", score), ("normalised", score.get("normalised") or {"anova": {}}))
+        for term in found["anova"].get("terms", ())
+    ]
+    notes = "Analysis of variance over conversations by facets of the systems."
+    return ["Score", "Ratings", "Facet", "df", "$F$, II", "$p$", "$F$, III", "$p$"], rows, notes, 3
+
+
+def _agreement(result: Result) -> _Made:
+    found = result["agreement"]
+    beside = [key for key in _BESIDE_ALPHA if any(row.get(key) is not None for row in found)]
+    has_cohen = any(row.get("cohen") for row in found)
+    rows = [
+        [
+            escaped(" ".join(filter(None, (row["question"], row.get("choice"))))),
+            str(row["replies"]),
+            str(row["labels"]),
+            number(row.get("percent")),
+            estimate(row, "alpha", 2),
+            *(number(row.get(key), 2) for key in beside),
+            *([number((row.get("cohen") or {}).get("value"), 2)] if has_cohen else []),
+        ]
+        for row in found
+    ]
+    notes = (
+        f"Over what two workers or more labelled; Krippendorff's alpha with its {percent(result['level'])} "
+        f"interval; Cohen's kappa is the median of every two workers."
+    )
+    head = ["Question", "Labelled by several", "Labels", r"Agreement, \%", r"$\alpha$"]
+    head += [_BESIDE_ALPHA[key] for key in beside]
+    return head + [r"Cohen's $\kappa$"] * has_cohen, rows, notes, 1
+
+
+_TABLES: Mapping[str, Callable[[Result], _Made]] = {
+    "scores": _scores,
+    "majority": _majority,
+    "repetitions": _repetitions,
+    "normalised": _normalised,
+    "comparisons": _comparisons,
+    "preferences": _preferences,
+    "strengths": _strengths,
+    "battery": _battery,
+    "facets": _facets,
+    "variance": _variance,
+    "by-reply": _by_reply,
+    "breakdown": _breakdown,
+    "agreement": _agreement,
+}
+
+
+# --- what has no analysis ------------------------------------------------------------------------------
+
+
+def _measures(result: Result) -> str:
+    """Metrics of bots that talk with each other: a row for each metric, a column for each bot."""
+    rows = [
+        [
+            escaped(each["title"]),
+            escaped(each["encoder"] or UNKNOWN),
+            *(estimate(cell, digits=3) for cell in each["cells"]),
+        ]
+        for each in result["columns"]
+    ]
+    head = ["Metric", "Encoder", *(escaped(bot["bot"]) for bot in result["bots"])]
+    return table("ll" + "r" * len(result["bots"]), head, rows, f"In brackets {result['method']}.")
+
+
+def _course(result: Result) -> str:
+    rows = [
+        [
+            escaped(bot["bot"]),
+            *(str(bot[key]) for key in ("finished", "under_way", "bot_failed")),
+            str(sum(fault["times"] for fault in bot["faults"])),
+            *((str(bot["latency"][key]) if bot["latency"] else UNKNOWN) for key in ("median_ms", "p95_ms")),
+            estimate(bot["repetition"]),
+            str(bot.get("remarks", {}).get("fallbacks", 0)),
+        ]
+        for bot in result["course"]["bots"]
+    ]
+    counts = ["System", "Finished", "Under way", "Failed", "Faults"]
+    head = [*counts, "Median, ms", r"95\,\%, ms", r"Repeating, \%", "Fallbacks"]
+    return table("l" + "r" * 8, head, rows, result["course"]["repetition_rule"])
+
+
+def _people(asked: Result) -> str:
+    """What people said of themselves: a row for each choice of each question."""
+    rows = [
+        [
+            escaped(question["question"]),
+            escaped(choice["choice"]),
+            str(choice["answers"]),
+            number(choice.get("share")),
+        ]
+        for question in asked["questions"]
+        for choice in question.get("choices", ())
+    ]
+    notes = f"{asked['title']}: {asked['answers']} answers of {asked['people']} people; shares in percent."
+    return table("llrr", ["Question", "Answer", "Answers", r"Share, \%"], rows, notes)
