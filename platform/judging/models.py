@@ -191,9 +191,21 @@ class Item(models.Model):
     is_instructed = models.BooleanField(
         db_default=False, help_text=_("Whether a gold item itself says what to answer: an attention check.")
     )
+    removed_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=_("When it was taken out of the queue. The judgments that it has stay, and count."),
+    )
 
     class Meta:
+        indexes = (
+            models.Index(fields=("study",), condition=Q(removed_at__isnull=False), name="item_removed"),
+        )
         constraints = (
+            models.CheckConstraint(
+                name="item_gold_is_not_removed",
+                condition=Q(right_answers__isnull=True) | Q(removed_at__isnull=True),
+            ),
             models.CheckConstraint(name="item_has_one_subject", condition=ONE_JUDGED),
             models.UniqueConstraint(fields=("study", "turn"), name="item_once_per_turn"),
             models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),

@@ -87,7 +87,8 @@ SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, gen_random_uuid(),
                   LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
                  CROSS JOIN LATERAL coalesce(r.context_id, t.dialogue_id, i.dialogue_id,
                                              p.first_dialogue_id) AS cluster
-                 WHERE i.study_id = %(source)s AND i.language = %(language)s) AS placed) AS drawn
+                 WHERE i.study_id = %(source)s AND i.language = %(language)s
+                   AND i.removed_at IS NULL) AS placed) AS drawn
  WHERE place <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)
     ON CONFLICT DO NOTHING
 """
@@ -153,7 +154,12 @@ def add_items_of(study: Study, source: Study, *, language: str, items: int) -> A
 
 def add_all_items_of(study: Study, source: Study) -> None:
     """Have everything judged that is judged in another judging study."""
-    counted = source.items.values_list("language").annotate(n=Count("pk")).order_by("language")
+    counted = (
+        source.items.filter(removed_at=None)
+        .values_list("language")
+        .annotate(n=Count("pk"))
+        .order_by("language")
+    )
     for language, items in list(counted):
         add_items_of(study, source, language=language, items=items)
 

@@ -90,7 +90,10 @@ def _in_words(added: Added) -> str:
     if added.items:
         said = ngettext("%(n)d item added.", "%(n)d items added.", added.items) % {"n": added.items}
     else:
-        said = _("Nothing was added: all of it is already in the queue, or there is nothing yet.")
+        said = _(
+            "Nothing was added: all of it is already in the queue, or was taken out of it, or there is "
+            "nothing yet."
+        )
     if not added.of_other_languages:
         return said
     left_out = ngettext(
@@ -133,6 +136,7 @@ def _queue_page(
         "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
         "items": items,
+        "may_remove": study.rehearsal_of_id is None,
         "judged": sum(row.judged for row in counts),
         "wanted": sum(row.wanted for row in counts),
         **(adding or _forms(request, study)),

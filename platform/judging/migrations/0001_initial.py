@@ -117,6 +117,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "removed_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="When it was taken out of the queue. The judgments that it has stay, and count.",
+                        null=True,
+                    ),
+                ),
+                (
                     "dialogue",
                     models.ForeignKey(
                         blank=True,
@@ -164,7 +172,20 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("removed_at__isnull", False)),
+                        fields=["study"],
+                        name="item_removed",
+                    )
+                ],
                 "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("right_answers__isnull", True), ("removed_at__isnull", True), _connector="OR"
+                        ),
+                        name="item_gold_is_not_removed",
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(
