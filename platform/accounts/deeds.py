@@ -104,6 +104,7 @@ WORDS: dict[str, Promise] = {
     "responses:cancel": _("stopped a run of responses"),
     "responses:retry": _("continued a run of responses"),
     "contexts:new": _("uploaded contexts"),
+    "contexts:subset": _("made a set of some contexts"),
     "contexts:import": _("uploaded contexts"),
     "contexts:preview": _("imported contexts"),
     "contexts:load_open_mtb": _("loaded the open benchmark"),

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.limits import reads_a_file, too_many, too_often
-from contexts import files, previews, reading, services
+from contexts import files, previews, reading, services, subsets
 from contexts.files import Parsed
-from contexts.forms import ContextSetForm, FileForm, FilterForm
+from contexts.forms import ContextSetForm, FileForm, FilterForm, SubsetForm
 from contexts.models import Context, ContextSet, ContextSetVersion
 from contexts.queries import changes, choices, editable_sets, filtered, sets_of, versions_of
 
@@ -163,7 +163,28 @@ def _version(request: HttpRequest, pk: int, number: int) -> ContextSetVersion:
 @require_GET
 @login_required
 def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    return _version_page(request, _version(request, pk, number), SubsetForm())
+
+
+@require_POST
+@login_required
+def subset(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    """Make a set of some contexts of a version; its address has the filters, as that of the table."""
     found = _version(request, pk, number)
+    form = SubsetForm(request.POST)
+    if form.is_valid():
+        filters = FilterForm(choices(found), request.GET).filters()
+        try:
+            made = subsets.draw(found, filters, owner=_user(request), **form.cleaned_data)
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, _("This is the new set: have bots respond to it, or people write."))
+            return redirect(made)
+    return _version_page(request, found, form)
+
+
+def _version_page(request: HttpRequest, found: ContextSetVersion, of_subset: SubsetForm) -> HttpResponse:
     form = FilterForm(choices(found), request.GET)
     filters = form.filters()
     page = Paginator(filtered(found.contexts.all(), filters), PER_PAGE).get_page(request.GET.get("page"))
@@ -173,8 +194,9 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "form": form,
         "page": page,
         "is_narrowed": any(asdict(filters).values()),
+        "subset_form": of_subset,
     }
-    return render(request, "contexts/version.html", context)
+    return render(request, "contexts/version.html", context, status=422 if of_subset.errors else 200)
 
 
 @require_GET

@@ -73,6 +73,12 @@ class JudgingPlan(models.Model):
         ),
     )
 
+    draws = models.JSONField(
+        default=list,
+        blank=True,
+        help_text=_("What was drawn at random into the queue: how many of how many, and by which seed."),
+    )
+
     def __str__(self) -> str:
         return f"{self.raters_per_item} raters per item of {self.study_id}"
 

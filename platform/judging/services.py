@@ -169,7 +169,9 @@ SELECT judging_again(of_pilot.id)
 def plan_of(study: Study) -> JudgingPlan:
     """The study's plan, made with what the paper of its questions did if there is none."""
     preset = preset_of(study)
-    return JudgingPlan.objects.get_or_create(study=study, defaults=preset.plan if preset else {})[0]
+    plan, _is_new = JudgingPlan.objects.get_or_create(study=study, defaults=preset.plan if preset else {})
+    plan.study = study
+    return plan
 
 
 def desk_of(public_id: UUID, worker_id: int) -> Desk:

@@ -6,6 +6,7 @@ app_name = "judging"
 urlpatterns = [
     path("studies/<int:pk>/queue/", views.queue, name="queue"),
     path("studies/<int:pk>/queue/add/", views.add, name="add"),
+    path("studies/<int:pk>/queue/foreseen/", views.foreseen, name="foreseen"),
     path("studies/<int:pk>/queue/out/", removal_views.take_out, name="take_out"),
     path("studies/<int:pk>/queue/back/", removal_views.put_back, name="put_back"),
     path("studies/<int:pk>/queue/battery/", battery_views.battery, name="battery"),

@@ -314,6 +314,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "draws",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="What was drawn at random into the queue: how many of how many, and by which seed.",
+                    ),
+                ),
+                (
                     "study",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
