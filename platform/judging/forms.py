@@ -2,12 +2,14 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.access import visible_to
 from accounts.models import User
 from contexts.queries import categories_in
+from dialogues.models import TranscriptImport
 from evaluation.questions import Subject
 from judging.batteries import battery_of
 from judging.chosen import MOST_TURNS, Chosen, Contexts, dialogues, responses, turns
@@ -129,7 +131,10 @@ class ConversationsForm(forms.Form):
         super().__init__(*args, **kwargs)
         sources = self.fields["source"]
         assert isinstance(sources, forms.ModelChoiceField)
-        list_all(sources, real_studies_of(user).filter(task__in=keys_with_conversations()))
+        of_talks = Q(task__in=keys_with_conversations())
+        list_all(sources, real_studies_of(user).filter(of_talks | Q(pk__in=_with_imports(user))))
+        if getattr(study, "judging", None) and study.judging.of_transcripts:
+            sources.initial = study.pk
         self.fields["subject"].choices = subjects_of(study)  # type: ignore[attr-defined]  # a choice
         self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
 
@@ -148,6 +153,12 @@ class ConversationsForm(forms.Form):
             return Subject(self.cleaned_data["subject"])
         except ValueError as error:
             raise ValidationError(gettext("Choose what is judged: turns, or whole conversations.")) from error
+
+
+def _with_imports(user: User) -> QuerySet[TranscriptImport, int]:
+    """Studies whose workers do something else, but into which conversations were imported."""
+    brought = TranscriptImport.objects.filter(study__in=real_studies_of(user), imported_at__isnull=False)
+    return brought.values_list("study", flat=True)
 
 
 def subjects_of(study: Study) -> list[tuple[str, str]]:

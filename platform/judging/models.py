@@ -73,6 +73,10 @@ class JudgingPlan(models.Model):
         ),
     )
 
+    of_transcripts = models.BooleanField(
+        default=False,
+        help_text=_("Whether its way begins with a file of conversations, which is imported into it."),
+    )
     draws = models.JSONField(
         default=list,
         blank=True,

@@ -16,6 +16,7 @@ from dialogues.models import Dialogue, TranscriptImport
 from dialogues.queries import imports_of, labelled_import
 from studies.models import Study
 from studies.queries import studies_of
+from studies.tasks import FirstStep, task_of
 from transcripts import importing, under_way, undoing
 from transcripts import tasks as jobs
 from transcripts.attempts import attempt
@@ -81,6 +82,7 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
         context["progress"] = under_way.progress(record)
     elif record.imported_at:
         context["is_labelled"] = labelled_import(record)
+        context["next_step"] = _next_step(record.study)
     else:
         try:
             seen = importing.preview_of(record)
@@ -90,6 +92,11 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
     return render(
         request, "transcripts/import.html", context | {"error": error}, status=422 if error else 200
     )
+
+
+def _next_step(study: Study) -> FirstStep | None:
+    """What comes after the import on the way of a study that begins with one."""
+    return next((step for step in task_of(study).first_steps(study) if not step.is_done), None)
 
 
 def _stamp(record: TranscriptImport) -> str:

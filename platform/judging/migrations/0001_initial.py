@@ -314,6 +314,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "of_transcripts",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Whether its way begins with a file of conversations, which is imported into it.",
+                    ),
+                ),
+                (
                     "draws",
                     models.JSONField(
                         blank=True,
