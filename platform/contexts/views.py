@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.limits import reads_a_file, too_many, too_often
+from accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
 from contexts import files, previews, reading, services, subsets
 from contexts.files import Parsed
 from contexts.forms import ContextSetForm, FileForm, FilterForm, SubsetForm
@@ -23,6 +23,7 @@ from contexts.queries import changes, choices, editable_sets, filtered, sets_of,
 PER_PAGE = 100
 SHOWN = 50  # findings and contexts of a preview
 
+_KEPT = f"contexts {reading.SHAPE}"
 _FORMATS = {
     "jsonl": (files.jsonl_lines, "application/jsonl"),
     "csv": (files.csv_lines, "text/csv; charset=utf-8"),
@@ -104,17 +105,16 @@ def _read(request: HttpRequest, given: Mapping[str, Any], about: Mapping[str, An
     file = given["file"]
     parsed = reading.parsed_apart(file["text"], file["ending"], language=given["language"])
     upload = {**about, "origin": file["origin"], "parsed": parsed}
-    return redirect("contexts:preview", token=previews.keep(_user(request).pk, upload))
+    return redirect("contexts:preview", token=previews.keep(_user(request).pk, upload, of=_KEPT))
 
 
 @login_required
-@reads_a_file
+@reading_goes_on_at(lambda request: request.path)
 def preview(request: HttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
-    upload = previews.kept(_user(request).pk, token)
-    if upload is None or "set" not in upload:  # expired, or of responses
-        messages.error(request, previews.EXPIRED)
-        return redirect("contexts:sets")
+    upload = previews.kept(_user(request).pk, token, of=_KEPT)
+    if upload is None:
+        return previews.gone(request, token, "contexts:sets")
     known = get_object_or_404(editable_sets(request.user), pk=upload["set"]) if upload["set"] else None
     context_set = known or ContextSet(owner=_user(request), **upload["fields"])
     parsed = reading.parsed_from(upload["parsed"])
@@ -148,6 +148,7 @@ def _import(
         messages.error(request, " ".join(error.messages))
         return redirect("contexts:preview", token=token)
     previews.forget(_user(request).pk, token)
+    previews.led_to(token, version.get_absolute_url())
     messages.success(
         request,
         _("%(size)s contexts are imported as version %(number)s.")

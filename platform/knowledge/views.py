@@ -33,6 +33,7 @@ from knowledge.queries import (
 )
 from knowledge.reading_sets import Configuration, TooLittleKnownError, reading_sets
 
+_KEPT = f"knowledge {reading.SHAPE}"
 PER_PAGE = 60
 SHOWN = 50  # findings and entities of a preview
 
@@ -119,16 +120,15 @@ def _new(request: HttpRequest, form: BaseForm | None, base: KnowledgeBase | None
 @reads_a_file
 def _read(request: HttpRequest, file: Mapping[str, str], about: Mapping[str, Any]) -> HttpResponse:
     upload = {**about, "origin": file["origin"], "built": reading.parsed_apart(file["text"])}
-    return redirect("knowledge:preview", token=previews.keep(_user(request).pk, upload))
+    return redirect("knowledge:preview", token=previews.keep(_user(request).pk, upload, of=_KEPT))
 
 
 @login_required
 def preview(request: HttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
-    upload = previews.kept(_user(request).pk, token)
-    if upload is None or "base" not in upload:  # expired, or of contexts
-        messages.error(request, previews.EXPIRED)
-        return redirect("knowledge:bases")
+    upload = previews.kept(_user(request).pk, token, of=_KEPT)
+    if upload is None:
+        return previews.gone(request, token, "knowledge:bases")
     known = get_object_or_404(editable_bases(request.user), pk=upload["base"]) if upload["base"] else None
     base = known or KnowledgeBase(owner=_user(request), **upload["fields"])
     built = reading.built_from(upload["built"])
@@ -154,6 +154,7 @@ def _import(request: HttpRequest, token: str, base: KnowledgeBase, built: Built,
         messages.error(request, " ".join(error.messages))
         return redirect("knowledge:bases")
     previews.forget(_user(request).pk, token)
+    previews.led_to(token, version.get_absolute_url())
     messages.success(request, _("Imported as version %(number)d.") % {"number": version.number})
     return redirect(version)
 
