@@ -12,6 +12,7 @@ from evaluation.questions import Subject
 from judging.queued import QueuedTask
 from questions.resolving import question_set
 from responses.models import ResponseRun
+from studies.asks import in_words
 from studies.models import Study
 from studies.tasks import task_of
 
@@ -211,13 +212,12 @@ def refuse_unfit(study: Study, subject: Subject) -> None:
         )
     asked = question_set(study.question_set)
     if subject not in asked.subjects:
-        fitting = ", ".join(sorted(each.value for each in asked.subjects))
         raise ValidationError(
             _(
-                "The questions “%(title)s” cannot be asked about a %(value)s, only about: %(fitting)s. Make "
+                "The questions “%(title)s” cannot be asked about %(value)s, only about %(fitting)s. Make "
                 "a study with other questions."
             )
-            % {"title": asked.title, "value": subject.value, "fitting": fitting}
+            % {"title": asked.title, "value": in_words([subject]), "fitting": in_words(asked.subjects)}
         )
 
 

@@ -82,7 +82,7 @@ def _design(study: Study) -> _Found:
     is_brought = all(step.is_done for step in task.first_steps(study))
     if is_brought and (missing := task.why_not_open(study)):
         return _("Design"), missing, task.designed_at(study), False, True
-    if study.state == Study.State.DRAFT and (unready := obstacle(study)):
+    if is_brought and study.state == Study.State.DRAFT and (unready := obstacle(study)):
         return _("Design"), f"{unready.cure}.", unready.address, False, True
     says = _("What is asked, of which bots, and whose answers count.")
     return _("Design"), says, reverse("studies:edit", args=[study.pk]), True, False

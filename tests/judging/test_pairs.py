@@ -175,7 +175,7 @@ def test_a_study_whose_questions_are_about_one_thing_takes_no_pairs(
 ) -> None:
     study, version = make_queue(), make_contexts(3)
 
-    with pytest.raises(ValidationError, match="cannot be asked about a pair"):
+    with pytest.raises(ValidationError, match="cannot be asked about pairs"):
         pairs.add(study, Source.of_runs([make_run(version, name) for name in ("A", "B")]))
 
 

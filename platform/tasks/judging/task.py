@@ -31,8 +31,8 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     """Workers judge responses, turns or conversations of others, one after the other."""
 
     key = "judging"
-    title = "Judge responses, turns or conversations of others"
-    menu = "Judge"
+    title = "Judge responses, single turns or whole conversations"
+    menu = "Judge responses or conversations"
     place = 3
     form = JudgingPage
     overview = "tasks/judging/overview.html"

@@ -63,7 +63,7 @@ def test_one_goes_from_the_intention_to_the_report_without_another_study(rex: Us
     client = sign_in(rex)
     study = made(client)
     assert [(title, standing) for title, _, standing in steps(study)] == [
-        ("Import", "next"), ("Choose", "later"), ("Design", "later"),
+        ("Import", "next"), ("Choose", "later"), ("Design", "done"),
     ]  # fmt: skip
 
     upload = reverse("transcripts:upload", args=[study.pk])
@@ -75,9 +75,9 @@ def test_one_goes_from_the_intention_to_the_report_without_another_study(rex: Us
     sent = {"system-0": "", "system-1": "Mitsuku", "language": "en"}
     client.post(reverse("transcripts:import_confirm", args=[record.pk]), sent)
     storing.import_requested(record.pk)
-    assert [step[2] for step in steps(study)] == ["done", "next", "later"]
+    assert [step[2] for step in steps(study)] == ["done", "next", "done"]
     page = client.get(reverse("transcripts:import", args=[record.pk])).text
-    assert "Choose: Say what of the conversations is judged, and by how many." in page
+    assert "Say what of the conversations is judged, and by how many." in page
 
     queue = client.get(reverse("judging:queue", args=[study.pk]))
     assert queue.context["conversations_form"]["source"].value() == study.pk
