@@ -263,7 +263,7 @@ def test_only_what_can_be_asked_of_people_is(make_study: MakeStudy) -> None:
         asking(SSA, Asked("ssa", About.PERSON, Moment.BEFORE_WORK))
     with pytest.raises(ValidationError, match="before they begin, or once their work is done"):
         asking(SSA, Asked("demographics", About.PERSON, Moment.AT_END))
-    with pytest.raises(ValidationError, match="before they begin or when their work is done"):
+    with pytest.raises(ValidationError, match="before they begin, or once their work is done"):
         asking(Asked("ssa", About.PARTNER_TURN, Moment.AFTER_WORK))
     with pytest.raises(ValidationError, match="asked twice"):
         asking(SSA, WHO, Asked("demographics", About.PERSON, Moment.AFTER_WORK))

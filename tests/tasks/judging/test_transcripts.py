@@ -1,6 +1,7 @@
 """A study whose way begins with a file of conversations, walked through its pages."""
 
 import re
+from uuid import UUID
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -89,7 +90,7 @@ def test_one_goes_from_the_intention_to_the_report_without_another_study(rex: Us
     study.refresh_from_db()
     desk = begin(study)
     for key in held(desk):
-        judging.judge(desk, key=key, answers={"sensible": True, "specific": False})
+        judging.judge(desk, key=UUID(key), answers={"sensible": True, "specific": False})
     assert Label.objects.count() == 2
     [bot] = computed(study).result["bots"]
     assert (bot["bot"], bot["labels"]) == ("Mitsuku", 2)
