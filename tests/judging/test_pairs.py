@@ -182,7 +182,7 @@ def test_a_study_whose_questions_are_about_one_thing_takes_no_pairs(
 def test_a_study_of_pairs_takes_no_single_responses(
     make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
-    with pytest.raises(ValidationError, match="only about: pair"):
+    with pytest.raises(ValidationError, match="only about pairs"):
         subjects.add_responses(make_pairs(), make_run(make_contexts(1), "Alpha"))
 
 
