@@ -86,17 +86,47 @@ def one_at_once_of(most: int, what: str, person: int) -> Iterator[None]:
                 del _under_way[key]
 
 
-def reads_a_file(view: View) -> View:
-    """Bound how often somebody who signed in has uploads and their previews read, and that one at once."""
+def _where_it_is(request: HttpRequest) -> str:
+    return request.path if request.method in ("GET", "HEAD") else ""
 
-    @wraps(view)
-    def bounded(request: AuthenticatedHttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if too_often(request, "imports", rate="60/m", key="user"):
-            return too_many(request)
-        try:
-            with one_at_once_of(1, "imports", request.user.pk):
-                return view(request, *args, **kwargs)
-        except TooManyAtOnceError:
-            return too_many(request)
 
-    return bounded
+def reading_goes_on_at(address: Callable[[HttpRequest], str]) -> Callable[[View], View]:
+    """Bound how often somebody who signed in has uploads and their previews read, and that one at once.
+
+    Args:
+        address: where whoever asks twice, as by a double click, gets what the first time leads to; empty if
+            that is nowhere yet.
+    """
+
+    def bounding(view: View) -> View:
+        @wraps(view)
+        def bounded(request: AuthenticatedHttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if too_often(request, "imports", rate="60/m", key="user"):
+                return too_many(request)
+            try:
+                with one_at_once_of(1, "imports", request.user.pk):
+                    return view(request, *args, **kwargs)
+            except TooManyAtOnceError:
+                return _still_reading(request, address(request))
+
+        return bounded
+
+    return bounding
+
+
+reads_a_file = reading_goes_on_at(_where_it_is)
+
+
+def _still_reading(request: HttpRequest, goes_on_at: str) -> HttpResponse:
+    """Says so, and asks again by itself where that leads on."""
+    context = {
+        "title": _("Your file is being read"),
+        "say": _("One file of yours is read at a time, and one is being read now."),
+        "cure": _("This page goes on by itself.")
+        if goes_on_at
+        else _("Wait until it has been read, then choose this file again."),
+    }
+    answer = render(request, "crowd/message.html", context, status=202 if goes_on_at else 429)
+    if goes_on_at:
+        answer["Refresh"] = f"2; url={goes_on_at}"
+    return answer

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from contexts.files import ending_of
 from contexts.models import ContextSet
 from contexts.queries import Filters
-from contexts.tables import FileRefusedError, decoded
+from contexts.tables import MAX_ROWS, FileRefusedError, decoded
 
 
 class ContextSetForm(forms.ModelForm[ContextSet]):
@@ -54,6 +54,26 @@ class FileForm(forms.Form):
             return {"text": decoded(upload.read()), "origin": upload.name or "", "ending": ending}
         except FileRefusedError as error:
             raise ValidationError(str(error)) from None
+
+
+class SubsetForm(forms.Form):
+    """How many of the contexts that a table shows become a set of their own."""
+
+    number = forms.IntegerField(
+        label=_("Number of contexts"),
+        required=False,
+        min_value=1,
+        max_value=MAX_ROWS,
+        help_text=_("Drawn at random from those shown. Empty: all of them."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31,
+        initial=1,
+        help_text=_("A different number draws different contexts; the same number, the same contexts."),
+    )
+    title = forms.CharField(label=_("Title of the new set"), required=False, max_length=120)
 
 
 class FilterForm(forms.Form):

@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.postgres.fields import ArrayField
@@ -76,6 +77,12 @@ def filtered(contexts: QuerySet[Context], by: Filters) -> QuerySet[Context]:
         words = Func(F("turns"), Value("\n"), function="array_to_string", output_field=TextField())
         contexts = contexts.annotate(words=words).filter(words__icontains=by.text)
     return contexts
+
+
+def categories_in(versions: QuerySet[Any]) -> list[str]:
+    """The categories that contexts of these versions have."""
+    found = Context.objects.filter(version__in=versions).exclude(category="").order_by()
+    return sorted(found.values_list("category", flat=True).distinct())
 
 
 def choices(version: ContextSetVersion) -> dict[str, list[str]]:

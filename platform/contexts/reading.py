@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from contexts.files import ContextRow, Parsed, parse
 from contexts.tables import Finding
 from live.apart import PATIENCE_SECONDS, run
+from live.shapes import shape_of
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +51,10 @@ def parsed_from(told: Told) -> Parsed:
         notes=[Finding(**each) for each in told["notes"]],
         unknown=told["unknown"],
     )
+
+
+SHAPE = shape_of(Parsed, ContextRow, Finding)
+"""Of what is kept until it is imported, for a version of the code that knows nothing else."""
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ urlpatterns = [
     path("contexts/<int:pk>/", views.show, name="set"),
     path("contexts/<int:pk>/import/", views.import_version, name="import"),
     path("contexts/<int:pk>/versions/<int:number>/", views.version, name="version"),
+    path("contexts/<int:pk>/versions/<int:number>/subset/", views.subset, name="subset"),
     re_path(
         r"^contexts/(?P<pk>[0-9]+)/versions/(?P<number>[0-9]+)/contexts\.(?P<ending>jsonl|csv|txt)$",
         views.export,

@@ -13,17 +13,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.limits import reads_a_file, too_many, too_often
+from accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
 from accounts.requests import AuthenticatedHttpRequest
-from contexts import files, previews, reading, services
+from contexts import files, previews, reading, services, subsets
 from contexts.files import Parsed
-from contexts.forms import ContextSetForm, FileForm, FilterForm
+from contexts.forms import ContextSetForm, FileForm, FilterForm, SubsetForm
 from contexts.models import Context, ContextSet, ContextSetVersion
 from contexts.queries import changes, choices, editable_sets, filtered, sets_of, versions_of
 
 PER_PAGE = 100
 SHOWN = 50  # findings and contexts of a preview
 
+_KEPT = f"contexts {reading.SHAPE}"
 _FORMATS = {
     "jsonl": (files.jsonl_lines, "application/jsonl"),
     "csv": (files.csv_lines, "text/csv; charset=utf-8"),
@@ -103,17 +104,16 @@ def _read(
     file = given["file"]
     parsed = reading.parsed_apart(file["text"], file["ending"], language=given["language"])
     upload = {**about, "origin": file["origin"], "parsed": parsed}
-    return redirect("contexts:preview", token=previews.keep(request.user.pk, upload))
+    return redirect("contexts:preview", token=previews.keep(request.user.pk, upload, of=_KEPT))
 
 
 @login_required
-@reads_a_file
+@reading_goes_on_at(lambda request: request.path)
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
-    upload = previews.kept(request.user.pk, token)
-    if upload is None or "set" not in upload:  # expired, or of responses
-        messages.error(request, previews.EXPIRED)
-        return redirect("contexts:sets")
+    upload = previews.kept(request.user.pk, token, of=_KEPT)
+    if upload is None:
+        return previews.gone(request, token, "contexts:sets")
     known = get_object_or_404(editable_sets(request.user), pk=upload["set"]) if upload["set"] else None
     context_set = known or ContextSet(owner=request.user, **upload["fields"])
     parsed = reading.parsed_from(upload["parsed"])
@@ -147,6 +147,7 @@ def _import(
         messages.error(request, " ".join(error.messages))
         return redirect("contexts:preview", token=token)
     previews.forget(request.user.pk, token)
+    previews.led_to(token, version.get_absolute_url())
     messages.success(
         request,
         _("%(size)s contexts are imported as version %(number)s.")
@@ -162,7 +163,28 @@ def _version(request: HttpRequest, pk: int, number: int) -> ContextSetVersion:
 @require_GET
 @login_required
 def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    return _version_page(request, _version(request, pk, number), SubsetForm())
+
+
+@require_POST
+@login_required
+def subset(request: AuthenticatedHttpRequest, pk: int, number: int) -> HttpResponse:
+    """Make a set of some contexts of a version; its address has the filters, as that of the table."""
     found = _version(request, pk, number)
+    form = SubsetForm(request.POST)
+    if form.is_valid():
+        filters = FilterForm(choices(found), request.GET).filters()
+        try:
+            made = subsets.draw(found, filters, owner=request.user, **form.cleaned_data)
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, _("This is the new set: have bots respond to it, or people write."))
+            return redirect(made)
+    return _version_page(request, found, form)
+
+
+def _version_page(request: HttpRequest, found: ContextSetVersion, of_subset: SubsetForm) -> HttpResponse:
     form = FilterForm(choices(found), request.GET)
     filters = form.filters()
     page = Paginator(filtered(found.contexts.all(), filters), PER_PAGE).get_page(request.GET.get("page"))
@@ -172,8 +194,9 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "form": form,
         "page": page,
         "is_narrowed": any(asdict(filters).values()),
+        "subset_form": of_subset,
     }
-    return render(request, "contexts/version.html", context)
+    return render(request, "contexts/version.html", context, status=422 if of_subset.errors else 200)
 
 
 @require_GET

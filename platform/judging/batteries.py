@@ -12,7 +12,7 @@ from evaluation.report import battery as report
 from evaluation.report.exclusion import Rules
 from judging.composing import Member, Recipe
 from judging.models import Battery
-from judging.queries import items_of
+from judging.queries import queued_items_of
 from questions.resolving import question_set
 from studies.models import Study
 from studies.services import OPENED
@@ -60,7 +60,7 @@ def _members(study: Study, language: str) -> dict[str, list[Member]]:
     """By system, its items in this language in their order."""
     found: dict[str, list[Member]] = {}
     statement = f"""
-    SELECT i.system, i.id, i.cluster FROM ({items_of()}) AS i
+    SELECT i.system, i.id, i.cluster FROM ({queued_items_of()}) AS i
       JOIN judging_item AS item ON item.id = i.id AND item.language = %s
      ORDER BY i.id
     """

@@ -33,7 +33,7 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
     form = BatteryForm(
         request.POST if request.method == "POST" and not _WITHOUT_FORM & {*request.POST} else None,
         instance=stored or _new(study),
-        systems=[row.system for row in system_counts(study)],
+        systems=[row.system for row in system_counts(study) if row.items],
         questions=question_set(study.question_set),
     )
     refused: list[str] = []

@@ -10,9 +10,28 @@ from judging.composing import Card, compose
 from judging.models import Battery, JudgingPlan
 from questions.resolving import question_set
 
+# What a pilot judged does not count once the study went on from it, so others judge it again.
+_ASIDE = """
+SELECT b.id FROM judging_batch AS b
+  JOIN studies_study AS of ON of.id = b.study_id
+  JOIN crowd_assignment AS a ON a.id = b.assignment_id
+  JOIN crowd_participation AS p ON p.id = a.participation_id
+ WHERE b.study_id = %(study)s AND p.pilot AND of.pilot_over_at IS NOT NULL
+"""
+# Behind where a third rater comes, as judging_again put it, also after more raters are wanted.
+_STEP_ASIDE = f"""
+UPDATE judging_slot AS s SET number = behind.number
+  FROM (SELECT o.id,
+               greatest(%(raters)s + 1, (SELECT max(number) FROM judging_slot WHERE item_id = o.item_id))
+               + row_number() OVER (PARTITION BY o.item_id ORDER BY o.id) AS number
+          FROM judging_slot AS o
+         WHERE o.study_id = %(study)s AND o.deck IS NULL AND NOT o.is_gold AND o.label_id IS NOT NULL
+           AND o.number <= %(raters)s + 1 AND o.batch_id IN ({_ASIDE})) AS behind
+ WHERE s.id = behind.id
+"""
 # An item has as many slots as raters are wanted, or more where more have begun already. Of a pair, every
 # other slot shows the second side first; which of them do, the item's key decides, which is random.
-_FILL = """
+_FILL = f"""
 INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, occasion, asks_reason)
 SELECT i.id, missing.n, i.study_id, i.key, i.language,
        i.pair_id IS NOT NULL AND (missing.n + get_byte(uuid_send(i.key), 15)) %% 2 = 1, 1, false
@@ -20,16 +39,21 @@ SELECT i.id, missing.n, i.study_id, i.key, i.language,
  CROSS JOIN LATERAL (
        SELECT n FROM generate_series(1, %(raters)s) AS n
         WHERE NOT EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.number = n)
-        LIMIT greatest(%(raters)s - (SELECT count(*) FROM judging_slot AS s WHERE s.item_id = i.id), 0)
+        LIMIT greatest(%(raters)s - (SELECT count(*) FROM judging_slot AS s
+                                      WHERE s.item_id = i.id
+                                        AND (s.label_id IS NULL OR s.batch_id IS NULL
+                                             OR s.batch_id NOT IN ({_ASIDE}))), 0)
        ) AS missing
- WHERE i.study_id = %(study)s AND i.right_answers IS NULL
+ WHERE i.study_id = %(study)s AND i.right_answers IS NULL AND i.removed_at IS NULL
 """
-_SHRINK = """
+_SHRINK = f"""
 DELETE FROM judging_slot
  WHERE batch_id IS NULL
    AND id IN (SELECT id FROM (
                   SELECT id, row_number() OVER (PARTITION BY item_id ORDER BY batch_id IS NULL, id) AS place
-                    FROM judging_slot WHERE study_id = %(study)s) AS s
+                    FROM judging_slot
+                   WHERE study_id = %(study)s
+                     AND (label_id IS NULL OR batch_id IS NULL OR batch_id NOT IN ({_ASIDE}))) AS s
                WHERE place > %(raters)s)
 """
 _THIRD = """
@@ -71,6 +95,7 @@ def fill(plan: JudgingPlan) -> None:
     battery, study = battery_of(plan.study), plan.study_id
     if battery is None:
         run(_CLEAR + " AND s.deck IS NOT NULL", study=study)
+        run(_STEP_ASIDE, study=study, raters=plan.raters_per_item)
         run(_SHRINK, study=study, raters=plan.raters_per_item)
         run(_FILL, study=study, raters=plan.raters_per_item)
         if plan.third_rater:

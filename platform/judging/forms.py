@@ -2,13 +2,17 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.access import visible_to
 from accounts.models import User
+from contexts.queries import categories_in
+from dialogues.models import TranscriptImport
 from evaluation.questions import Subject
 from judging.batteries import battery_of
+from judging.chosen import MOST_TURNS, Chosen, Contexts, dialogues, responses, turns
 from judging.models import JudgingPlan
 from judging.training import why_untrainable
 from questions.resolving import question_set
@@ -48,9 +52,36 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
 
 
 class ResponsesForm(forms.Form):
-    """Responses of a run that are to be judged."""
+    """Responses of runs that are to be judged: all of them, or those to some contexts."""
 
-    run = forms.ModelChoiceField(queryset=ResponseRun.objects.none(), label=_("Responses of"))
+    run = forms.ModelMultipleChoiceField(
+        queryset=ResponseRun.objects.none(),
+        label=_("Responses of"),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose whose responses are judged.")},
+    )
+    contexts = forms.IntegerField(
+        label=_("Number of contexts"),
+        required=False,
+        min_value=1,
+        max_value=MOST_CONVERSATIONS,
+        help_text=_("How many, drawn at random, the same for each of these systems. Empty: all."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        required=False,
+        min_value=0,
+        max_value=2**31,
+        initial=1,
+        help_text=_("A different number draws different contexts. Those that are judged already come first."),
+    )
+    category = forms.MultipleChoiceField(
+        label=_("Only of these categories"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    least_turns = forms.IntegerField(
+        label=_("Turns of a context, at least"), required=False, min_value=1, max_value=MOST_TURNS
+    )
+    most_turns = forms.IntegerField(label=_("At most"), required=False, min_value=1, max_value=MOST_TURNS)
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,6 +89,24 @@ class ResponsesForm(forms.Form):
             user, ResponseRun.objects.select_related("context_version__context_set"), owner="owner"
         )
         self.fields["run"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
+        there = categories_in(runs.values("context_version"))
+        self.fields["category"].choices = [(each, each.replace("_", " ")) for each in there]  # type: ignore[attr-defined]
+
+    def chosen(self, study: Study) -> Chosen:
+        """Of a valid form: what is to be judged.
+
+        Raises:
+            ValidationError: as of `chosen.responses`.
+        """
+        given = self.cleaned_data
+        contexts = Contexts(
+            number=given["contexts"],
+            seed=1 if given["seed"] is None else given["seed"],
+            categories=tuple(given["category"]),
+            least_turns=given["least_turns"] or 1,
+            most_turns=given["most_turns"] or MOST_TURNS,
+        )
+        return responses(study, given["run"], contexts)
 
 
 class ConversationsForm(forms.Form):
@@ -82,9 +131,22 @@ class ConversationsForm(forms.Form):
         super().__init__(*args, **kwargs)
         sources = self.fields["source"]
         assert isinstance(sources, forms.ModelChoiceField)
-        list_all(sources, real_studies_of(user).filter(task__in=keys_with_conversations()))
+        of_talks = Q(task__in=keys_with_conversations())
+        list_all(sources, real_studies_of(user).filter(of_talks | Q(pk__in=_with_imports(user))))
+        if getattr(study, "judging", None) and study.judging.of_transcripts:
+            sources.initial = study.pk
         self.fields["subject"].choices = subjects_of(study)  # type: ignore[attr-defined]  # a choice
         self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
+
+    def chosen(self, study: Study) -> Chosen:
+        """Of a valid form: what is to be judged.
+
+        Raises:
+            ValidationError: as of `chosen.turns`.
+        """
+        given = self.cleaned_data
+        of = turns if given["subject"] is Subject.TURN else dialogues
+        return of(study, given["source"], language=given["language"], conversations=given["conversations"])
 
     def clean_subject(self) -> Subject:
         try:
@@ -93,8 +155,17 @@ class ConversationsForm(forms.Form):
             raise ValidationError(gettext("Choose what is judged: turns, or whole conversations.")) from error
 
 
+def _with_imports(user: User) -> QuerySet[TranscriptImport, int]:
+    """Studies whose workers do something else, but into which conversations were imported."""
+    brought = TranscriptImport.objects.filter(study__in=real_studies_of(user), imported_at__isnull=False)
+    return brought.values_list("study", flat=True)
+
+
 def subjects_of(study: Study) -> list[tuple[str, str]]:
     """What of a conversation the study's questions can be about."""
-    titles = {Subject.TURN: "The chatbot's turns, or both people's", Subject.DIALOGUE: "Whole conversations"}
+    titles = {
+        Subject.TURN: gettext("The chatbot's turns, or both people's"),
+        Subject.DIALOGUE: gettext("Whole conversations"),
+    }
     fitting = question_set(study.question_set).subjects
     return [(subject.value, title) for subject, title in titles.items() if subject in fitting]

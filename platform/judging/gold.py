@@ -101,6 +101,10 @@ def declare(study: Study, wanted: Mapping[UUID, Gold]) -> int:
 def _why_not(key: UUID, item: Item | None, gold: Gold, questions: QuestionSet) -> str:
     if item is None:
         return _("This queue has no item %(key)s. Take its name from the list of items.") % {"key": key}
+    if item.removed_at:
+        return _(
+            "Item %(key)s was taken out of the queue. Put its system back first, or choose another as gold."
+        ) % {"key": key}
     if not any(gold.right.values()):
         return _("Item %(key)s has no right answer, so nobody could judge it correctly. Say which it is.") % {
             "key": key

@@ -73,6 +73,16 @@ class JudgingPlan(models.Model):
         ),
     )
 
+    of_transcripts = models.BooleanField(
+        default=False,
+        help_text=_("Whether its way begins with a file of conversations, which is imported into it."),
+    )
+    draws = models.JSONField(
+        default=list,
+        blank=True,
+        help_text=_("What was drawn at random into the queue: how many of how many, and by which seed."),
+    )
+
     def __str__(self) -> str:
         return f"{self.raters_per_item} raters per item of {self.study_id}"
 
@@ -191,9 +201,21 @@ class Item(models.Model):
     is_instructed = models.BooleanField(
         db_default=False, help_text=_("Whether a gold item itself says what to answer: an attention check.")
     )
+    removed_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=_("When it was taken out of the queue. The judgments that it has stay, and count."),
+    )
 
     class Meta:
+        indexes = (
+            models.Index(fields=("study",), condition=Q(removed_at__isnull=False), name="item_removed"),
+        )
         constraints = (
+            models.CheckConstraint(
+                name="item_gold_is_not_removed",
+                condition=Q(right_answers__isnull=True) | Q(removed_at__isnull=True),
+            ),
             models.CheckConstraint(name="item_has_one_subject", condition=ONE_JUDGED),
             models.UniqueConstraint(fields=("study", "turn"), name="item_once_per_turn"),
             models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),

@@ -15,12 +15,13 @@ from django.utils.translation import gettext
 
 from evaluation.fit_contexts import Fit
 from evaluation.questions import Subject
+from judging.chosen import refuse_unfit
 from judging.costs import Cost, cost_of
 from judging.models import JudgingPlan
 from judging.pairing import Match, Matched, Side, of_conversations, of_responses
 from judging.queries import items_of
 from judging.services import plan_of
-from judging.subjects import insert, lock_plan, refuse_unfit
+from judging.subjects import insert, lock_plan
 from responses.models import ResponseRun
 from studies.models import Study
 

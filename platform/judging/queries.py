@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import Count, QuerySet, Sum
+from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import FIRST, SECOND, Question, QuestionSet
@@ -34,7 +35,7 @@ SELECT i.id, i.key,
                 (SELECT b.text FROM dialogues_turn AS b
                   WHERE b.dialogue_id = t.dialogue_id AND b.position = t.position - 1), '') AS before,
        sides.one AS first_system, sides.other AS second_system,
-       first_of.text AS first_text, second_of.text AS second_text
+       first_of.text AS first_text, second_of.text AS second_text, i.removed_at
   FROM judging_item AS i
   LEFT JOIN responses_response AS r ON r.id = i.response_id
   LEFT JOIN responses_responserun AS run ON run.id = r.run_id
@@ -57,6 +58,12 @@ SELECT i.id, i.key,
  WHERE i.study_id = {{study}}
 """
 
+
+_COUNTS = """
+   AND i.right_answers IS NULL
+   AND (i.removed_at IS NULL
+        OR EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL))
+"""
 
 EVERY_ITEM = _ITEMS.format(study="%s")
 """The same with gold, for what is not about scores."""
@@ -83,10 +90,19 @@ NOT EXISTS (SELECT FROM studies_study AS declared
 
 
 class SystemCount(NamedTuple):
-    """How far the judging of one system is."""
+    """How far the judging of one system is.
+
+    Attributes:
+        system: what reports call it.
+        items: that are in the queue.
+        removed: that were taken out of it.
+        judged: judgments of both, all of which count.
+        wanted: of both, with those that somebody is giving of what was taken out.
+    """
 
     system: str
     items: int
+    removed: int
     judged: int
     wanted: int
 
@@ -94,8 +110,11 @@ class SystemCount(NamedTuple):
 def system_counts(study: Study) -> list[SystemCount]:
     """By system, its items, the judgments that they have, and those that are wanted."""
     statement = f"""
-    SELECT i.system, count(DISTINCT i.id), count(s.label_id), count(s.id)
-      FROM ({items_of("%(study)s")}) AS i
+    SELECT i.system, count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NULL),
+           count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NOT NULL), count(s.label_id),
+           count(s.id) FILTER (WHERE i.removed_at IS NULL OR s.label_id IS NOT NULL OR s.deck IS NOT NULL
+                                  OR s.leased_until >= now())
+      FROM ({_ITEMS.format(study="%(study)s")} AND i.right_answers IS NULL) AS i
       LEFT JOIN judging_slot AS s
         ON s.item_id = i.id AND (s.batch_id IS NULL OR s.batch_id <> ALL (%(pilot)s))
      GROUP BY i.system ORDER BY i.system
@@ -131,8 +150,16 @@ def first_deck(study: Study) -> list[CardShown]:
 
 
 def items_of(study_parameter: str = "%s") -> str:
-    """The items as a statement that takes the study as this parameter; without gold, which counts nowhere."""
-    return _ITEMS.format(study=study_parameter) + " AND i.right_answers IS NULL"
+    """The items as a statement that takes the study as this parameter; without gold, which counts nowhere.
+
+    What was taken out of the queue is there with the judgments that it has, and not without any.
+    """
+    return _ITEMS.format(study=study_parameter) + _COUNTS
+
+
+def queued_items_of(study_parameter: str = "%s") -> str:
+    """The same without all that was taken out: what is still to be judged, or was to the end."""
+    return _ITEMS.format(study=study_parameter) + " AND i.right_answers IS NULL AND i.removed_at IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +274,18 @@ def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
     counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(
         batch__in=_of_pilots_over(studies)
     )
+    counted = counted.exclude(pk__in=left_over().exclude(leased_until__gte=Now()))
     counts = counted.values_list("study").order_by()
     found = counts.annotate(judged=Count("label"), wanted=Count("pk"))
     return {study: (judged, wanted) for study, judged, wanted in found}
+
+
+def left_over() -> QuerySet[Slot]:
+    """Slots that were leased when their item was taken out of the queue: nobody else gets them.
+
+    Those of a battery that somebody has begun are none: it stays as it was dealt.
+    """
+    return Slot.objects.filter(item__removed_at__isnull=False, label=None, deck=None)
 
 
 def _of_pilots_over(studies: QuerySet[Study]) -> QuerySet[Batch]:

@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
@@ -50,7 +51,7 @@ class QueuedTask(WorkerTask):
         if study.items.exists():
             battery = battery_of(study)
             return why_unfit(battery) if battery else ""
-        return "Nothing to judge yet: add responses or conversations to the queue, then open it."
+        return gettext("There is nothing to judge yet. Add responses or conversations to the queue.")
 
     @override
     def designed_at(self, study: Study) -> str:

@@ -11,7 +11,7 @@ from evaluation.inference import Nouns
 from evaluation.questions import QuestionSet, Subject, coded_answers
 from evaluation.report.figures import coded_questions
 from evaluation.report.groups import Group, compared_groups
-from judging.queries import counted_in, items_of
+from judging.queries import counted_in, items_of, queued_items_of
 from judging.subjects import Added, add_dialogues, add_turns, insert
 from questions.resolving import question_set
 from studies.models import Study
@@ -23,7 +23,7 @@ SEED = 20_010_997
 # Contexts that the same systems answered are alike, as are conversations of one system: of every kind as many
 # are drawn as of any other, as far as there are so many.
 _DRAWN = f"""
-WITH found AS ({items_of("%(source)s")}), clusters AS (
+WITH found AS ({queued_items_of("%(source)s")}), clusters AS (
     SELECT cluster, array_agg(DISTINCT system ORDER BY system) AS systems FROM found GROUP BY cluster
 ), drawn AS (
     SELECT cluster FROM (

@@ -27,6 +27,7 @@ from judging import training
 from judging.batteries import battery_of
 from judging.filling import compared
 from judging.models import Batch, Item, JudgingPlan, Slot
+from judging.queries import left_over
 from judging.reading import read_in_slots
 from labels.services import NO_TIMING
 from labels.timing import Timing
@@ -133,12 +134,13 @@ def _gold_places(plan: JudgingPlan, language: str) -> list[int]:
 def _is_held(batch: Batch, now: datetime) -> bool:
     """Whether others hold items in the worker's language that may become free within an hour."""
     unjudged = Slot.objects.filter(study=batch.study_id, language=batch.language, label=None, is_gold=False)
+    unjudged = unjudged.exclude(pk__in=left_over())
     return unjudged.filter(leased_until__range=(now, now + HOLD)).exists()
 
 
 def is_judged(study: Study, now: datetime) -> bool:
     """Whether all that is wanted is judged, or held by somebody who is at it."""
-    unjudged = Slot.objects.filter(study=study, label=None, is_gold=False)
+    unjudged = Slot.objects.filter(study=study, label=None, is_gold=False).exclude(pk__in=left_over())
     return not unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now)).exists()
 
 
@@ -166,7 +168,9 @@ SELECT judging_again(of_pilot.id)
 
 def plan_of(study: Study) -> JudgingPlan:
     """The study's plan, made as the paper of its protocol did if there is none."""
-    return JudgingPlan.objects.get_or_create(study=study, defaults=preset_of(study).plan)[0]
+    plan, _is_new = JudgingPlan.objects.get_or_create(study=study, defaults=preset_of(study).plan)
+    plan.study = study
+    return plan
 
 
 def desk_of(public_id: UUID, worker_id: int) -> Desk:

@@ -3,19 +3,20 @@
 from collections.abc import Callable
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.models import User
 from crowd import ending
 from evaluation.questions import FIRST, SECOND, Question, Subject
 from judging import gold, subjects
@@ -60,37 +61,65 @@ def queue(request: HttpRequest, pk: int) -> HttpResponse:
 def add(request: HttpRequest, pk: int) -> HttpResponse:
     """Add what one of the two forms names; what is there already is not added again."""
     study = judging_study(request, pk)
-    of_responses = "run" in request.POST
-    both = _forms(request, study, responses=of_responses)
+    of_responses = "source" not in request.POST
+    both = _forms(request.user, study, request.POST, responses=of_responses)
     form = both["responses_form" if of_responses else "conversations_form"]
     if form is None or not form.is_valid():
         return _queue_page(request, study, PlanForm(instance=plan_of(study)), **both)
     try:
-        added = _added(study, form.cleaned_data)
+        items = subjects.add(form.chosen(study))
     except ValidationError as error:
         form.add_error(None, error)
         return _queue_page(request, study, PlanForm(instance=plan_of(study)), **both)
-    messages.success(request, _in_words(added))
+    others = subjects.of_other_languages(study, form.cleaned_data["run"]) if of_responses else 0
+    messages.success(request, _in_words(Added(items, others)))
     return redirect("judging:queue", pk=pk)
 
 
-def _added(study: Study, chosen: dict[str, object]) -> Added:
-    if "run" in chosen:
-        return subjects.add_responses(study, chosen["run"])  # type: ignore[arg-type]  # cleaned by the form
-    put = subjects.add_turns if chosen["subject"] is Subject.TURN else subjects.add_dialogues
-    return put(
-        study,
-        chosen["source"],  # type: ignore[arg-type]  # cleaned by the form
-        language=str(chosen["language"]),
-        conversations=chosen["conversations"],  # type: ignore[arg-type]  # cleaned by the form
-    )
+@require_GET
+@login_required
+def foreseen(request: HttpRequest, pk: int) -> HttpResponse:
+    """What the queue would hold and cost with what one of its forms says: a part of its page."""
+    study = judging_study(request, pk)
+    plan, battery = plan_of(study), battery_of(study)
+    items = sum(row.items for row in item_queries.system_counts(study))
+    added, problem = 0, ""
+    if "raters_per_item" in request.GET:
+        form = PlanForm(request.GET, instance=plan)
+        if not form.is_valid():
+            return HttpResponse()
+        plan = form.save(commit=False)
+    else:
+        of_responses = "source" not in request.GET
+        both = _forms(request.user, study, request.GET, responses=of_responses)
+        chooser = both["responses_form" if of_responses else "conversations_form"]
+        if chooser is None or not chooser.is_valid():
+            return HttpResponse()
+        try:
+            added = chooser.chosen(study).counted()
+        except ValidationError as error:
+            problem = " ".join(error.messages)
+    context = {
+        "study": study,
+        "plan": plan,
+        "battery": battery,
+        "items": items + added,
+        "added": added,
+        "is_plan": "raters_per_item" in request.GET,
+        "problem": problem,
+        "cost": cost_of_queue(study, plan, battery, items + added),
+    }
+    return render(request, "judging/foreseen.html", context)
 
 
 def _in_words(added: Added) -> str:
     if added.items:
         said = ngettext("%(n)d item added.", "%(n)d items added.", added.items) % {"n": added.items}
     else:
-        said = _("Nothing was added: all of it is already in the queue, or there is nothing yet.")
+        said = _(
+            "Nothing was added: all of it is already in the queue, or was taken out of it, or there is "
+            "nothing yet."
+        )
     if not added.of_other_languages:
         return said
     left_out = ngettext(
@@ -101,26 +130,30 @@ def _in_words(added: Added) -> str:
     return f"{said} {left_out}"
 
 
+_Adding = ResponsesForm | ConversationsForm
+
+
 def _forms(
-    request: HttpRequest, study: Study, *, responses: bool | None = None
-) -> dict[str, forms.Form | None]:
+    user: User | AnonymousUser,
+    study: Study,
+    sent: QueryDict | None = None,
+    *,
+    responses: bool | None = None,
+) -> dict[str, _Adding | None]:
     """The forms that fit the study's questions; the one that was sent has its values."""
-    assert request.user.is_authenticated
+    assert user.is_authenticated
     about = question_set(study.question_set).subjects
-    of_responses = ResponsesForm((request.POST if responses else None), user=request.user)
-    sent = request.POST if responses is False else None
-    of_conversations = ConversationsForm(sent, user=request.user, study=study)
+    of_responses = ResponsesForm(sent if responses else None, user=user)
+    of_conversations = ConversationsForm(sent if responses is False else None, user=user, study=study)
     return {
         "responses_form": of_responses if Subject.RESPONSE in about else None,
         "conversations_form": of_conversations if subjects_of(study) else None,
     }
 
 
-def _queue_page(
-    request: HttpRequest, study: Study, plan: PlanForm, **adding: forms.Form | None
-) -> HttpResponse:
+def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _Adding | None) -> HttpResponse:
     counts, battery = item_queries.system_counts(study), battery_of(study)
-    items, stored = sum(row.items for row in counts), plan_of(study)
+    items, stored = sum(row.items for row in counts), plan_of(study) if plan.is_bound else plan.instance
     context = {
         "study": study,
         "plan_form": plan,
@@ -133,9 +166,10 @@ def _queue_page(
         "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
         "items": items,
+        "may_remove": study.rehearsal_of_id is None,
         "judged": sum(row.judged for row in counts),
         "wanted": sum(row.wanted for row in counts),
-        **(adding or _forms(request, study)),
+        **(adding or _forms(request.user, study)),
     }
     return render(request, "judging/queue.html", context, status=200 if request.method == "GET" else 422)
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from knowledge.building import ArticleRow, Built, EntityRow, Finding
 from knowledge.files import parse
 from live.apart import PATIENCE_SECONDS, run
+from live.shapes import shape_of
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,10 @@ def built_from(told: Told) -> Built:
         problems=[Finding(**each) for each in told["problems"]],
         notes=[Finding(**each) for each in told["notes"]],
     )
+
+
+SHAPE = shape_of(Built, EntityRow, ArticleRow, Finding)
+"""Of what is kept until it is imported, for a version of the code that knows nothing else."""
 
 
 def _with_tuples(row: Told) -> Told:

@@ -34,6 +34,7 @@ from knowledge.queries import (
 )
 from knowledge.reading_sets import Configuration, TooLittleKnownError, reading_sets
 
+_KEPT = f"knowledge {reading.SHAPE}"
 PER_PAGE = 60
 SHOWN = 50  # findings and entities of a preview
 
@@ -118,16 +119,15 @@ def _read(
     request: AuthenticatedHttpRequest, file: Mapping[str, str], about: Mapping[str, Any]
 ) -> HttpResponse:
     upload = {**about, "origin": file["origin"], "built": reading.parsed_apart(file["text"])}
-    return redirect("knowledge:preview", token=previews.keep(request.user.pk, upload))
+    return redirect("knowledge:preview", token=previews.keep(request.user.pk, upload, of=_KEPT))
 
 
 @login_required
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
-    upload = previews.kept(request.user.pk, token)
-    if upload is None or "base" not in upload:  # expired, or of contexts
-        messages.error(request, previews.EXPIRED)
-        return redirect("knowledge:bases")
+    upload = previews.kept(request.user.pk, token, of=_KEPT)
+    if upload is None:
+        return previews.gone(request, token, "knowledge:bases")
     known = get_object_or_404(editable_bases(request.user), pk=upload["base"]) if upload["base"] else None
     base = known or KnowledgeBase(owner=request.user, **upload["fields"])
     built = reading.built_from(upload["built"])
@@ -155,6 +155,7 @@ def _import(
         messages.error(request, " ".join(error.messages))
         return redirect("knowledge:bases")
     previews.forget(request.user.pk, token)
+    previews.led_to(token, version.get_absolute_url())
     messages.success(request, _("Imported as version %(number)d.") % {"number": version.number})
     return redirect(version)
 

@@ -19,6 +19,7 @@ from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError,
 from comparisons.sweep_api import router as sweeps
 from crowd.api import router as running
 from evaluation.questions import DeclarationError
+from judging.api import router as queues
 from questions.api import router as question_sets
 from studies.api import router as studies
 from tasks.api import routers as of_tasks
@@ -83,6 +84,7 @@ api.add_router("", sweeps)
 api.add_router("", question_sets)
 api.add_router("", studies)
 api.add_router("", running)
+api.add_router("", queues)
 for router in of_tasks:
     api.add_router("", router)
 

@@ -50,6 +50,11 @@ class Step:
 def journey(study: Study) -> Sequence[Step]:
     """The steps of a study whose workers are reported, in their order; at most one is the next."""
     found, is_next = [], True
+    before = task_of(study).first_steps(study)
+    for each in before:
+        standing = _standing(each.is_done, is_next=is_next)
+        is_next = is_next and standing is Standing.DONE
+        found.append(Step(each.title, each.says, each.address, standing))
     rehearsed = (_rehearse,) if task_of(study).has_rehearsals else ()
     for step in (_design, _preview, *rehearsed, _recruit, _monitor, _results, _export):
         title, says, address, done, warning = step(study)
@@ -73,9 +78,11 @@ def _standing(done: bool | None, *, is_next: bool) -> Standing:
 
 def _design(study: Study) -> _Found:
     task = task_of(study)
-    if missing := task.why_not_open(study):
+    # What an earlier step has not brought yet, that step says.
+    is_brought = all(step.is_done for step in task.first_steps(study))
+    if is_brought and (missing := task.why_not_open(study)):
         return _("Design"), missing, task.designed_at(study), False, True
-    if study.state == Study.State.DRAFT and (unready := obstacle(study)):
+    if is_brought and study.state == Study.State.DRAFT and (unready := obstacle(study)):
         return _("Design"), f"{unready.cure}.", unready.address, False, True
     says = _("What is asked, of which bots, and whose answers count.")
     return _("Design"), says, reverse("studies:edit", args=[study.pk]), True, False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from contexts.tables import Finding, Row, rows_of, text_problem
 from evaluation.personal_data import Redactor
+from evaluation.scripts import contradiction
 from evaluation.spreadsheets import csv_text
 from responses.bounds import MAX_RESPONSE
 
@@ -42,10 +43,12 @@ class Parsed:
         return max((repetition for _, repetition in self.responses), default=0)
 
 
-def parse(text: str, ending: str, keys: Mapping[str, int]) -> Parsed:
+def parse(
+    text: str, ending: str, keys: Mapping[str, int], languages: Mapping[str, str] | None = None
+) -> Parsed:
     """Read responses and hold them against a version: each context exactly once in each repetition.
 
-    `keys` are those of the version's contexts, each with its primary key.
+    `keys` are those of the version's contexts, each with its primary key; `languages` by the same keys.
     """
     parsed = Parsed()
     unknown: dict[str, int] = {}
@@ -59,11 +62,29 @@ def parse(text: str, ending: str, keys: Mapping[str, int]) -> Parsed:
         for name in row.fields.keys() - _FIELDS - _EXPORTED:
             unknown.setdefault(name, row.line)
     parsed.problems += _lacking(parsed, keys)
+    parsed.notes += _in_others(parsed, keys, languages or {})
     parsed.notes += [
         Finding(line, f"The field “{name[:40]}” is not known and is left out.")
         for name, line in sorted(unknown.items())[:20]
     ]
     return parsed
+
+
+def _in_others(parsed: Parsed, keys: Mapping[str, int], languages: Mapping[str, str]) -> Iterator[Finding]:
+    """Responses whose script tells that they are not in the language of their context: worth a look."""
+    by_context = {keys[key]: language for key, language in languages.items()}
+    lines: dict[tuple[str, str], list[int]] = {}
+    for place, text in parsed.responses.items():
+        language = by_context.get(place[0], "")
+        if language and (why := contradiction([text], language)):
+            lines.setdefault((why, language), []).append(parsed.lines[place])
+    for (why, language), found in sorted(lines.items()):
+        n = f"{len(found):,} response is" if len(found) == 1 else f"{len(found):,} responses are"
+        yield Finding(
+            min(found),
+            f"{n} {why}, though the language of the context is “{language}”: workers who read that judge "
+            f"{'it' if len(found) == 1 else 'them'}. This is the first.",
+        )
 
 
 def _take(parsed: Parsed, row: Row, keys: Mapping[str, int]) -> None:

@@ -16,6 +16,7 @@ from django.conf import settings
 from contexts.reading import unread
 from contexts.tables import Finding
 from live.apart import run
+from live.shapes import shape_of
 from responses.files import Parsed, parse
 
 log = logging.getLogger(__name__)
@@ -25,10 +26,11 @@ Told = dict[str, Any]
 """What a file holds in plain values, to be kept until it is imported."""
 
 
-def parsed_apart(text: str, ending: str, keys: Mapping[str, int]) -> Told:
+def parsed_apart(text: str, ending: str, keys: Mapping[str, int], languages: Mapping[str, str]) -> Told:
     """What `parse` finds, found by another process; a file that takes too long has that as its problem."""
+    given = {"text": text, "keys": dict(keys), "languages": dict(languages)}
     try:
-        told: Told = json.loads(run("responses.reading", [ending], {"text": text, "keys": dict(keys)}))
+        told: Told = json.loads(run("responses.reading", [ending], given))
     except SubprocessError as error:
         log.warning("Responses could not be read: %s", error)
         return _told(Parsed(problems=[unread()]))
@@ -54,10 +56,15 @@ def parsed_from(told: Told) -> Parsed:
     )
 
 
+SHAPE = shape_of(Parsed, Finding)
+"""Of what is kept until it is imported, for a version of the code that knows nothing else."""
+
+
 def main() -> None:
     settings.configure(USE_I18N=False)  # no app is needed, and these pages are in English
     given = json.load(sys.stdin)
-    json.dump(_told(parse(given["text"], sys.argv[1], given["keys"])), sys.stdout)
+    found = parse(given["text"], sys.argv[1], given["keys"], given["languages"])
+    json.dump(_told(found), sys.stdout)
 
 
 if __name__ == "__main__":

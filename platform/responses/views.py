@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
-from accounts.limits import reads_a_file, too_many, too_often
+from accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
 from accounts.requests import AuthenticatedHttpRequest
 from contexts import previews
 from contexts.queries import versions_of
@@ -28,6 +28,7 @@ PER_PAGE = 50
 SHOWN = 50  # findings of a preview, faults of a run
 NO_QUEUE = "The job queue does not answer. The run is stored and starts by itself when Redis is back."
 
+_KEPT = f"responses {reading.SHAPE}"
 _FORMATS = {
     "jsonl": (files.jsonl_lines, "application/jsonl"),
     "csv": (files.csv_lines, "text/csv; charset=utf-8"),
@@ -138,30 +139,32 @@ def upload(request: AuthenticatedHttpRequest) -> HttpResponse:
 @reads_a_file
 def _read(request: AuthenticatedHttpRequest, chosen: Mapping[str, Any]) -> HttpResponse:
     file, version = chosen["file"], chosen["context_version"]
-    keys = dict(version.contexts.values_list("key", "pk"))
+    contexts = list(version.contexts.values_list("key", "pk", "language"))
+    keys = {key: pk for key, pk, _language in contexts}
+    languages = {key: language for key, _pk, language in contexts}
     kept = {
         "version": version.pk,
         "system": chosen["system"],
         "origin": file["origin"],
-        "parsed": reading.parsed_apart(file["text"], file["ending"], keys),
+        "parsed": reading.parsed_apart(file["text"], file["ending"], keys, languages),
     }
-    return redirect("responses:preview", token=previews.keep(request.user.pk, kept))
+    return redirect("responses:preview", token=previews.keep(request.user.pk, kept, of=_KEPT))
 
 
 @login_required
-@reads_a_file
+@reading_goes_on_at(lambda request: request.path)
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """What a file of responses would bring; by POST it is brought."""
-    kept = previews.kept(request.user.pk, token)
-    if kept is None or "version" not in kept:
-        messages.error(request, previews.EXPIRED)
-        return redirect("responses:runs")
+    kept = previews.kept(request.user.pk, token, of=_KEPT)
+    if kept is None:
+        return previews.gone(request, token, "responses:runs")
     version = get_object_or_404(versions_of(request.user), pk=kept["version"])
     parsed = reading.parsed_from(kept["parsed"])
     if request.method == "POST" and parsed.may_be_imported:
         if not previews.forget(request.user.pk, token):  # the button was pressed twice
-            return redirect("responses:runs")
+            return previews.gone(request, token, "responses:runs")
         stored = services.store_file(version, parsed.responses, system=kept["system"], owner=request.user)
+        previews.led_to(token, stored.get_absolute_url())
         messages.success(request, _("%(n)s responses are imported.") % {"n": f"{len(parsed.responses):,}"})
         return redirect(stored)
     context = {

@@ -60,7 +60,7 @@ def presets(request: HttpRequest) -> list[PresetOut]:
 
 
 @router.post("/studies", response=answers(StudyOut, status=201, has_body=True))
-def make(request: HttpRequest, sent: StudyIn) -> Status[StudyOut]:
+def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
     """Make a draft as a preset has it; its bots, its items and its consent text are given on its page."""
     preset = preset_named(sent.preset)
     if preset is None:
@@ -72,7 +72,7 @@ def make(request: HttpRequest, sent: StudyIn) -> Status[StudyOut]:
         raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{named}”, only: {known}.")
     study = preset.study(named)
     study.title, study.languages = sent.title, sent.languages
-    owner = cast(User, request.user)
+    owner = request.user
     try:
         services.save_study(
             study, owner=owner, consent_text=consent.TEMPLATE, targets={}, asks=preset.asks or None
@@ -100,8 +100,8 @@ def _preset(preset: Preset) -> PresetOut:
     )
 
 
-def _study(request: HttpRequest, code: str) -> Study:
-    return get_object_or_404(studies_of(cast(User, request.user)), code=code)
+def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
+    return get_object_or_404(studies_of(request.user), code=code)
 
 
 @router.get("/studies/{slug:code}/facets", response=answers(Facets, 404))

@@ -1,9 +1,12 @@
 """What a study asks, of whom, about what and when."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from evaluation.questions import Subject
 
 # As many as one number of a list of due annotations has room for (dialogues/asks.py).
 MOST_ASKS = 32
@@ -19,6 +22,22 @@ class About(models.TextChoices):
     PAIR = "pair", _("Two responses, or two conversations")
     CONTEXT = "context", _("A context")
     PERSON = "person", _("The person themselves")
+
+
+_SUBJECTS = {
+    Subject.TURN: _("single turns"),
+    Subject.RESPONSE: _("responses"),
+    Subject.DIALOGUE: _("whole conversations"),
+    Subject.PAIR: _("pairs"),
+    Subject.CONTEXT: _("contexts"),
+    Subject.PERSON: _("the people themselves"),
+}
+
+
+def in_words(subjects: Iterable[Subject]) -> str:
+    """What questions can be about, as a list that is read."""
+    named = sorted(str(_SUBJECTS[each]) for each in subjects)
+    return _(" or ").join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
 
 
 class Party(models.TextChoices):

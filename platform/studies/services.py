@@ -14,7 +14,7 @@ from bots.models import OUTSIDE, Bot
 from bots.queries import visible_bots
 from evaluation.questions import Subject
 from questions.resolving import question_set, refuse_unknown_set
-from studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment
+from studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment, in_words
 from studies.models import LONGEST_TAG, MOST_TAGS, Ask, ConsentVersion, ReEntry, Share, Study, StudyBot
 from studies.presets import presets_of
 from studies.tasks import StudyTask, task_of
@@ -183,19 +183,22 @@ def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
     refuse_unknown_set(ask.question_set)
     questions = question_set(ask.question_set)
     if (ask.by, ask.about) not in task.every_ask:
-        able = ", ".join(sorted({about.label.lower() for _, about in task.every_ask})) or "nothing"
-        return f"a study of the task “{task.menu}” can ask about {able}."
+        able = "; ".join(sorted({about.label.lower() for _, about in task.every_ask})) or gettext("nothing")
+        return gettext("a study of the kind “%(task)s” can ask only about: %(able)s.") % {
+            "task": task.menu,
+            "able": able,
+        }
     if not questions.subjects & SUBJECTS[ask.about]:
-        fitting = ", ".join(sorted(subject.value for subject in questions.subjects))
-        return (
-            f"“{questions.title}” can be asked about: {fitting}. Choose other questions or another subject."
-        )
+        return gettext(
+            "“%(title)s” can be asked about %(fitting)s only. Choose other questions, or ask about something "
+            "else."
+        ) % {"title": questions.title, "fitting": in_words(questions.subjects)}
     if ask.by == By.TALKERS and (ask.about == About.DIALOGUE) != (ask.moment == Moment.AT_END):
-        return "the whole conversation is judged when it is over, single turns before that."
+        return gettext("a whole conversation is judged when it is over, and single turns before that.")
     if (ask.about == About.PERSON) != (ask.moment in OF_PEOPLE):
-        return "people are asked about themselves before they begin or when their work is done."
+        return gettext("people are asked about themselves before they begin, or once their work is done.")
     if any((ask.question_set, ask.about) == (each.question_set, each.about) for each in earlier):
-        return "the same thing is asked twice. Remove one of the two."
+        return gettext("this is asked twice. Remove one of the two.")
     if ask.by == By.READERS and any(each.by == By.READERS for each in earlier):
         return second_of_readers()
     return ""

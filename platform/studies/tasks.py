@@ -7,7 +7,8 @@ own, which these inherit: `crowd.work.WorkerTask`, `judging.queued.QueuedTask`,
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -19,6 +20,8 @@ from manual.help import helps
 from studies.asks import About, Asked, By
 
 if TYPE_CHECKING:
+    from django.utils.functional import Promise
+
     from accounts.models import User
     from bots.models import Bot
     from studies.forms import StudyPage
@@ -26,6 +29,16 @@ if TYPE_CHECKING:
     from studies.services import Plan
 
 T = TypeVar("T", bound="StudyTask")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """A step of the way of some studies: a word, how it stands or what to do, and where it is done."""
+
+    title: str
+    says: str
+    address: str
+    is_done: bool
 
 
 class StudyTask(ABC):
@@ -47,6 +60,7 @@ class StudyTask(ABC):
         namespace: of the addresses of its pages.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
         may_ask: whom such a study can ask, and about what that is said or shown.
+        ways: other beginnings of such a study than its design, in a few words, for the page of a new study.
     """
 
     key: ClassVar[str]
@@ -64,6 +78,7 @@ class StudyTask(ABC):
     can_recur: ClassVar[bool] = False
     asks: ClassVar[tuple[Asked, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
+    ways: ClassVar[Mapping[str, "str | Promise"]] = {}
 
     @property
     def every_ask(self) -> frozenset[tuple[By, About]]:
@@ -77,6 +92,14 @@ class StudyTask(ABC):
     def designed_at(self, study: "Study") -> str:
         """The address where what such a study lacks is given."""
         return reverse("studies:edit", args=[study.pk])
+
+    def set_out(self, study: "Study", way: str) -> str:
+        """Such a study was just made, to go one of its `ways`, or none: the address where one goes on."""
+        return study.get_absolute_url()
+
+    def first_steps(self, study: "Study") -> "Sequence[FirstStep]":
+        """What comes before its design is looked at again, if its way begins so."""
+        return ()
 
     @abstractmethod
     def finished_and_wanted(self, studies: "QuerySet[Study]") -> Mapping[int, tuple[int, int]]:

@@ -48,14 +48,16 @@ def edit(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
     task = task_of(study)
     page = task.form(request.user, study, request.POST or None)
+    way, is_new = request.GET.get("way", ""), study.pk is None
     if request.method == "POST" and page.is_valid() and (saved := _saved(request, page)):
-        return redirect(saved)
+        return redirect(task.set_out(saved, way) if is_new else saved)
     shown = {
         "study": study if study.pk else None,
         "task": task,
         "tasks": tasks(),
         "presets": PRESETS,
         "protocol": study.protocol,
+        "way": way if way in task.ways else "",
         **page.shown(),
     }
     return render(request, page.template, shown, status=200 if request.method == "GET" else 422)

@@ -7,16 +7,18 @@ from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 from kombu.exceptions import OperationalError
 
-from accounts.limits import reads_a_file
+from accounts.limits import reading_goes_on_at, reads_a_file
 from accounts.requests import AuthenticatedHttpRequest
 from dialogues.models import Dialogue, TranscriptImport
 from dialogues.queries import imports_of, labelled_import
 from studies.models import Study
 from studies.queries import studies_of
+from studies.tasks import FirstStep, task_of
 from transcripts import importing, under_way, undoing
 from transcripts import tasks as jobs
 from transcripts.attempts import attempt
@@ -82,15 +84,22 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
         context["progress"] = under_way.progress(record)
     elif record.imported_at:
         context["is_labelled"] = labelled_import(record)
+        context["next_step"] = _next_step(record.study)
     else:
         try:
             seen = importing.preview_of(record)
         except ImportRefusedError as refused:
             seen, error = Preview(), error or str(refused)
+        context |= _languages(record, seen, request.POST.get("language"))
         context |= {"seen": seen, "speakers": _speakers(request, record, seen), "first": _first(seen)}
     return render(
         request, "transcripts/import.html", context | {"error": error}, status=422 if error else 200
     )
+
+
+def _next_step(study: Study) -> FirstStep | None:
+    """What comes after the import on the way of a study that begins with one."""
+    return next((step for step in task_of(study).first_steps(study) if not step.is_done), None)
 
 
 def _stamp(record: TranscriptImport) -> str:
@@ -104,6 +113,20 @@ def stamp(request: HttpRequest, pk: int) -> JsonResponse:
     """A word that changes while a file comes in; its page asks for it every few seconds."""
     record = get_object_or_404(imports_of(request.user).defer("content"), pk=pk)
     return JsonResponse({"stamp": _stamp(under_way.look_after(record))})
+
+
+def _languages(record: TranscriptImport, seen: Preview, sent: str | None) -> dict[str, object]:
+    """What is to be chosen as the language, and what in the file cannot be in it."""
+    guessed = importing.language_guessed(record.study, seen)
+    language = (record.language or guessed) if sent is None else sent
+    compared_with = language if language in record.study.languages else record.study.languages[0]
+    return {
+        "language": language,
+        "is_guessed": bool(guessed) and language == guessed and sent is None,
+        "compared_with": compared_with,
+        "in_others": importing.others_than(compared_with, seen),
+        "other": importing.OTHER,
+    }
 
 
 def _speakers(request: HttpRequest, record: TranscriptImport, seen: Preview) -> list[dict[str, object]]:
@@ -142,15 +165,23 @@ def set_format(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("transcripts:import", pk=record.pk)
 
 
+def _import_page(request: HttpRequest) -> str:
+    match = request.resolver_match
+    assert match
+    return reverse("transcripts:import", kwargs=match.kwargs)
+
+
 @require_POST
 @login_required
-@reads_a_file
+@reading_goes_on_at(_import_page)
 def confirm(request: HttpRequest, pk: int) -> HttpResponse:
     record = get_object_or_404(imports_of(request.user), pk=pk)
     if record.imported_at or record.is_under_way:
         return redirect("transcripts:import", pk=pk)
     try:
         seen = importing.preview_of(record)
+        if seen.conversations:
+            importing.refuse_unsaid(record.study, request.POST.get("language", ""))
         with transaction.atomic():
             systems = {
                 name: request.POST.get(f"system-{number}", "") for number, name in enumerate(seen.speakers)

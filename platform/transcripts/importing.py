@@ -15,12 +15,13 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from dialogues.models import TranscriptImport, packed
+from evaluation.scripts import may_be_in, named
 from live.apart import PATIENCE_SECONDS
 from live.remembered import key_of, remembered
 from studies.models import Study
 from transcripts import ratings, under_way
 from transcripts.importers import FORMATS, Limits, guessed
-from transcripts.reading import Preview, previewed_apart, told_preview
+from transcripts.reading import SHAPE, Preview, previewed_apart, told_preview
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 MAX_UPLOAD = 60 * 1024 * 1024  # bytes
 ON_PAGE = Limits(conversations=20_000, turns=500_000)
 
+OTHER = "other"  # what a page sends of a language that the study has not
 _HEAD = 8192  # bytes, by which a format is guessed
 _PERSON = re.compile(r"(human|user|person|worker|volunteer|agent_|you|me|我|用户)[\s_]*\d*", re.IGNORECASE)
 
@@ -128,9 +130,10 @@ def preview_of(draft: TranscriptImport) -> Preview:
     """
     if not draft.format:
         return Preview()
-    read_as = key_of("preview", draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns)
     try:
-        seen = told_preview(remembered(read_as, lambda: previewed_apart(draft.file, draft.format, ON_PAGE)))
+        seen = told_preview(
+            remembered(read_as(draft), lambda: previewed_apart(draft.file, draft.format, ON_PAGE))
+        )
     except SubprocessError as error:
         log.warning("Upload %s could not be read: %s", draft.pk, error)
         raise ImportRefusedError(
@@ -142,6 +145,11 @@ def preview_of(draft: TranscriptImport) -> Preview:
         ) from None
     leave_out_unrateable(draft.study, seen)
     return seen
+
+
+def read_as(draft: TranscriptImport) -> str:
+    """Under which key its preview is remembered."""
+    return key_of("preview", SHAPE, draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns)
 
 
 def leave_out_unrateable(study: Study, seen: Preview) -> None:
@@ -171,18 +179,49 @@ def language_of(study: Study, asked: str) -> str:
         ImportRefusedError: it is none of the study, or the study has several and none was named.
     """
     language = asked or study.only_language
-    if language not in study.languages:
-        have = ", ".join(study.languages)
+    refuse_unsaid(study, language)
+    return language
+
+
+def refuse_unsaid(study: Study, language: str) -> None:
+    """Let no conversations in before somebody has said in which language they are.
+
+    Raises:
+        ImportRefusedError: nobody has, or it is none of the study.
+    """
+    have = ", ".join(study.languages)
+    if not language:
         raise ImportRefusedError(
             _("Say in which language these conversations are: one of the study's, %(have)s.") % {"have": have}
-            if not language
-            else _(
+        )
+    if language == OTHER:
+        raise ImportRefusedError(
+            _(
+                "Workers of this study read %(have)s, so they could not judge these conversations. Add their "
+                "language to the study, or import them into one that has it. Nothing was imported."
+            )
+            % {"have": have}
+        )
+    if language not in study.languages:
+        raise ImportRefusedError(
+            _(
                 "“%(language)s” is not a language of this study, which has %(have)s. Add it to the study, or "
                 "import the conversations into another."
             )
             % {"language": language[:20], "have": have}
         )
-    return language
+
+
+def language_guessed(study: Study, seen: Preview) -> str:
+    """The only language of a study that most conversations of a file can be in; empty if that is not told."""
+    script = max(seen.scripts, key=lambda each: seen.scripts[each], default="")
+    fitting = [code for code in study.languages if script and may_be_in(script, code)]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def others_than(language: str, seen: Preview) -> list[tuple[int, str]]:
+    """How many conversations of a file are in which scripts that a language is not written in."""
+    return [(n, named(script)) for script, n in seen.scripts.items() if not may_be_in(script, language)]
 
 
 def refuse_unknown_format(format_key: str) -> None:

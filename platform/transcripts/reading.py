@@ -11,7 +11,9 @@ from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from typing import Any
 
+from evaluation.scripts import script_of
 from live.apart import run
+from live.shapes import shape_of
 from transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
 from transcripts.importers.formats import Read
 
@@ -37,6 +39,7 @@ class Preview:
         problems: the first of them, in the order of the file.
         problem_count: all of them.
         talkers_judge: whether people who talk judge each other in it, or themselves.
+        scripts: how many conversations are mostly in which script, as far as that can be told.
     """
 
     conversations: int = 0
@@ -50,6 +53,7 @@ class Preview:
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
     talkers_judge: bool = False
+    scripts: dict[str, int] = field(default_factory=dict)
 
     def add(self, found: Checked | Rated | Problem) -> None:
         if isinstance(found, Problem):
@@ -63,6 +67,8 @@ class Preview:
         self.turns += len(found.texts)
         self.labels += found.labels
         self.joined += found.joined
+        if script := script_of(found.texts):
+            self.scripts[script] = self.scripts.get(script, 0) + 1
         self.talkers_judge |= found.is_of_raters
         for seat in (0, 1):
             self.speakers[found.speakers[seat]] += len(found.texts[seat::2])
@@ -98,6 +104,10 @@ def previewed_apart(content: bytes, format_key: str, limits: Limits) -> dict[str
     said = run(_MODULE, [format_key, str(limits.conversations), str(limits.turns)], content)
     told: dict[str, Any] = json.loads(said)
     return told
+
+
+SHAPE = shape_of(Preview, Checked, Problem, Read)
+"""Part of the key under which previews are remembered: other code does not read what it does not know."""
 
 
 def told_preview(told: dict[str, Any]) -> Preview:

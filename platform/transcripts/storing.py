@@ -22,6 +22,7 @@ from bots.models import OUTSIDE, BotVersion
 from bots.services import outside_system, version_of
 from crowd.models import Worker
 from dialogues.models import Dialogue, Material, Seat, TranscriptImport, Turn
+from evaluation.scripts import contradiction
 from labels.models import Label
 from live.locks import IMPORTS, only_here
 from studies.models import Study, StudyBot
@@ -30,7 +31,6 @@ from transcripts import ratings, under_way
 from transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
 from transcripts.importing import ON_PAGE, ImportRefusedError, language_of, refuse_unknown_format, titles_of
 from transcripts.outside import RATER, labels_of, raters_of, talker
-from transcripts.scripts import contradiction
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +112,9 @@ def _bring_in(record: TranscriptImport, found: Iterator[Checked | Rated | Proble
         ratings.store(record, [each for each in batch if isinstance(each, Rated)], now)
         record.left_out += sum(isinstance(each, Problem) for each in batch)
         under_way.tell(record.pk, len(batch))
+    record.left_out += writer.in_others
+    if not record.conversations and writer.in_others:
+        writer.refuse()
     if not record.conversations and not record.labels:
         raise ImportRefusedError(
             _("There is no conversation and no rating in the file that can be imported.")
@@ -142,11 +145,18 @@ def _batches(found: Iterator[Checked | Rated | Problem]) -> Iterator[list[Checke
 
 @dataclass
 class _Writer:
-    """Writes conversations as open dialogues with their seats and turns, some at a time."""
+    """Writes conversations as open dialogues with their seats and turns, some at a time.
+
+    Attributes:
+        in_others: how many conversations were left out, because they are in another language.
+        why: of one of these, how that is known.
+    """
 
     record: TranscriptImport
     versions: Mapping[str, BotVersion]
     now: datetime
+    in_others: int = 0
+    why: str = ""
 
     @property
     def opening_turns(self) -> int:
@@ -157,9 +167,9 @@ class _Writer:
         return language_of(self.record.study, self.record.language)
 
     def write(self, conversations: list[Checked]) -> None:
+        conversations = self._in_its_language(conversations)
         if not conversations:
             return
-        self._refuse_another_language(conversations)
         raters = raters_of(self.record.study, conversations)
         dialogues = Dialogue.objects.bulk_create([self._dialogue(each, raters) for each in conversations])
         pairs = list(zip(dialogues, conversations, strict=True))
@@ -177,17 +187,31 @@ class _Writer:
         self.record.conversations += len(conversations)
         self.record.turns += sum(len(each.texts) for each in conversations)
 
-    def _refuse_another_language(self, conversations: list[Checked]) -> None:
-        texts = (text for each in conversations for text in each.texts)
-        if why := contradiction(texts, self.language):
-            raise ImportRefusedError(
-                _(
-                    "These conversations are %(why)s, so they cannot be in the language “%(language)s”, and "
-                    "workers who read that could not judge them. Choose their language, or import them into "
-                    "a study that has it. Nothing was imported."
-                )
-                % {"why": why, "language": self.language}
+    def _in_its_language(self, conversations: list[Checked]) -> list[Checked]:
+        """Without those whose script tells that they are in another; the preview has said that they are."""
+        fitting = []
+        for each in conversations:
+            if why := contradiction(each.texts, self.language):
+                self.in_others += 1
+                self.why = why
+            else:
+                fitting.append(each)
+        return fitting
+
+    def refuse(self) -> None:
+        """Say that none of the conversations could be in the language that was named.
+
+        Raises:
+            ImportRefusedError: always.
+        """
+        raise ImportRefusedError(
+            _(
+                "These conversations are %(why)s, so they cannot be in the language “%(language)s”, and "
+                "workers who read that could not judge them. Choose their language, or import them into "
+                "a study that has it. Nothing was imported."
             )
+            % {"why": self.why, "language": self.language}
+        )
 
     def _dialogue(self, conversation: Checked, raters: Mapping[str, Worker]) -> Dialogue:
         study, rater = self.record.study, raters.get(conversation.rater)

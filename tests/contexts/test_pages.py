@@ -246,3 +246,23 @@ def test_another_process_reads_contexts_as_this_one_does(ending: str) -> None:
     }[ending]
 
     assert parsed_from(parsed_apart(text, ending, language="pt-BR")) == parse(text, ending, language="pt-BR")
+
+
+def test_a_preview_that_another_version_kept_is_gone_in_words(
+    rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = sign_in(rex)
+    monkeypatch.setattr("contexts.views._KEPT", "contexts as they were")
+    preview = upload(client).url
+    monkeypatch.undo()
+
+    assert "or Turnwise was updated meanwhile" in client.get(preview, follow=True).text
+
+
+def test_a_second_press_leads_to_the_version_that_the_first_one_made(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    preview = upload(client).url
+
+    first, second = client.post(preview), client.post(preview)
+
+    assert first.url == second.url == ContextSetVersion.objects.get().get_absolute_url()

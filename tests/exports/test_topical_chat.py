@@ -149,7 +149,7 @@ def test_the_page_shows_both_files_before_anything_is_stored(
     assert "“t_9” is of no conversation" in page
     assert "agent_2 did not rate 1 turn of the other: 2" in page.replace("&#x27;", "'")
     assert not Dialogue.objects.exists()
-    browser.post(f"{answer.url}confirm/", {"system-0": "", "system-1": ""})
+    browser.post(f"{answer.url}confirm/", {"system-0": "", "system-1": "", "language": "en"})
     import_requested(TranscriptImport.objects.get().pk)
     assert [each.source_id for each in Dialogue.objects.all()] == ["t_1"]
 

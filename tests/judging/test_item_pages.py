@@ -80,7 +80,7 @@ def test_counts_by_system(make_queue: MakeQueue, make_contexts: MakeContexts, ma
         subjects.add_responses(study, make_run(contexts, system))
     judge(study, lambda item: NO)
 
-    assert item_queries.system_counts(study) == [("Alpha", 3, 3, 6), ("Beta", 3, 3, 6)]
+    assert item_queries.system_counts(study) == [("Alpha", 3, 0, 3, 6), ("Beta", 3, 0, 3, 6)]
 
 
 # --- pages ---------------------------------------------------------------------------------------

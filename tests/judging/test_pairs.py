@@ -175,14 +175,14 @@ def test_a_study_whose_questions_are_about_one_thing_takes_no_pairs(
 ) -> None:
     study, version = make_queue(), make_contexts(3)
 
-    with pytest.raises(ValidationError, match="cannot be asked about a pair"):
+    with pytest.raises(ValidationError, match="cannot be asked about pairs"):
         pairs.add(study, Source.of_runs([make_run(version, name) for name in ("A", "B")]))
 
 
 def test_a_study_of_pairs_takes_no_single_responses(
     make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
-    with pytest.raises(ValidationError, match="only about: pair"):
+    with pytest.raises(ValidationError, match="only about pairs"):
         subjects.add_responses(make_pairs(), make_run(make_contexts(1), "Alpha"))
 
 

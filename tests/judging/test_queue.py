@@ -362,7 +362,7 @@ def test_the_scripted_opening_and_the_workers_turns_are_not_judged(
 
 
 def test_questions_that_do_not_fit_the_subject_are_refused(make_queue: MakeQueue, study: Study) -> None:
-    with pytest.raises(ValidationError, match="cannot be asked about a dialogue, only about: response, turn"):
+    with pytest.raises(ValidationError, match="only about responses or single turns"):
         subjects.add_dialogues(make_queue(), study, language="en")
 
 

@@ -1,12 +1,26 @@
+import json
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from accounts import tokens
 from accounts.models import User
+from judging import subjects
+from judging.models import Slot
 from studies.models import Study
-from tests.conftest import MakeQueue
+from tests.conftest import MakeContexts, MakeQueue, MakeRun
+from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
+
+
+def call(who: User, method: str, address: str, body: Any = None) -> Any:
+    """What the API answers this person."""
+    sent = {} if body is None else {"data": json.dumps(body), "content_type": "application/json"}
+    bearer = f"Bearer {tokens.make(who, 'test')}"
+    return getattr(Client(), method)(address, HTTP_AUTHORIZATION=bearer, **sent)
 
 
 def page_of(study: Study, reader: User) -> str:
@@ -28,3 +42,58 @@ def test_nobody_judges_an_item_twice_so_a_small_queue_has_a_batch_for_each_rater
     page = page_of(make_queue(2, raters=3, batch=50), rex)
 
     assert "2 items \u00d7 3 raters = 6 judgments, about 3 batches." in page
+
+
+def test_a_system_is_taken_out_after_its_page_said_what_that_changes(
+    make_queue: MakeQueue, sign_in: SignIn, rex: User
+) -> None:
+    study = make_queue(7, raters=3, batch=5, pay_amount=4)
+    client = sign_in(rex)
+    address = reverse("judging:take_out", args=[study.pk])
+    assert f"{address}?system=Alpha" in page_of(study, rex)
+
+    asked = " ".join(client.get(address, {"system": "Alpha"}).content.decode().split())
+    # 7 items by 3 raters are 21 judgments, which are 5 batches of 5, for 4 USD each.
+    assert "21 judgments are no longer wanted: about 5 batches fewer, which saves 20.00 USD." in asked
+    assert "Nothing is left to judge then" in asked
+
+    said = client.post(address, {"system": "Alpha"}, follow=True).text
+    assert "Alpha is out of the queue: nobody new judges its 7 items. Their judgments stay." in said
+    assert "Put back" in said
+    back = client.post(reverse("judging:put_back", args=[study.pk]), {"system": "Alpha"}, follow=True).text
+    assert "Alpha is in the queue again, with 7 items." in back
+    assert Slot.objects.filter(study=study).count() == 21
+
+
+def test_what_cannot_be_taken_out_is_said_in_words(
+    make_queue: MakeQueue, sign_in: SignIn, rex: User, mallory: User
+) -> None:
+    study = make_queue(1)
+    address = reverse("judging:take_out", args=[study.pk])
+
+    for method in (sign_in(rex).get, sign_in(rex).post):
+        assert "There is nothing of “Nobody” in the queue." in method(
+            address, {"system": "Nobody"}, follow=True
+        ).text.replace("&quot;", '"')
+    assert sign_in(mallory).post(address, {"system": "Alpha"}).status_code == 404
+
+
+def test_the_api_takes_systems_out_and_puts_them_back(
+    make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun, rex: User, mallory: User
+) -> None:
+    study = make_queue(3, raters=2)
+    subjects.add_responses(study, make_run(make_contexts(2), "Beta"))
+    address = f"/api/studies/{study.code}/queue"
+
+    assert call(rex, "get", address).json() == [
+        {"system": "Alpha", "items": 3, "removed": 0, "judged": 0, "wanted": 6},
+        {"system": "Beta", "items": 2, "removed": 0, "judged": 0, "wanted": 4},
+    ]
+    for _ in range(2):  # safe to repeat
+        told = call(rex, "put", f"{address}/removed", ["Alpha"]).json()
+        assert [(each["items"], each["removed"], each["wanted"]) for each in told] == [(0, 3, 0), (2, 0, 4)]
+    told = call(rex, "put", f"{address}/removed", ["Beta"]).json()
+    assert [(each["items"], each["removed"]) for each in told] == [(3, 0), (0, 2)]
+    wrong = call(rex, "put", f"{address}/removed", ["Gamma"])
+    assert (wrong.status_code, "nothing of “Gamma”" in wrong.json()["error"]) == (422, True)
+    assert call(mallory, "put", f"{address}/removed", []).status_code == 404

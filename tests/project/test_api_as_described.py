@@ -43,11 +43,14 @@ def named(
     bot = study.study_bots.get().bot
     audit = audits.start(bot, by=rex)
     sweep = Sweep.objects.create(bot=bot, context_version=make_contexts(1), owner=rex, seed=1)
+    with_queue = make_pairs().code
     yield {
         "pk": str(audit.pk),
         "sweep": str(sweep.pk),
         "code": study.code,
-        "pairs": make_pairs().code,
+        "pairs": with_queue,
+        "queue": with_queue,
+        "removed": with_queue,
         "key": asked.key,
         "bots": bot.name,
         "question-sets": asked.own_set.name,

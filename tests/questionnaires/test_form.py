@@ -46,7 +46,7 @@ def test_a_new_study_asks_people_about_themselves(researcher: Client, bot: Any) 
         ({"people-0-when": ""}, "Choose when these questions are asked."),
         ({"people-0-question_set": "ssa"}, "is asked about single replies"),
         ({"people-0-when": "partner_turn:each_turn"}, "Select a valid choice"),
-        ({"people-0-question_set": "demographics"}, "the same thing is asked twice"),
+        ({"people-0-question_set": "demographics"}, "this is asked twice"),
     ],
 )
 def test_what_cannot_be_asked_of_people_is_told_in_words(

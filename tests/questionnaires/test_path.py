@@ -260,11 +260,11 @@ def test_only_what_can_be_asked_of_people_is(make_study: MakeStudy) -> None:
 
     with pytest.raises(ValidationError, match="Only the people themselves are asked about"):
         asking(WHO)
-    with pytest.raises(ValidationError, match="can be asked about: response, turn"):
+    with pytest.raises(ValidationError, match="can be asked about responses or single turns only"):
         asking(SSA, Asked("ssa", About.PERSON, Moment.BEFORE_WORK))
-    with pytest.raises(ValidationError, match="before they begin or when their work is done"):
+    with pytest.raises(ValidationError, match="before they begin, or once their work is done"):
         asking(SSA, Asked("demographics", About.PERSON, Moment.AT_END))
-    with pytest.raises(ValidationError, match="before they begin or when their work is done"):
+    with pytest.raises(ValidationError, match="before they begin, or once their work is done"):
         asking(Asked("ssa", About.PARTNER_TURN, Moment.AFTER_WORK))
     with pytest.raises(ValidationError, match="asked twice"):
         asking(SSA, WHO, Asked("demographics", About.PERSON, Moment.AFTER_WORK))

@@ -73,7 +73,7 @@ def test_the_form_offers_sets_in_groups_the_newest_of_each(client: Client, rex: 
             "contexts-v1",
             "“Contexts” is asked about contexts without a response; this study judges single replies, whole",
         ),
-        ("whole-v1", "“Whole” can be asked about: dialogue. Choose other questions or another subject."),
+        ("whole-v1", "“Whole” can be asked about whole conversations only. Choose other questions"),
         ("private-v1", "There is no question set “private-v1” that you can use."),
         ("nothing", "There is no question set “nothing” that you can use."),
     ],

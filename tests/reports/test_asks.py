@@ -135,11 +135,11 @@ def test_a_file_has_a_row_for_each_label_and_none_for_the_turn_of_a_whole(study:
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (Asked("likert", About.PARTNER_TURN, Moment.EACH_TURN), "can be asked about: dialogue"),
+        (Asked("likert", About.PARTNER_TURN, Moment.EACH_TURN), "about whole conversations only"),
         (Asked("ssa", About.DIALOGUE, Moment.AT_END), "can be asked about"),
         (Asked("likert", About.DIALOGUE, Moment.EACH_TURN), "judged when it is over"),
-        (Asked("preference", About.PAIR, Moment.AT_END), "can ask about"),
-        (Asked("ssa", About.RESPONSE), "can ask about"),
+        (Asked("preference", About.PAIR, Moment.AT_END), "can ask only about"),
+        (Asked("ssa", About.RESPONSE), "can ask only about"),
         (WHOLE, "asked twice"),
     ],
 )
@@ -174,5 +174,5 @@ def test_the_form_takes_several_asks(rex: User, sign_in: SignIn) -> None:
 
     assert [ask.declared for ask in Study.objects.get().asks.all()] == [WHOLE, VOTES]
     refused = browser.post("/studies/new/", fields | {"asks-2-question_set": "likert"})
-    assert "can be asked about: dialogue" in refused.content.decode()
+    assert "can be asked about whole conversations only" in refused.content.decode()
     assert Study.objects.count() == 1

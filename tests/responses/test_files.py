@@ -7,6 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from accounts.limits import one_at_once_of
 from accounts.models import User
 from contexts.models import ContextSetVersion
 from responses import files
@@ -153,5 +154,61 @@ def test_previews_of_responses_are_limited(version: ContextSetVersion, rex: User
 @pytest.mark.parametrize("content", [CSV, "context,response,repetition\nc1,Hé,1\nc2,Ho,2\nc9,Ha,1\n"])
 def test_another_process_reads_responses_as_this_one_does(version: ContextSetVersion, content: str) -> None:
     keys = dict(version.contexts.values_list("key", "pk"))
+    languages = dict.fromkeys(keys, "zh")
 
-    assert parsed_from(parsed_apart(content, "csv", keys)) == files.parse(content, "csv", keys)
+    found = parsed_from(parsed_apart(content, "csv", keys, languages))
+    assert found == files.parse(content, "csv", keys, languages)
+
+
+def test_responses_that_are_not_in_the_language_of_their_context_are_announced(
+    version: ContextSetVersion, rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    first, *others = version.contexts.order_by("position").values_list("key", flat=True)
+    rows = [f"{first},我刚从公园回来", *(f"{key},A park." for key in others)]
+
+    page = client.get(upload(client, version, "\n".join(["context,response", *rows])).url).text
+
+    assert "1 response is mostly in Chinese script, though the language of the context is “en”" in page
+
+
+def test_a_preview_that_another_version_kept_is_gone_in_words(
+    version: ContextSetVersion, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = sign_in(rex)
+    monkeypatch.setattr("responses.views._KEPT", "responses as they were")
+    preview = upload(client, version, CSV).url
+    monkeypatch.undo()
+
+    for method in (client.get, client.post):
+        assert (
+            "or Turnwise was updated meanwhile. Choose the file again." in method(preview, follow=True).text
+        )
+    assert not ResponseRun.objects.exists()
+
+
+def test_a_second_press_leads_to_what_the_first_one_made(
+    version: ContextSetVersion, rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    preview = upload(client, version, CSV).url
+
+    first, second = client.post(preview), client.post(preview)
+
+    assert first.url == second.url == ResponseRun.objects.get().get_absolute_url()
+
+
+def test_a_press_while_the_first_one_is_under_way_goes_on_by_itself(
+    version: ContextSetVersion, rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    preview = upload(client, version, CSV).url
+
+    with one_at_once_of(1, "imports", rex.pk):
+        waits = client.post(preview)
+        refused = upload(client, version, CSV)
+
+    assert (waits.status_code, waits["Refresh"]) == (202, f"2; url={preview}")
+    assert "Your file is being read" in waits.text
+    assert (refused.status_code, "then choose this file again" in refused.text) == (429, True)
+    assert not ResponseRun.objects.exists()

@@ -8,12 +8,14 @@ from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
+from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+from accounts.limits import one_at_once_of
 from accounts.models import User
 from bots.models import Bot
 from bots.services import outside_system, register_bot
@@ -39,6 +41,7 @@ from transcripts.reading import preview, previewed_apart, told_preview
 from transcripts.tasks import started
 from transcripts.undoing import refuse_labelled, undo
 
+SignIn = Callable[[User], Client]
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "meena"
 
 FILE = b"""\
@@ -370,9 +373,66 @@ def test_chinese_conversations_do_not_come_in_as_english_ones(study: Study, rex:
     assert Dialogue.objects.get().language == "zh"
 
 
-# --- the pages ------------------------------------------------------------------------------------
+def in_two_scripts() -> bytes:
+    """Two English conversations and a Chinese one."""
+    rows = [
+        {"id": str(n), "turns": [{"speaker": s, "text": text} for s in ("Human", "XiaoIce")]}
+        for n, text in enumerate(
+            ("Hello, how are you today?", "Well, I have just been to the park.", "我刚从公园回来")
+        )
+    ]
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode()
 
-SignIn = Callable[[User], Client]
+
+def test_a_chinese_conversation_among_english_ones_is_announced_and_left_out(
+    study: Study, rex: User, sign_in: SignIn
+) -> None:
+    draft, client = upload(study, BytesIO(in_two_scripts()), name="both.jsonl", by=rex), sign_in(rex)
+    page = client.get(f"/imports/{draft.pk}/")
+    assert page.context["language"] == "en"
+    assert (
+        "1 conversation is mostly in Chinese script, which en is not written in. It is left out" in page.text
+    )
+
+    sent = {"system-0": "", "system-1": "XiaoIce"}
+    refused = client.post(f"/imports/{draft.pk}/confirm/", sent)
+    assert (refused.status_code, "Say in which language" in refused.text) == (422, True)
+    other = client.post(f"/imports/{draft.pk}/confirm/", sent | {"language": "other"})
+    assert (other.status_code, "Workers of this study read en" in other.text) == (422, True)
+    client.post(f"/imports/{draft.pk}/confirm/", sent | {"language": "en"})
+    storing.import_requested(draft.pk)
+
+    draft.refresh_from_db()
+    assert (draft.conversations, draft.left_out) == (2, 1)
+    assert {*Dialogue.objects.values_list("source_id", flat=True)} == {"0", "1"}
+
+
+@pytest.mark.parametrize(
+    ("languages", "guessed"), [(["en"], "en"), (["zh"], ""), (["en", "zh"], "en"), (["en", "de"], "")]
+)
+def test_a_language_is_guessed_where_one_alone_is_written_so(
+    study: Study, rex: User, languages: list[str], guessed: str
+) -> None:
+    study.languages = languages
+    draft = upload(study, BytesIO(in_two_scripts()), name="both.jsonl", by=rex)
+
+    assert importing.language_guessed(study, importing.preview_of(draft)) == guessed
+
+
+def test_a_preview_that_another_version_kept_is_read_again(
+    study: Study, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft, client = uploaded(study), sign_in(rex)
+    monkeypatch.setattr(importing, "SHAPE", "as it was")
+    read_as = importing.read_as(draft)
+    cache.set(read_as, {"conversations": 7, "something": "of before"})
+    monkeypatch.undo()
+
+    assert importing.read_as(draft) != read_as
+    assert "Import 2 conversations" in client.get(f"/imports/{draft.pk}/").text
+
+
+# --- the pages ------------------------------------------------------------------------------------
 
 
 def test_from_upload_to_import_to_undo(study: Study, rex: User, sign_in: SignIn) -> None:
@@ -386,7 +446,8 @@ def test_from_upload_to_import_to_undo(study: Study, rex: User, sign_in: SignIn)
     assert "A conversation has two speakers; here speaks: “Human”." in page
     assert not Dialogue.objects.exists()
 
-    done = client.post(f"/imports/{draft.pk}/confirm/", {"system-0": "", "system-1": "Mitsuku"}, follow=True)
+    sent = {"system-0": "", "system-1": "Mitsuku", "language": "en"}
+    done = client.post(f"/imports/{draft.pk}/confirm/", sent, follow=True)
     assert "The file is being imported." in done.content.decode()
     assert "0 of 3 parts of the file are stored" in done.content.decode()
     stamp = client.get(f"/imports/{draft.pk}/stamp/").json()["stamp"]
@@ -433,7 +494,8 @@ def test_a_refused_import_says_why_and_keeps_what_was_typed(study: Study, rex: U
 
     client = sign_in(rex)
 
-    client.post(f"/imports/{draft.pk}/confirm/", {"system-0": "", "system-1": " ", "scripted_opening": "on"})
+    sent = {"system-0": "", "system-1": " ", "scripted_opening": "on", "language": "en"}
+    client.post(f"/imports/{draft.pk}/confirm/", sent)
     storing.import_requested(draft.pk)
 
     page = client.get(f"/imports/{draft.pk}/").content.decode()
@@ -508,6 +570,21 @@ def test_reading_files_is_limited_per_person(study: Study, rex: User, sign_in: S
     answers = {client.get(f"/imports/{draft.pk}/").status_code for _ in range(61)}
 
     assert answers == {200, 429}
+
+
+def test_a_second_press_leads_to_the_import_that_is_under_way(
+    study: Study, rex: User, sign_in: SignIn
+) -> None:
+    draft, client = uploaded(study), sign_in(rex)
+    sent = {"system-0": "", "system-1": "Mitsuku", "language": "en"}
+
+    with one_at_once_of(1, "imports", rex.pk):  # the first one is read at this moment
+        waits = client.post(f"/imports/{draft.pk}/confirm/", sent)
+    first, second = (client.post(f"/imports/{draft.pk}/confirm/", sent) for _ in range(2))
+
+    assert (waits.status_code, waits["Refresh"]) == (202, f"2; url=/imports/{draft.pk}/")
+    assert first.url == second.url == f"/imports/{draft.pk}/"
+    assert "The file is being imported." in client.get(second.url).text
 
 
 # --- the command ----------------------------------------------------------------------------------

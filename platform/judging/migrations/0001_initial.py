@@ -117,6 +117,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "removed_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="When it was taken out of the queue. The judgments that it has stay, and count.",
+                        null=True,
+                    ),
+                ),
+                (
                     "dialogue",
                     models.ForeignKey(
                         blank=True,
@@ -164,7 +172,20 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("removed_at__isnull", False)),
+                        fields=["study"],
+                        name="item_removed",
+                    )
+                ],
                 "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("right_answers__isnull", True), ("removed_at__isnull", True), _connector="OR"
+                        ),
+                        name="item_gold_is_not_removed",
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(
@@ -290,6 +311,21 @@ class Migration(migrations.Migration):
                             django.core.validators.MaxValueValidator(86400),
                         ],
                         verbose_name="seconds for an item",
+                    ),
+                ),
+                (
+                    "of_transcripts",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Whether its way begins with a file of conversations, which is imported into it.",
+                    ),
+                ),
+                (
+                    "draws",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="What was drawn at random into the queue: how many of how many, and by which seed.",
                     ),
                 ),
                 (

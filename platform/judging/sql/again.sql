@@ -1,10 +1,11 @@
 -- Have somebody else judge what one of a study's pilot judged: that judgment steps aside, behind where a third rater comes, and
 -- a free slot takes its number. Whether a third is wanted, others tell anew. A deck is made again as a whole, once its last
--- card is judged.
+-- card is judged. What was taken out of the queue meanwhile is judged by nobody else.
 CREATE OR REPLACE FUNCTION judging_again(the_slot bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     s judging_slot%ROWTYPE;
     plan judging_judgingplan%ROWTYPE;
+    is_removed boolean;
 BEGIN
     SELECT * INTO s FROM judging_slot WHERE id = the_slot;
     IF s.is_gold THEN
@@ -18,12 +19,15 @@ BEGIN
         RETURN;
     END IF;
     SELECT * INTO plan FROM judging_judgingplan WHERE study_id = s.study_id;
-    PERFORM FROM judging_item WHERE id = s.item_id FOR NO KEY UPDATE;
+    SELECT removed_at IS NOT NULL INTO is_removed FROM judging_item WHERE id = s.item_id FOR NO KEY UPDATE;
     UPDATE judging_slot
        SET number = 1 + greatest(
                (SELECT max(o.number) FROM judging_slot AS o WHERE o.item_id = s.item_id),
                plan.raters_per_item + 1)
      WHERE id = s.id;
+    IF is_removed THEN
+        RETURN;
+    END IF;
     IF plan.third_rater THEN
         DELETE FROM judging_slot WHERE item_id = s.item_id AND number > plan.raters_per_item AND batch_id IS NULL;
         IF s.number > plan.raters_per_item THEN

@@ -6,6 +6,9 @@ BEGIN
     SELECT * INTO i FROM judging_item WHERE id = the_item;
     IF EXISTS (SELECT FROM judging_slot WHERE batch_id = the_batch AND key = i.key) THEN
         RETURN false;
+    ELSIF i.removed_at IS NOT NULL  -- but in a battery that was begun, which stays as it was dealt
+          AND NOT EXISTS (SELECT FROM judging_slot WHERE item_id = i.id AND deck IS NOT NULL) THEN
+        RETURN false;
     ELSIF i.response_id IS NOT NULL THEN
         RETURN NOT EXISTS (SELECT FROM labels_label WHERE response_id = i.response_id AND rater_id = the_worker)
            AND NOT EXISTS (SELECT FROM responses_response AS r

@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     SELECT item.id, item.study_id, item.key, item.language, p.raters_per_item AS raters INTO i
       FROM judging_item AS item JOIN judging_judgingplan AS p ON p.study_id = item.study_id
-     WHERE item.id = the_item AND p.third_rater
+     WHERE item.id = the_item AND p.third_rater AND item.removed_at IS NULL
        FOR NO KEY UPDATE OF item;
     IF NOT FOUND OR EXISTS (SELECT FROM judging_slot WHERE item_id = i.id AND deck IS NOT NULL) THEN
         RETURN;

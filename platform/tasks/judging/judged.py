@@ -53,7 +53,7 @@ SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns
 
 # Numbers of contexts are negative, those of conversations positive.
 _SYSTEMS = f"""
-SELECT i.system, count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0),
+SELECT i.system, count(*), count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0),
        count(DISTINCT i.cluster) FILTER (WHERE i.cluster > 0)
   FROM ({items_of()}) AS i
  GROUP BY i.system
@@ -149,13 +149,13 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
         occasion=np.array(columns[7], dtype=np.int64),
         battery=declared(battery) if battery else None,
         raters_wanted=plan.raters_per_item,
-        items=study.items.filter(right_answers__isnull=True).count(),
+        items=sum(items for _, items, *_ in systems),
         languages=study.languages,
         remarked={system: remarked for system, remarked, _ in counted},
         fallbacks={system: fallbacks for system, _, fallbacks in counted},
         contexts=contexts,
-        contexts_of={system: of_contexts for system, of_contexts, _ in systems},
-        conversations_of={system: of_talks for system, _, of_talks in systems},
+        contexts_of={system: of_contexts for system, _, of_contexts, _ in systems},
+        conversations_of={system: of_talks for system, *_, of_talks in systems},
         design=design_of(study),
         items_per_worker=plan.batch_size,
         third_rater=plan.third_rater,

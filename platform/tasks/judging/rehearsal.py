@@ -146,7 +146,12 @@ def with_queue(study: Study, workers: int) -> Study:
 
 
 def _room(study: Study, plan: JudgingPlan, workers: int) -> Room:
-    counted = study.items.values_list("language").annotate(n=Count("pk")).order_by("language")
+    counted = (
+        study.items.filter(removed_at=None)
+        .values_list("language")
+        .annotate(n=Count("pk"))
+        .order_by("language")
+    )
     items = {language: n for language, n in counted if language in study.languages}
     if not items:
         raise UnrehearsableError(

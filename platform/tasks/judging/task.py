@@ -20,8 +20,8 @@ from reports.queries import analysis_plan
 from reports.reported import Computation, ReportedTask
 from studies.asks import OF_EACH_ITEM, About, By
 from studies.models import Study
-from studies.tasks import register
-from tasks.judging import battery_rehearsal, rehearsal
+from studies.tasks import FirstStep, register
+from tasks.judging import battery_rehearsal, rehearsal, transcripts
 from tasks.judging.forms import JudgingPage
 from tasks.judging.judged import judged_items
 
@@ -31,8 +31,8 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     """Workers judge responses, turns or conversations of others, one after the other."""
 
     key = "judging"
-    title = "Judge responses, turns or conversations of others"
-    menu = "Judge"
+    title = "Judge responses, single turns or whole conversations"
+    menu = "Judge responses or conversations"
     order = 3
     form = JudgingPage
     overview = "tasks/judging/overview.html"
@@ -40,6 +40,8 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     namespace = "judging_task"
     asks = (OF_EACH_ITEM,)
     may_ask = frozenset((By.READERS, about) for about in (About.RESPONSE, About.DIALOGUE))
+
+    ways = {transcripts.WAY: _("Judge conversations from elsewhere")}
 
     begin = "judging_task:start"
     go_on = "judging_task:judge"
@@ -53,6 +55,14 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     analysed = "tasks/judging/analysed.html"
     labels_exported = JUDGMENTS
     read = "items"
+
+    @override
+    def set_out(self, study: Study, way: str) -> str:
+        return transcripts.set_out(study) if way == transcripts.WAY else super().set_out(study, way)
+
+    @override
+    def first_steps(self, study: Study) -> Sequence[FirstStep]:
+        return transcripts.first_steps(study)
 
     @override
     def copied_into(self, study: Study, copy: Study) -> None:

@@ -31,7 +31,7 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     """Workers say which of two responses, or of two conversations, is better."""
 
     key = "pairs"
-    title = "Judge two responses or two conversations side by side"
+    title = "Compare two responses or two conversations side by side"
     menu = "Compare side by side"
     order = 5
     form = PairsPage

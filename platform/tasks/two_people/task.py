@@ -52,8 +52,8 @@ class TwoPeople(WorkerTask, TalkTask):
         wanted = study.study_bots.filter(target__gt=0, bot__active=True)
         if plan.alone == TwoPeoplePlan.Alone.BOT and not wanted.exists():
             return gettext(
-                "Choose at least one active bot with a target above zero, with which people talk if nobody "
-                "comes for them. Or let these people leave."
+                "Choose at least one active bot with a target above zero, for people whom nobody joins; or "
+                "let those people leave."
             )
         return reading.why_too_few(study, plan.conversations)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from transcripts.scripts import contradiction
+from evaluation.scripts import contradiction, script_of
 
 CHINESE = ["你好,你今天怎么样?我刚从公园回来,那里有很多人。", "我很好,谢谢。"]
 ENGLISH = ["Hello, how are you today?", "Fine, thanks. 你呢?"]
@@ -36,3 +36,19 @@ def test_texts_that_may_be_in_a_language(texts: list[str], language: str) -> Non
 )
 def test_texts_that_cannot_be(texts: list[str], language: str, why: str) -> None:
     assert contradiction(texts, language) == why
+
+
+@pytest.mark.parametrize(
+    ("texts", "script"),
+    [
+        (CHINESE, "CJK"),
+        (["你好", "你比我好"], "CJK"),  # six characters say enough, six letters would not
+        (["Привет"], ""),
+        (ENGLISH, "LATIN"),
+        (["Hello, how are you?", "我很好,谢谢你,你今天去哪里了呢"], ""),  # as much of the one as of the other
+        (["a" * 5000, *CHINESE * 500], "LATIN"),  # what comes first
+        ([], ""),
+    ],
+)
+def test_the_script_of_texts(texts: list[str], script: str) -> None:
+    assert script_of(texts) == script

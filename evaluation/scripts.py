@@ -1,0 +1,68 @@
+"""In which script texts are written: enough to notice Chinese conversations that would be called English."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+
+# By the first word of a letter's Unicode name, the languages that are written so; all others are in Latin.
+_LANGUAGES = {
+    "CJK": ("zh", "ja"),
+    "HIRAGANA": ("ja",),
+    "KATAKANA": ("ja",),
+    "HANGUL": ("ko",),
+    "ARABIC": ("ar", "fa", "ur", "ps"),
+    "HEBREW": ("he", "yi"),
+    "CYRILLIC": ("ru", "uk", "bg", "sr", "mk", "be", "kk", "mn"),
+    "GREEK": ("el",),
+    "DEVANAGARI": ("hi", "mr", "ne"),
+    "THAI": ("th",),
+}
+_WITH_SCRIPT_OF_THEIR_OWN = {code for codes in _LANGUAGES.values() for code in codes}
+_ENOUGH_LETTERS = 20
+# A character that is a syllable or a word says more.
+_ENOUGH_CHARACTERS = 4
+_OF_CHARACTERS = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL"}
+_MOST_LETTERS = 1000
+
+
+def script_of(texts: Iterable[str]) -> str:
+    """In which script most letters are, such as CJK or LATIN; empty if that cannot be told.
+
+    Args:
+        texts: of which the first thousand letters are looked at.
+    """
+    letters = islice((letter for text in texts for letter in text if letter.isalpha()), _MOST_LETTERS)
+    scripts = Counter(map(_script, letters))
+    if not scripts:
+        return ""
+    script, count = scripts.most_common(1)[0]
+    enough = _ENOUGH_CHARACTERS if script in _OF_CHARACTERS else _ENOUGH_LETTERS
+    is_most = 2 * count > scripts.total()
+    return script if is_most and scripts.total() >= enough else ""
+
+
+def may_be_in(script: str, language: str) -> bool:
+    """Whether a language is written so; nothing is known of scripts that are not listed here."""
+    code = language.partition("-")[0].lower()
+    if script in _LANGUAGES:
+        return code in _LANGUAGES[script]
+    return script != "LATIN" or code not in _WITH_SCRIPT_OF_THEIR_OWN - {"sr"}
+
+
+def named(script: str) -> str:
+    """What people call it."""
+    return _NAMES.get(script, script.title())
+
+
+def contradiction(texts: Iterable[str], language: str) -> str:
+    """Why these texts cannot be in this language, such as "mostly in Greek script"; empty if they may be."""
+    script = script_of(texts)
+    return "" if not script or may_be_in(script, language) else f"mostly in {named(script)} script"
+
+
+_NAMES = {"CJK": "Chinese"}
+
+
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "").partition(" ")[0]
