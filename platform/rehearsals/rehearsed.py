@@ -12,6 +12,8 @@ from rehearsals.simulated import SimulatedWorker, Work
 from studies.models import Study
 from studies.tasks import StudyTask
 
+FEWEST_WORKERS = 30
+
 
 class UnrehearsableError(Exception):
     """This study cannot be rehearsed; the message says why, and what to do."""
@@ -22,28 +24,35 @@ class Crowd:
     """Who comes to a rehearsal.
 
     Attributes:
-        plan: what they are dealt of what the report begins with.
+        plan: what they are dealt of what the report begins with; None where nothing is judged.
         seats: of each worker, in the order in which they come.
         late: who of them comes when the others are through.
         worker: the worker with this number and seat.
         raters: how many judge the same thing.
         beside: what they are dealt of everything else that the study asks, in its order.
-        also: what else the report must say of what they did.
+        also: what else the report, or the study's pages, must say of what they did.
+        more: what helps where there is too little to tell, if it is not the usual.
     """
 
-    plan: Plan
+    plan: Plan | None
     seats: Sequence[Seat]
     late: set[int]
     worker: Callable[[int, Seat], SimulatedWorker]
     raters: int = 1
     beside: Sequence[Plan] = ()
     also: Callable[[Sequence[Work], Mapping[str, Any]], Sequence[Finding]] | None = None
+    more: str = ""
 
 
 class RehearsedTask(StudyTask):
     """A task that simulated workers can do."""
 
     has_rehearsals = True
+
+    def enough_workers(self, study: Study) -> int:
+        """How many simulated workers find out whether all that is planted in such a study is recovered."""
+        del study
+        return FEWEST_WORKERS
 
     @abstractmethod
     def copied(self, study: Study, workers: int) -> Study:
