@@ -5,7 +5,6 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.access import visible_to
 from accounts.models import User
 from evaluation.questions import Subject
 from judging.batteries import battery_of
@@ -13,6 +12,7 @@ from judging.models import JudgingPlan
 from judging.training import why_untrainable
 from questions.resolving import question_set
 from responses.models import ResponseRun
+from responses.queries import real_runs_of
 from studies.choosing import StudySelect, list_all
 from studies.models import Study
 from studies.queries import real_studies_of
@@ -54,10 +54,7 @@ class ResponsesForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        runs = visible_to(
-            user, ResponseRun.objects.select_related("context_version__context_set"), owner="owner"
-        )
-        self.fields["run"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
+        self.fields["run"].queryset = real_runs_of(user)  # type: ignore[attr-defined]  # the field is a choice of models
 
 
 class ConversationsForm(forms.Form):

@@ -3,7 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from rehearsals.findings import Finding
 from rehearsals.planted import Plan
@@ -45,9 +48,14 @@ class Crowd:
 
 
 class RehearsedTask(StudyTask):
-    """A task that simulated workers can do."""
+    """A task that simulated workers can do.
+
+    Attributes:
+        enough: what so many of them are enough for, with `%(n)s`.
+    """
 
     has_rehearsals = True
+    enough: ClassVar[str | Promise] = _("%(n)s are enough to find every planted score.")
 
     def enough_workers(self, study: Study) -> int:
         """How many simulated workers find out whether all that is planted in such a study is recovered."""

@@ -70,7 +70,7 @@ def _said(rehearsal: Study, say: Say) -> Mapping[str, Any]:
     if not isinstance(task_of(rehearsal), TaskWithReport):
         return {"people": said_of_themselves(rehearsal)}
     say("Computing the report.")
-    result = _reported(rehearsal).result
+    result: Mapping[str, Any] | None = _reported(rehearsal).result
     assert result is not None
     return result
 

@@ -47,6 +47,8 @@ SENTENCES = (
     "Fishing means sitting quietly with an excuse.",
     "They say honey keeps for thousands of years.",
 )
+MACHINE = "Certainly! Here is a response that fits."
+"""As assistant programs begin, which is not taken from people."""
 AGAIN = "Yes, I think so too, it really is like that."
 """What those say again and again who answer straight down the line."""
 SWORN = "Well, that is bullshit, if you ask me."
@@ -58,6 +60,13 @@ COPY = "Look here:"
 def said(number: int, seat: int, place: int) -> str:
     """The message of this number of somebody in this seat; the seats share none."""
     return SENTENCES[(2 * (number + place) + seat) % len(SENTENCES)]
+
+
+def response(worker: int, number: int) -> str:
+    """What somebody writes to a context, and to no other one: a sentence, or two from the 41st on."""
+    first, beyond = (worker + number) % len(SENTENCES), number // len(SENTENCES)
+    second = SENTENCES[(first + beyond) % len(SENTENCES)]
+    return f"{SENTENCES[first]} {second}" if beyond else SENTENCES[first]
 
 
 def copied(texts: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from labels.models import Label
 from rehearsals.findings import Outcome
 from rehearsals.models import Rehearsal
 from rehearsals.rehearsed import FEWEST_WORKERS, RehearsedTask, UnrehearsableError
+from responses.models import ResponseRun
 from studies.models import Study, StudyBot
 from studies.services import fields_of_copy, save_study, set_state
 from studies.tasks import task_of
@@ -88,5 +89,6 @@ def delete_rehearsal(rehearsal: Study) -> None:
     Label.objects.filter(study=rehearsal).delete()
     Dialogue.objects.filter(study=rehearsal).delete()
     Participation.objects.filter(study=rehearsal).delete()
+    ResponseRun.objects.filter(study=rehearsal).delete()
     Worker.objects.filter(pk__in=only_here).delete()
     rehearsal.delete()

@@ -110,7 +110,7 @@ def _reviewed(rehearsal: Study, finished: Held) -> Iterator[Finding]:
             for place, measured in planted.items()
             if place not in reported or not _is_same(reported[place].measured[key][0], measured[key])
         ]
-        known = [each[key] for each in planted.values() if each[key] is not None]
+        known = [value for each in planted.values() if (value := each[key]) is not None]
         if known:
             yield Finding(not wrong, _told(key, known, len(wrong)))
     yield from _copies(finished, reported)
