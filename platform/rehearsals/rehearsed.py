@@ -30,6 +30,7 @@ class Crowd:
         plan: what they are dealt of what the report begins with; None where nothing is judged.
         seats: of each worker, in the order in which they come.
         late: who of them comes when the others are through.
+        why_late: what is said before these come, as they may take a while.
         worker: the worker with this number and seat.
         raters: how many judge the same thing.
         beside: what they are dealt of everything else that the study asks, in its order.
@@ -45,6 +46,7 @@ class Crowd:
     beside: Sequence[Plan] = ()
     also: Callable[[Sequence[Work], Mapping[str, Any]], Sequence[Finding]] | None = None
     more: str = ""
+    why_late: str = ""
 
 
 class RehearsedTask(StudyTask):

@@ -93,7 +93,7 @@ def _foreseen(crowd: Crowd, plan: Plan) -> str:
 
 
 async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: int, say: Say) -> list[Work]:
-    places, plan = asyncio.Semaphore(at_once), crowd.plan
+    places = asyncio.Semaphore(at_once)
     everybody, began = set(range(len(crowd.seats))), time.monotonic()
     done: list[Work] = []
 
@@ -108,25 +108,33 @@ async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: in
                 raise MismatchError(f"Worker {number + 1} ({kind}): {error}") from error
             except (WebSocketException, OSError) as error:  # a timeout is an OSError, too
                 raise MismatchError(f"Worker {number + 1} ({kind}) lost the server: {error!r}") from error
-        if plan and (
-            work.finished or not plan.alone
-        ):  # a conversation counts when it is finished, a judgment at once
-            for each, labels in zip((plan, *crowd.beside), (work.labels, *work.beside), strict=False):
-                for thing, answers in labels.items():
-                    each.note(thing, kind, answers)
+        _record(crowd, work)
         done.append(work)
         say(f"{len(done)} of {len(everybody)} workers are done.")
 
     await _together(placed, everybody - crowd.late)
     if crowd.late:
         began += await _leases_over(rehearsal, say)
+        if crowd.why_late:
+            say(crowd.why_late)
         await _together(placed, crowd.late)
-    seconds = time.monotonic() - began
+    _sum_up(done, time.monotonic() - began, say)
+    return done
+
+
+def _record(crowd: Crowd, work: Work) -> None:
+    """Note what the report must count: a conversation once it is finished, a judgment at once."""
+    if crowd.plan and (work.finished or not crowd.plan.alone):
+        for plan, labels in zip((crowd.plan, *crowd.beside), (work.labels, *work.beside), strict=False):
+            for thing, answers in labels.items():
+                plan.note(thing, work.kind, answers)
+
+
+def _sum_up(done: Sequence[Work], seconds: float, say: Say) -> None:
     if given := sum(len(labels) for work in done for labels in (work.labels, *work.beside)):
         say(f"They gave {given} labels in {seconds:.1f} s of work, {given / seconds:.0f} a second.")
     if idle := sum(not (work.place or work.waited_in_vain) for work in done):
         say(f"{idle} of them came when nothing was left to do.")
-    return done
 
 
 async def _together(come: Callable[[int], Coroutine[Any, Any, None]], numbers: set[int]) -> None:

@@ -233,4 +233,5 @@ def talkers(rehearsal: Study, server: str, workers: int) -> Crowd:
     return Crowd(
         plans[0], sat, late, worker, beside=plans[1:], also=partial(found.findings, rehearsal),
         more="Use more workers; 30 nearly always suffice.",
+        why_late=f"The last one comes, for whom nobody is left, and waits for {WAIT_MINUTES} minute.",
     )  # fmt: skip

@@ -25,8 +25,10 @@ from responses.queries import that_count
 from studies.models import Study
 from tasks.writing.models import WritingPlan
 
-MOST_BY_ITSELF = 200
-"""So many simulated people come at most unless somebody asks for more."""
+FEWEST, MOST_BY_ITSELF = 10, 200
+"""So many simulated people come at least and at most unless somebody asks for others."""
+LEAST_SHARE = 2
+"""Who writes less can neither leave halfway nor repeat themselves."""
 # What the server says to those who come when nothing is left for them.
 NOTHING_LEFT = 409
 # Every so many responses of somebody with two tabs are changed in the other one.
@@ -120,7 +122,7 @@ def enough_workers(study: Study) -> int:
     if plan is None:
         return FEWEST_WORKERS
     wanted = next(
-        (more for more in range(FEWEST_WORKERS, MOST_BY_ITSELF, 10) if _room(plan, more) >= plan.wanted),
+        (more for more in range(FEWEST, MOST_BY_ITSELF, 10) if _room(plan, more) >= plan.wanted),
         MOST_BY_ITSELF,
     )
     return wanted
@@ -142,7 +144,7 @@ def with_contexts(study: Study, workers: int) -> Study:
         study=copy,
         context_version=plan.context_version,
         responses_per_context=plan.responses_per_context,
-        batch_size=max(1, min(plan.batch_size, plan.context_version.size, even)),
+        batch_size=min(plan.batch_size, plan.context_version.size, max(LEAST_SHARE, even)),
     )
     return copy
 
@@ -200,8 +202,8 @@ def _full(rehearsal: Study, done: Sequence[Work]) -> Finding:
     holds = written == wanted and all(n == people <= most for n, people in counts)
     return Finding(
         holds,
-        f"The study has {written} responses to {len(counts)} contexts, of each at most {most}, all by "
-        f"different people; {wanted} are wanted of these workers.",
+        f"The study has {written} responses to {len(counts)} contexts, at most {most} to each, all of these "
+        f"by different people; {wanted} were wanted of the workers.",
     )
 
 
@@ -234,7 +236,7 @@ def _lengths(done: Sequence[Work], stored: Sequence[str]) -> Finding:
 def _refused(tried: Tried, what: str) -> Finding:
     return Finding(
         tried.sent[what] == tried.refused[what],
-        f"Refused, {what}: {tried.refused[what]} of {tried.sent[what]} that were sent.",
+        f"Refused {what}: {tried.refused[what]} of {tried.sent[what]} that were sent.",
     )
 
 

@@ -37,7 +37,7 @@ class Writing(WorkerTask, RehearsedTask):
     instructions = "tasks/writing/instructions.html"
     saved = _("All your responses are saved.")
 
-    enough = _("%(n)s write all that is wanted, or as much of it as so many can.")
+    enough = _("%(n)s write all that is wanted, or as much of it as they can.")
 
     @override
     def why_not_open(self, study: Study) -> str:

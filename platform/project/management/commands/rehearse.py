@@ -37,7 +37,7 @@ class Command(BaseCommand):
             "--workers",
             type=int,
             help=f"(default: {FEWEST_WORKERS}, or {ENOUGH_FOR_A_BOT} for each chatbot if that is more; where "
-            "people write, as many as write all that is wanted, up to 200)",
+            "people write, as many as write all that is wanted, from 10 to 200)",
         )
         parser.add_argument("--at-once", type=int, default=10, help="at the same time (default: %(default)s)")
         parser.add_argument(
