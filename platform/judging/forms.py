@@ -6,7 +6,6 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.access import visible_to
 from accounts.models import User
 from contexts.queries import categories_in
 from dialogues.models import TranscriptImport
@@ -17,6 +16,7 @@ from judging.models import JudgingPlan
 from judging.training import why_untrainable
 from questions.resolving import question_set
 from responses.models import ResponseRun
+from responses.queries import real_runs_of
 from studies.choosing import StudySelect, list_all
 from studies.models import Study
 from studies.queries import real_studies_of
@@ -85,9 +85,7 @@ class ResponsesForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        runs = visible_to(
-            user, ResponseRun.objects.select_related("context_version__context_set"), owner="owner"
-        )
+        runs = real_runs_of(user)
         self.fields["run"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
         there = categories_in(runs.values("context_version"))
         self.fields["category"].choices = [(each, each.replace("_", " ")) for each in there]  # type: ignore[attr-defined]

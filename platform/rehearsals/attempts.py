@@ -37,7 +37,7 @@ def begin(study: Study, workers: int, *, by: User) -> Attempt:
         ValidationError: it cannot be rehearsed, or not now; says why and what to do.
     """
     if study.rehearsal_of_id or not isinstance(task_of(study), RehearsedTask):
-        raise ValidationError(_("Nothing is judged in this study, so there is nothing to rehearse."))
+        raise ValidationError(_("Nobody takes part in this study, so there is nothing to rehearse."))
     if missing := task_of(study).why_not_open(study):
         raise ValidationError(missing)
     if not 1 <= workers <= MOST_WORKERS:

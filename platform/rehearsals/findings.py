@@ -45,6 +45,8 @@ def findings(plan: Plan, done: Sequence[Work], result: Mapping[str, Any]) -> lis
         if "course" in result:
             found.append(_course(system, done, result))
         found.append(_labels(plan, system, columns, row))
+        if system in plan.rare:
+            continue
         found += _scores(f"{system}, all workers", truth.means(plan, system), columns, row)
         if "majority" in tables:
             majority = tables["majority"].get(system)
@@ -87,10 +89,15 @@ def _tables(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _course(system: str, done: Sequence[Work], result: Mapping[str, Any]) -> Finding:
-    of_bot = [work for work in done if work.system == system]
     course = next(each for each in result["course"]["bots"] if each["bot"] == system)
-    open_ = sum(not (work.finished or work.gave_up) for work in of_bot)
-    planted = (sum(work.finished for work in of_bot), open_, sum(work.gave_up for work in of_bot))
+    held: dict[str, list[Work]] = {}
+    for work in done:
+        if work.system == system:
+            held.setdefault(work.place, []).append(work)
+    finished = sum(any(work.finished for work in of_one) for of_one in held.values())
+    failed = sum(any(work.gave_up for work in of_one) for of_one in held.values())
+    left = sum(any(work.was_left for work in of_one) for of_one in held.values())
+    planted = finished, len(held) - finished - failed - left, failed
     reported = (course["finished"], course["under_way"], course["bot_failed"])
     return Finding(
         planted == reported,
@@ -201,9 +208,9 @@ def _inside(
     )
 
 
-def _more(plan: Plan) -> str:
+def _more(plan: Plan | None) -> str:
     """What helps where there is too little to tell."""
-    if not plan.alone:
+    if plan is None or not plan.alone:
         return "Use more workers, or add items to the study."
     enough = ENOUGH_FOR_A_BOT * len(plan.systems)
     return f"Use more workers; {enough} nearly always suffice, {ENOUGH_FOR_A_BOT} for each chatbot."
@@ -211,10 +218,17 @@ def _more(plan: Plan) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a rehearsal found."""
+    """What a rehearsal found.
+
+    Attributes:
+        findings: everything that was compared.
+        plan: what was dealt of what the report begins with; None where nothing is judged.
+        more: what helps where there is too little to tell, if it is not the usual.
+    """
 
     findings: Sequence[Finding]
-    plan: Plan
+    plan: Plan | None
+    more: str = ""
 
     @property
     def holds(self) -> bool:
@@ -229,18 +243,24 @@ class Outcome:
         if wrong:
             return f"{wrong} of {len(self.findings)} findings are not what was planted."
         if untold:
-            return f"{untold} of {len(self.findings)} findings cannot be told. {_more(self.plan)}"
+            return (
+                f"{untold} of {len(self.findings)} findings cannot be told. {self.more or _more(self.plan)}"
+            )
         told = len(self.findings)
+        if self.plan is None:
+            return f"The study says what was planted: {told} of {told} findings hold."
         return f"The report recovers what was planted: {told} of {told} findings hold."
 
     @property
     def agreement(self) -> str:
         """Why nothing is said about alpha; empty if it is."""
-        if not all(isinstance(alpha, Undefined) for alpha in truth.alphas(self.plan).values()):
+        if self.plan is None or not all(
+            isinstance(alpha, Undefined) for alpha in truth.alphas(self.plan).values()
+        ):
             return ""
         if self.plan.alone:
             return (
-                "Agreement: each reply was judged by the one worker who talked, as in the paper, so there is "
-                "no alpha to recover in this study."
+                "Agreement: each reply was judged by one worker only, who talked, as in the paper, so there "
+                "is no alpha to recover in this study."
             )
         return "Agreement: no item was judged by two workers, so there is no alpha to recover in this study."

@@ -5,7 +5,7 @@ States and answers are dealt by twenties that hold each share as nearly as twent
 lies where but hardly the totals, and a report whose intervals miss what was planted is wrong, not unlucky.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from evaluation.questions import Answer, QuestionSet
-from rehearsals.ways import Share, State, even, rates, seen, ways
+from rehearsals.ways import Share, Shown, State, even, first, narrowed, rates, seen, ways
 
 T = TypeVar("T")
 Answers = dict[str, Answer]
@@ -60,6 +60,7 @@ class Plan:
         questions: the study's.
         systems: whose words are judged, as the report calls them; each has rates of its own.
         alone: whether each thing is judged by one worker only, as the replies of a conversation are.
+        rare: those of the systems of which too little is judged for more than counting.
         things: by name of a thing that is judged, the system that said it and its state.
         recorded: by name of a thing, who answered what.
     """
@@ -67,16 +68,21 @@ class Plan:
     questions: QuestionSet
     systems: Sequence[str]
     alone: bool
+    rare: Collection[str] = ()
     things: dict[str, tuple[str, State]] = field(default_factory=dict)
     recorded: dict[str, list[tuple[Kind, Answers]]] = field(default_factory=dict)
     _decks: dict[tuple[Any, ...], Iterator[Any]] = field(default_factory=dict)
 
     # --- dealing -------------------------------------------------------------------------------------
 
-    def meet(self, thing: str, system: str) -> None:
-        """Something that this system said is there to be judged; it gets its state."""
+    def meet(self, thing: str, system: str, shown: Shown | None = None) -> None:
+        """Something that this system said is there to be judged; it gets its state.
+
+        Of people who read before they talk, only the choices that are shown can be given.
+        """
         if thing not in self.things:
-            self.things[thing] = system, self._state(system)
+            state = self._state(system)
+            self.things[thing] = system, state if shown is None else narrowed(self.questions, state, shown)
 
     def _state(self, system: str) -> State:
         """How careful workers answer about the next thing of this system.
@@ -120,9 +126,9 @@ class Plan:
     def as_seen(self, state: State, kind: Kind) -> State:
         """How such a worker answers about a thing in this state, for each question if it is asked."""
         if kind is Kind.STRAIGHT_LINING:
-            return tuple((1.0, *(0.0 for _ in share[1:])) for share in state)
+            return tuple(first(share) for share in state)
         if kind is Kind.CARELESS:
-            return tuple(even(len(share)) for share in state)
+            return tuple(even(share) for share in state)
         return state
 
     def slip(self, answers: Answers) -> Answers:

@@ -3,12 +3,11 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from channels.db import database_sync_to_async
 from django.db.models import Max
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 from websockets.exceptions import WebSocketException
 
@@ -19,7 +18,7 @@ from judging.models import Slot
 from rehearsals.findings import Outcome, findings_of_all
 from rehearsals.people import People
 from rehearsals.people_found import findings_about
-from rehearsals.planted import HONEST
+from rehearsals.planted import HONEST, Plan
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from rehearsals.room import share
 from rehearsals.services import keep
@@ -28,8 +27,9 @@ from rehearsals.truth import foreseen
 from rehearsals.worker import MismatchError
 from reports import services as reports
 from reports.models import Report
-from reports.people import sets_about_people
+from reports.people import said_of_themselves, sets_about_people
 from reports.queries import newest_result
+from reports.reported import TaskWithReport
 from studies.models import Study
 from studies.services import set_state
 from studies.tasks import task_of
@@ -47,32 +47,41 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     task = task_of(rehearsal)
     assert isinstance(task, RehearsedTask)
     crowd, people = task.crowd(rehearsal, server, workers), People.asked(sets_about_people(rehearsal))
-    if not crowd.plan.alone:
-        say(_foreseen(crowd))
+    if crowd.plan and not crowd.plan.alone:
+        say(_foreseen(crowd, crowd.plan))
     try:
-        done = asyncio.run(_everybody(rehearsal, crowd, people, at_once, say))
+        # Who are to meet have to be there at the same time.
+        done = asyncio.run(_everybody(rehearsal, crowd, people, max(at_once, task.together), say))
     finally:
         set_state(rehearsal.pk, Study.State.CLOSED)  # nobody else comes in by mistake
     _exclude(rehearsal, done)
-    say("Computing the report.")
-    report = _reported(rehearsal)
-    assert report.result is not None
-    found = findings_of_all(crowd.plan, crowd.beside, done, report.result)
+    result = _said(rehearsal, say)
+    found = findings_of_all(crowd.plan, crowd.beside, done, result) if crowd.plan else []
     if crowd.also:
-        found += crowd.also(done, report.result)
-    found += findings_about(people, report.result)
-    outcome = Outcome(found, crowd.plan)
+        found += crowd.also(done, result)
+    found += findings_about(people, result)
+    outcome = Outcome(found, crowd.plan, crowd.more)
     keep(rehearsal, outcome)
     return outcome
 
 
-def _foreseen(crowd: Crowd) -> str:
+def _said(rehearsal: Study, say: Say) -> Mapping[str, Any]:
+    """What the report says; where there is none, what its page says people said of themselves."""
+    if not isinstance(task_of(rehearsal), TaskWithReport):
+        return {"people": said_of_themselves(rehearsal)}
+    say("Computing the report.")
+    result: Mapping[str, Any] | None = _reported(rehearsal).result
+    assert result is not None
+    return result
+
+
+def _foreseen(crowd: Crowd, plan: Plan) -> str:
     kinds = Counter(seat.kind for seat in crowd.seats)
     all_of_them = sum(share(kind) * come for kind, come in kinds.items())
     shares = {kind: share(kind) * come / all_of_them for kind, come in kinds.items()}
     each = [
-        f"{alpha:.2f} for “{' '.join(filter(None, (crowd.plan.questions.question(key).wording, choice)))}”"
-        for (key, choice), alpha in foreseen(crowd.plan, shares, crowd.raters).items()
+        f"{alpha:.2f} for “{' '.join(filter(None, (plan.questions.question(key).wording, choice)))}”"
+        for (key, choice), alpha in foreseen(plan, shares, crowd.raters).items()
         if not isinstance(alpha, Undefined)
     ]
     if not each:
@@ -84,7 +93,7 @@ def _foreseen(crowd: Crowd) -> str:
 
 
 async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: int, say: Say) -> list[Work]:
-    places, plan = asyncio.Semaphore(at_once), crowd.plan
+    places = asyncio.Semaphore(at_once)
     everybody, began = set(range(len(crowd.seats))), time.monotonic()
     done: list[Work] = []
 
@@ -99,23 +108,33 @@ async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: in
                 raise MismatchError(f"Worker {number + 1} ({kind}): {error}") from error
             except (WebSocketException, OSError) as error:  # a timeout is an OSError, too
                 raise MismatchError(f"Worker {number + 1} ({kind}) lost the server: {error!r}") from error
-        if work.finished or not plan.alone:  # a conversation counts when it is finished, a judgment at once
-            for each, labels in zip((plan, *crowd.beside), (work.labels, *work.beside), strict=False):
-                for thing, answers in labels.items():
-                    each.note(thing, kind, answers)
+        _record(crowd, work)
         done.append(work)
         say(f"{len(done)} of {len(everybody)} workers are done.")
 
     await _together(placed, everybody - crowd.late)
     if crowd.late:
         began += await _leases_over(rehearsal, say)
+        if crowd.why_late:
+            say(crowd.why_late)
         await _together(placed, crowd.late)
-    given = sum(len(labels) for work in done for labels in (work.labels, *work.beside))
-    seconds = time.monotonic() - began
-    say(f"They gave {given} labels in {seconds:.1f} s of work, {given / seconds:.0f} a second.")
-    if idle := sum(not work.place for work in done):
-        say(f"{idle} of them came when nothing was left to judge.")
+    _sum_up(done, time.monotonic() - began, say)
     return done
+
+
+def _record(crowd: Crowd, work: Work) -> None:
+    """Note what the report must count: a conversation once it is finished, a judgment at once."""
+    if crowd.plan and (work.finished or not crowd.plan.alone):
+        for plan, labels in zip((crowd.plan, *crowd.beside), (work.labels, *work.beside), strict=False):
+            for thing, answers in labels.items():
+                plan.note(thing, work.kind, answers)
+
+
+def _sum_up(done: Sequence[Work], seconds: float, say: Say) -> None:
+    if given := sum(len(labels) for work in done for labels in (work.labels, *work.beside)):
+        say(f"They gave {given} labels in {seconds:.1f} s of work, {given / seconds:.0f} a second.")
+    if idle := sum(not (work.place or work.waited_in_vain) for work in done):
+        say(f"{idle} of them came when nothing was left to do.")
 
 
 async def _together(come: Callable[[int], Coroutine[Any, Any, None]], numbers: set[int]) -> None:
@@ -142,11 +161,10 @@ async def _leases_over(rehearsal: Study, say: Say) -> float:
 
 def _exclude(rehearsal: Study, done: Sequence[Work]) -> None:
     """As an admin would who has seen through them."""
-    suspects = {work.place: work.kind for work in done if work.finished and work.kind not in HONEST}
-    place = Coalesce("assignment__seat__dialogue__public_id", "assignment__batch__public_id")
-    worked = Participation.objects.filter(study=rehearsal).annotate(place=place)
-    for pk, found in worked.filter(place__in=suspects).values_list("pk", "place"):
-        ending.exclude(pk, reason=f"Rehearsal: {suspects[str(found)]}", by=rehearsal.owner)
+    suspects = {work.code: work.kind for work in done if work.finished and work.kind not in HONEST}
+    of_them = Participation.objects.filter(study=rehearsal, resume_code__in=suspects)
+    for pk, code in of_them.values_list("pk", "resume_code"):
+        ending.exclude(pk, reason=f"Rehearsal: {suspects[code]}", by=rehearsal.owner)
 
 
 def _reported(rehearsal: Study) -> Report:

@@ -7,20 +7,20 @@ from bots.models import Bot
 from crowd.models import Participation, Worker
 from dialogues.models import Dialogue
 from labels.models import Label
-from rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
+from rehearsals.findings import Outcome
 from rehearsals.models import Rehearsal
-from rehearsals.rehearsed import RehearsedTask, UnrehearsableError
+from rehearsals.rehearsed import FEWEST_WORKERS, RehearsedTask, UnrehearsableError
+from responses.models import ResponseRun
 from studies.models import Study, StudyBot
 from studies.services import fields_of_copy, save_study, set_state
 from studies.tasks import task_of
 from trash.services import Kept
 
-FEWEST_WORKERS = 30
-
 
 def enough_workers(study: Study) -> int:
-    """How many simulated workers find something out, however many bots share them."""
-    return max(FEWEST_WORKERS, ENOUGH_FOR_A_BOT * bots_of(study).count())
+    """How many simulated workers find something out."""
+    task = task_of(study)
+    return task.enough_workers(study) if isinstance(task, RehearsedTask) else FEWEST_WORKERS
 
 
 @transaction.atomic
@@ -35,7 +35,7 @@ def make_rehearsal(study: Study, workers: int) -> Study:
     task = task_of(study)
     if not isinstance(task, RehearsedTask):
         raise UnrehearsableError(
-            f"Nothing is judged in “{study.title}”, so there is nothing to rehearse. If another study judges "
+            f"Nobody takes part in “{study.title}”, so there is nothing to rehearse. If another study judges "
             "what it produces, rehearse that one."
         )
     copy = task.copied(study, workers)
@@ -94,6 +94,7 @@ def delete_rehearsal(rehearsal: Study) -> Kept:
     kept.delete(Label.objects.filter(study=rehearsal))
     kept.delete(Dialogue.objects.filter(study=rehearsal))
     kept.delete(Participation.objects.filter(study=rehearsal))
+    kept.delete(ResponseRun.objects.filter(study=rehearsal))
     kept.delete(Worker.objects.filter(pk__in=only_here))
     kept.delete(Study.objects.filter(pk=rehearsal.pk))
     return kept

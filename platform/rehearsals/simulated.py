@@ -5,10 +5,10 @@ import re
 from abc import ABC, abstractmethod
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from rehearsals.people import People
-from rehearsals.planted import Answers, Kind, Plan
+from rehearsals.planted import Answers, Kind
 from rehearsals.visitor import Visitor
 from rehearsals.worker import Conversation, MismatchError, enter, socket_of
 
@@ -19,23 +19,31 @@ class Work:
 
     Attributes:
         kind: how they worked.
+        code: their resume code, by which the study knows them.
         place: public id of their conversation or batch; empty if there was nothing for them.
         system: the bot that they talked with, as the report calls it; empty for those who judge.
         labels: by name of what they judged, what they answered last.
         beside: the same of each further ask of the study, in its order.
         again: by name of what they judged a second time, what they answered then.
-        finished: whether they got to their completion code.
+        said: by name of where they said it, what they wrote last.
+        finished: whether they did all of their work.
         gave_up: whether they ended a conversation because the bot could not answer.
+        was_left: whether they ended a conversation because the other one had left.
+        waited_in_vain: whether nobody came to talk with them.
     """
 
     kind: Kind
+    code: str = ""
     place: str = ""
     system: str = ""
     labels: dict[str, Answers] = field(default_factory=dict)
     beside: list[dict[str, Answers]] = field(default_factory=list)
     again: dict[str, Answers] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)
     finished: bool = False
     gave_up: bool = False
+    was_left: bool = False
+    waited_in_vain: bool = False
 
 
 @dataclass
@@ -43,17 +51,18 @@ class SimulatedWorker(ABC):
     """Someone who takes part once.
 
     Attributes:
+        says_when_leaving: whether who leaves does so by the page for it; else they close the tab.
         number: tells workers apart; it decides small things, such as what they say.
         kind: how they work.
-        plan: what they are dealt.
         server, link: where the study is.
         language: which they read, of a study with several.
         people: what the study asks about them.
     """
 
+    says_when_leaving: ClassVar[bool] = False
+
     number: int
     kind: Kind
-    plan: Plan
     server: str
     link: str
     language: str = field(default="", kw_only=True)
@@ -69,6 +78,10 @@ class SimulatedWorker(ABC):
         visitor, settings = await asyncio.to_thread(
             enter, self.server, self.link, people=self.people, number=self.number, language=self.language
         )
+        done.code = visitor.page.values.get("resume-code", "")
+        settings = await self.led_on(visitor, settings, done)
+        if not settings:
+            return done
         async with AsyncExitStack() as opened:
             tabs = [
                 Conversation(await opened.enter_async_context(socket_of(visitor, settings)))
@@ -77,8 +90,19 @@ class SimulatedWorker(ABC):
             thanks = await self.walk(tabs, settings, done)
         if thanks:
             await asyncio.to_thread(self._take_code, visitor, thanks)
-            done.finished = True
+            done.finished = not done.was_left
+        elif self.says_when_leaving and self.kind is Kind.LEAVING:
+            await asyncio.to_thread(self._leave, visitor)
         return done
+
+    async def led_on(self, visitor: Visitor, settings: dict[str, Any], done: Work) -> dict[str, Any]:
+        """From the page after the instructions to that of the work; its settings, none if all is over."""
+        del visitor, done
+        return settings
+
+    def _leave(self, visitor: Visitor) -> None:
+        page = visitor.get(f"{self.link}leave/")
+        visitor.submit(page, page.form("leave/"))
 
     def _take_code(self, visitor: Visitor, thanks: str) -> None:
         page = self.people.answered(visitor, visitor.get(thanks), self.number)

@@ -15,7 +15,8 @@ from rehearsals import attempts
 from rehearsals import tasks as jobs
 from rehearsals.models import Attempt
 from rehearsals.rehearsed import RehearsedTask
-from rehearsals.services import delete_rehearsal, enough_workers
+from rehearsals.services import bots_of, delete_rehearsal, enough_workers
+from reports.reported import TaskWithReport
 from studies.models import Study
 from studies.queries import studies_of
 from studies.tasks import task_of
@@ -27,7 +28,8 @@ from trash.views import tell
 def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
     """Where a study is rehearsed: a button, how far it is, what came of it."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    if study.rehearsal_of_id or not isinstance(task_of(study), RehearsedTask):
+    task = task_of(study)
+    if study.rehearsal_of_id or not isinstance(task, RehearsedTask):
         return redirect(study)
     attempt = Attempt.objects.filter(study=study).first()
     attempt = attempts.look_after(attempt) if attempt else None
@@ -38,10 +40,12 @@ def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
         "stamp": _stamp(attempt),
         "rehearsal": copy,
         "outcome": getattr(copy, "outcome", None),
-        "missing": task_of(study).why_not_open(study),
-        "workers": enough_workers(study),
+        "has_report": isinstance(task, TaskWithReport),
+        "missing": task.why_not_open(study),
+        "workers": (workers := enough_workers(study)),
+        "enough": task.enough % {"n": workers},
         "most": attempts.MOST_WORKERS,
-        "talk": task_of(study).has_conversations,
+        "bots_answer": bots_of(study).exists(),
     }
     return render(request, "rehearsals/rehearsal.html", shown)
 

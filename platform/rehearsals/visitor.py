@@ -134,6 +134,8 @@ class Visitor:
     def __init__(self, server: str) -> None:
         self.server = server
         self.cookies = CookieJar()
+        self.page = Page(server, "")
+        """The page that was opened last."""
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
 
     def get(self, path: str) -> Page:
@@ -155,7 +157,8 @@ class Visitor:
         while True:
             try:
                 with self._opener.open(request, timeout=PATIENCE) as response:
-                    return Page(response.url, response.read().decode())
+                    self.page = Page(response.url, response.read().decode())
+                    return self.page
             except urllib.error.HTTPError as error:
                 if error.code == REPEATED:
                     return self._open(urljoin(address, error.headers["Location"]), body)

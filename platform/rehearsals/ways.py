@@ -1,6 +1,6 @@
 """In which ways simulated workers answer a question of any kind, and how often. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import TypeAlias
@@ -11,6 +11,8 @@ Share: TypeAlias = tuple[float, ...]
 """For each way to answer a question that is asked, its chance; they sum to 1."""
 State: TypeAlias = tuple[Share, ...]
 """For each question, how a careful worker who is asked it answers."""
+Shown: TypeAlias = Mapping[str, Collection[Answer]]
+"""For each question, the choices that are on the page."""
 
 # Shares of yes, by system and question; a question that depends on another has its share where it is asked.
 YES = ((0.8, 0.625), (0.6, 0.5), (0.9, 0.8), (0.7, 0.5))
@@ -34,9 +36,34 @@ def ways(question: Question) -> tuple[Answer | None, ...]:
     return (*([value] for value in values), *([first, second] for first, second in pairs), *nothing)
 
 
-def even(number: int) -> Share:
-    """Every way as often as any other."""
-    return tuple(1 / number for _ in range(number))
+def even(share: Share) -> Share:
+    """Every way that there is as often as any other."""
+    there = sum(map(bool, share))
+    return tuple(1 / there if chance else 0.0 for chance in share)
+
+
+def first(share: Share) -> Share:
+    """Always the first way that there is."""
+    place = next(place for place, chance in enumerate(share) if chance)
+    return tuple(float(each == place) for each in range(len(share)))
+
+
+def narrowed(questions: QuestionSet, state: State, shown: Shown) -> State:
+    """The state without ways that have choices which are not shown; the others keep their proportions."""
+    return tuple(
+        _narrowed(question, share, shown.get(question.key))
+        for question, share in zip(questions.questions, state, strict=True)
+    )
+
+
+def _narrowed(question: Question, share: Share, shown: Collection[Answer] | None) -> Share:
+    if question.kind is not Kind.SEVERAL or shown is None:
+        return share
+    kept = [
+        chance if all(each in shown for each in (way if isinstance(way, list) else ())) else 0.0
+        for way, chance in zip(ways(question), share, strict=True)
+    ]
+    return tuple(chance / sum(kept) for chance in kept)
 
 
 @cache
@@ -72,5 +99,5 @@ def _seen(question: Question, truth: Answer | None, right: float) -> Share:
     others = (1 - right) / (len(given) - 1)
     hits = [is_same(answer, truth) for answer in given]
     if not any(hits):  # not asked of such a thing, so whoever is asked wrongly knows nothing
-        return even(len(given))
+        return even((1.0,) * len(given))
     return tuple(right if hit else others for hit in hits)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -49,11 +50,16 @@ def socket_of(worker: Visitor, settings: dict[str, Any]) -> connect:
 
 
 class Conversation:
-    """A worker's socket. Frames go out one by one, as a person sends them."""
+    """A worker's socket. Frames go out one by one, as a person sends them.
+
+    Attributes:
+        noted: told of every frame that comes, also of those that nobody waits for.
+    """
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
         self.sent = 0
+        self.noted: Callable[[dict[str, Any]], None] = lambda frame: None
 
     async def send(self, **frame: Any) -> None:
         if self.sent > FRAMES_AT_ONCE:
@@ -62,17 +68,21 @@ class Conversation:
         await self.socket.send(json.dumps(frame))
 
     async def heard(self, *kinds: str) -> dict[str, Any]:
-        """The next frame of one of these kinds; others are passed over.
+        """The next frame of one of these kinds; of others only a question whether one is there is answered.
 
         Raises:
             MismatchError: a refusal, or a failed bot that was not asked for.
         """
-        while True:
-            answer: dict[str, Any] = json.loads(await asyncio.wait_for(self.socket.recv(), REPLY_SECONDS))
-            if answer["type"] in kinds:
-                return answer
-            if answer["type"] in ("refused", "bot_failed"):
-                raise MismatchError(f"The server answered with {answer}.")
+        async with asyncio.timeout(REPLY_SECONDS):
+            while True:
+                answer: dict[str, Any] = json.loads(await self.socket.recv())
+                self.noted(answer)
+                if answer["type"] in kinds:
+                    return answer
+                if answer["type"] == "are_you_there":
+                    await self.send(type="here")
+                if answer["type"] in ("refused", "bot_failed"):
+                    raise MismatchError(f"The server answered with {answer}.")
 
     async def exchange(self, awaited: str, **frame: Any) -> dict[str, Any]:
         await self.send(**frame)

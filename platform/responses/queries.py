@@ -20,6 +20,11 @@ def runs_of(user: User | AnonymousUser) -> QuerySet[ResponseRun]:
     return visible_to(user, runs, owner="owner")
 
 
+def real_runs_of(user: User | AnonymousUser) -> QuerySet[ResponseRun]:
+    """Those of them that can be judged: in no rehearsal."""
+    return runs_of(user).filter(study__rehearsal_of=None)
+
+
 @dataclass(frozen=True, slots=True)
 class RunProgress:
     """How far a run is."""

@@ -22,7 +22,7 @@ from crowd.redaction import redactor_of
 from responses import files, reading, services, tasks
 from responses.forms import ResponseFileForm, RunForm
 from responses.models import ResponseRun
-from responses.queries import progress, runs_of
+from responses.queries import progress, real_runs_of, runs_of
 
 PER_PAGE = 50
 SHOWN = 50  # findings of a preview, faults of a run
@@ -38,7 +38,7 @@ _FORMATS = {
 @require_GET
 @login_required
 def runs(request: HttpRequest) -> HttpResponse:
-    page = Paginator(runs_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(real_runs_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
     shown = [{"run": run, "progress": progress(run)} for run in page]
     return render(request, "responses/runs.html", {"runs": shown, "page": page})
 

@@ -54,7 +54,7 @@ class StudyOut(Schema):
 
 
 @router.get("/presets", response=answers(list[PresetOut]))
-def presets(request: HttpRequest) -> list[PresetOut]:
+def presets(request: AuthenticatedHttpRequest) -> list[PresetOut]:
     """The published protocols as which a study can begin, and `empty`, which follows none."""
     return [_preset(each) for each in PRESETS]
 

@@ -280,7 +280,7 @@ def test_an_unknown_study_says_so(db: None, path: str) -> None:
     assert "does not lead to a study" in response.content.decode()
 
 
-@pytest.mark.parametrize("other", ["start-writing", "judge/start"])
+@pytest.mark.parametrize("other", ["write/start", "judge/start"])
 def test_a_conversation_study_begins_no_other_work(study: Study, other: str) -> None:
     client = Client()
     agree(client, study)

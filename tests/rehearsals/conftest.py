@@ -19,4 +19,15 @@ def rows() -> Counter[str]:
     return Counter({model.__name__: model.objects.count() for model in ours})
 
 
-OURS = ("bots", "studies", "crowd", "dialogues", "labels", "judging", "reports", "rehearsals")
+OURS = (
+    "bots",
+    "studies",
+    "crowd",
+    "dialogues",
+    "labels",
+    "judging",
+    "reports",
+    "rehearsals",
+    "responses",
+    "tasks",
+)

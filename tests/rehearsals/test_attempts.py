@@ -95,8 +95,8 @@ def test_few_at_once_and_none_of_what_nobody_judges(
 ) -> None:
     for name in ("a", "b"):
         begin(make_study({name: 9}), 5, by=rex)
-    third, writing = make_study({"c": 9}), make_study({"d": 9})
-    Study.objects.filter(pk=writing.pk).update(task="writing")
+    third, played = make_study({"c": 9}), make_study({"d": 9})
+    Study.objects.filter(pk=played.pk).update(task="self_play")
     client = sign_in(rex)
 
     def said(study: Study) -> str:
@@ -105,7 +105,7 @@ def test_few_at_once_and_none_of_what_nobody_judges(
         ).content.decode()
 
     assert "2 rehearsals are in progress" in said(third)
-    assert "nothing to rehearse" in said(writing)
+    assert "nothing to rehearse" in said(played)
     assert Attempt.objects.count() == 2
 
 

@@ -131,7 +131,7 @@ def test_who_comes_when_all_is_judged_is_turned_away_and_the_rehearsal_goes_on(q
     plan = Plan(question_set("ssa"), ["Alpha"], alone=False)
 
     with served() as server:
-        late = Rater(0, Kind.CAREFUL, plan, server, rehearsal.get_entry_url(), language="en")
+        late = Rater(0, Kind.CAREFUL, server, rehearsal.get_entry_url(), plan=plan, language="en")
         work = asyncio.run(late.work())
 
     assert (work.place, work.labels) == ("", {})

@@ -184,7 +184,7 @@ def test_a_second_rehearsal_takes_the_place_of_the_first(study: Study) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "said"),
-    [({"task": "writing"}, "rehearse that one"), ({"rehearsal_of": True}, "itself")],
+    [({"task": "self_play"}, "rehearse that one"), ({"rehearsal_of": True}, "itself")],
 )
 def test_what_cannot_be_rehearsed_is_said(
     study: Study, make_study: MakeStudy, fields: dict[str, object], said: str

@@ -60,7 +60,7 @@ class Chatter(SimulatedWorker):
             return ""
         for ask in settings["asks"]:
             if ask["about"] == About.DIALOGUE:
-                await self._judge(tabs[-1], ask["number"], None, done)
+                await self.judge(tabs[-1], ask, None, done)
         return await ended(tabs[0], "finish")
 
     async def _talk(
@@ -84,19 +84,26 @@ class Chatter(SimulatedWorker):
             for about, judged in ((About.OWN_TURN, position - 1), (About.PARTNER_TURN, position)):
                 for ask in asks:
                     if ask["about"] == about:
-                        progress = await self._judge(judging, ask["number"], judged, done)
+                        progress = await self.judge(judging, ask, judged, done)
         return self.kind is not Kind.LEAVING
 
-    async def _judge(
-        self, judging: Conversation, ask: int, position: int | None, done: Work
+    async def judge(
+        self,
+        judging: Conversation,
+        ask: dict[str, Any],
+        position: int | None,
+        done: Work,
+        whole: str = "whole",
     ) -> dict[str, Any]:
-        """Answer one ask about a turn, or about the whole conversation; the progress after it."""
-        thing, plan = f"{done.place} {'whole' if position is None else position}", self.plans[ask]
-        plan.meet(thing, done.system)
+        """Answer one ask about a turn, or about what is called whole here; the progress after it."""
+        number, thing = ask["number"], f"{done.place} {whole if position is None else position}"
+        plan = self.plans[number]
+        shown = {each["key"]: [choice["value"] for choice in each["choices"]] for each in ask["questions"]}
+        plan.meet(thing, done.system, shown)
         answers = plan.deal(thing, self.kind)
-        (done.labels, *done.beside)[ask][thing] = answers
+        (done.labels, *done.beside)[number][thing] = answers
         saved = await judging.exchange(
-            "label_saved", type="label", position=position, ask=ask, answers=answers
+            "label_saved", type="label", position=position, ask=number, answers=answers
         )
         progress: dict[str, Any] = saved["progress"]
         return progress
@@ -145,6 +152,6 @@ def chatters(rehearsal: Study, server: str, workers: int) -> Crowd:
         return names[spoken_with.values_list("bot_id", flat=True).get()]
 
     def worker(number: int, seat: Seat) -> SimulatedWorker:
-        return Chatter(number, seat.kind, plans[0], server, link, plans=plans, replies=replies, bot_of=bot_of)
+        return Chatter(number, seat.kind, server, link, plans=plans, replies=replies, bot_of=bot_of)
 
     return Crowd(plans[0], seats(workers, [""]), set(), worker, beside=plans[1:])

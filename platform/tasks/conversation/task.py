@@ -13,8 +13,9 @@ from crowd.work import WorkerTask
 from dialogues import reading
 from dialogues.queries import from_elsewhere
 from evaluation.questions import LIKERT, VOTES
+from rehearsals.findings import ENOUGH_FOR_A_BOT
 from rehearsals.rehearsed import Crowd, RehearsedTask
-from rehearsals.services import copied
+from rehearsals.services import bots_of, copied
 from studies.models import ReEntry, Speaker, Study
 from studies.queries import with_bots
 from studies.tasks import register
@@ -97,6 +98,10 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
             "Names of the bots": "hidden" if study.blind else "shown",
             **_re_entry(study),
         }
+
+    @override
+    def enough_workers(self, study: Study) -> int:
+        return max(super().enough_workers(study), ENOUGH_FOR_A_BOT * bots_of(study).count())
 
     @override
     def copied(self, study: Study, workers: int) -> Study:

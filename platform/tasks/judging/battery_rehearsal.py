@@ -126,9 +126,7 @@ def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
     leaving = Counter(seat.language for seat in placed if seat.kind is Kind.LEAVING)
 
     def worker(number: int, seat: Seat) -> SimulatedWorker:
-        return BatteryRater(
-            number, seat.kind, plan=plan, server=server, link=link, language=_chosen(rehearsal, seat)
-        )
+        return BatteryRater(number, seat.kind, server, link, plan=plan, language=_chosen(rehearsal, seat))
 
     return Crowd(
         plan,

@@ -1,7 +1,7 @@
 """How simulated workers judge the items of a queue, one after the other."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,12 @@ class Rater(SimulatedWorker):
     """Someone who judges items. With two tabs they take the next item from the one and the other in turns.
 
     So what one tab still shows is judged a second time there, and must count once.
+
+    Attributes:
+        plan: what they are dealt.
     """
+
+    plan: Plan = field(kw_only=True)
 
     @override
     async def work(self) -> Work:

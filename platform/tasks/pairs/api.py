@@ -8,13 +8,12 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
-from accounts.access import visible_to
 from accounts.requests import AuthenticatedHttpRequest
 from evaluation.fit_contexts import Fit
 from judging import pairs
 from judging.pairs import Source
 from live.answers import answers
-from responses.models import ResponseRun
+from responses.queries import real_runs_of
 from studies.queries import studies_of
 from tasks.pairs.forms import MOST_EACH, MOST_WORDS
 
@@ -49,7 +48,7 @@ def add_pairs(request: AuthenticatedHttpRequest, code: str, sent: PairsIn) -> Pa
     """Add pairs to the queue. Sent again, it adds what is new."""
     user = request.user
     study = get_object_or_404(studies_of(user).filter(rehearsal_of=None), code=code)
-    runs = visible_to(user, ResponseRun.objects.all(), owner="owner").filter(pk__in=sent.runs)
+    runs = real_runs_of(user).filter(pk__in=sent.runs)
     lacking = sorted(set(sent.runs) - {run.pk for run in runs})
     if lacking:
         raise HttpError(422, f"There is no run {lacking[0]}, or it is not yours. Its page has its number.")

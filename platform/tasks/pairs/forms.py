@@ -7,11 +7,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from accounts.access import visible_to
 from accounts.models import User
 from evaluation.fit_contexts import SHORT, Fit
 from judging.pairs import Source
 from responses.models import ResponseRun
+from responses.queries import real_runs_of
 from studies.asks import About, Asked
 from studies.models import Study
 from studies.queries import real_studies_of
@@ -99,12 +99,9 @@ class ResponsePairsForm(SourceForm):
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, user=user, study=study, **kwargs)
-        runs = visible_to(
-            user, ResponseRun.objects.select_related("context_version__context_set"), owner="owner"
-        )
         if study.protocol == "neural-chat-pairwise":
             self.fields["least_words"].initial, self.fields["without_unknown"].initial = SHORT + 1, True
-        self.fields["runs"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
+        self.fields["runs"].queryset = real_runs_of(user)  # type: ignore[attr-defined]  # the field is a choice of models
 
     def made(self, given: dict[str, Any]) -> Source:
         fit = Fit(given["least_words"] or 0, unknown=not given["without_unknown"])

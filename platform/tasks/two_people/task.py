@@ -11,17 +11,18 @@ from typing_extensions import override
 from crowd.queries import progress as bots_progress
 from crowd.work import WorkerTask
 from dialogues import reading
+from rehearsals.rehearsed import Crowd, RehearsedTask
 from studies.models import Study
 from studies.services import Plan
 from studies.tasks import copied_row, register
 from tasks.conversation.talks import TalkTask
-from tasks.two_people import queries
+from tasks.two_people import queries, rehearsal
 from tasks.two_people.forms import TwoPeoplePage
 from tasks.two_people.models import TwoPeoplePlan
 
 
 @register
-class TwoPeople(WorkerTask, TalkTask):
+class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
     """Two workers talk with each other, and both judge what is said."""
 
     key = "two_people"
@@ -89,3 +90,11 @@ class TwoPeople(WorkerTask, TalkTask):
             "bots": bots_progress(study),
             "fits_topical_chat": self.fits_topical_chat(study),
         }
+
+    @override
+    def copied(self, study: Study, workers: int) -> Study:
+        return rehearsal.with_room(study, workers)
+
+    @override
+    def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
+        return rehearsal.talkers(rehearsed, server, workers)

@@ -1,8 +1,8 @@
 """People's responses: which context a worker gets, and what becomes of what they write.
 
-A worker holds one context at a time. Who is silent for an hour loses it to the next who comes; what they
-wrote before stays. So each context gets as many responses as are wanted, each by another worker. Until they
-finish, workers may change what they wrote, unless somebody judges it already.
+A worker holds one context at a time. Who leaves, or is silent for an hour, loses it to the next who comes;
+what they wrote before stays. So each context gets as many responses as are wanted, each by another worker.
+Until they finish, workers may change what they wrote, unless somebody judges it already.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -187,7 +187,9 @@ def _lock(run: ResponseRun) -> None:
 def _next_place(run: ResponseRun, participation: Participation, now: datetime) -> WritingPlace | None:
     # One at a time: two who looked at once would both see the last context free.
     _lock(run)
-    stale = WritingPlace.objects.filter(run=run, participation__assignment__active_at__lt=now - HOLD)
+    is_away = Q(participation__assignment__active_at__lt=now - HOLD)
+    has_left = ~Q(participation__assignment__outcome="")
+    stale = WritingPlace.objects.filter(is_away | has_left, run=run)
     # Whoever sends theirs in this moment has it locked, and keeps it.
     free = stale.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True)
     WritingPlace.objects.filter(pk__in=list(free)).delete()

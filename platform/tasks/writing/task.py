@@ -7,16 +7,18 @@ from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from crowd.work import WorkerTask
+from rehearsals.rehearsed import Crowd, RehearsedTask
 from studies.models import Study
 from studies.services import Plan
 from studies.tasks import copied_row, register
+from tasks.writing import rehearsal
 from tasks.writing.forms import WritingPage
 from tasks.writing.queries import written_and_wanted
 from tasks.writing.services import is_written, write_again
 
 
 @register
-class Writing(WorkerTask):
+class Writing(WorkerTask, RehearsedTask):
     """Workers write responses to given contexts; others judge them."""
 
     key = "writing"
@@ -34,6 +36,8 @@ class Writing(WorkerTask):
     welcome = "tasks/writing/welcome.html"
     instructions = "tasks/writing/instructions.html"
     saved = _("All your responses are saved.")
+
+    enough = _("%(n)s write all that is wanted, or as much of it as they can.")
 
     @override
     def why_not_open(self, study: Study) -> str:
@@ -62,3 +66,15 @@ class Writing(WorkerTask):
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
         return is_written(study, now)
+
+    @override
+    def enough_workers(self, study: Study) -> int:
+        return rehearsal.enough_workers(study)
+
+    @override
+    def copied(self, study: Study, workers: int) -> Study:
+        return rehearsal.with_contexts(study, workers)
+
+    @override
+    def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
+        return rehearsal.writers(rehearsed, server, workers)

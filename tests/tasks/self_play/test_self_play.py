@@ -456,3 +456,17 @@ def conversation_form() -> dict[str, object]:
         "asks-0-when": "partner_turn:each_turn", "asks-0-required": "on", "bots-TOTAL_FORMS": "0",
         "bots-INITIAL_FORMS": "0",
     }  # fmt: skip
+
+
+def test_its_page_offers_no_rehearsal_and_says_how_to_try_it_on_a_small_scale(
+    make_self_play: MakeSelfPlay, rex: User, sign_in: SignIn
+) -> None:
+    study, client = make_self_play(start=False).study, sign_in(rex)
+
+    page = client.get(f"/studies/{study.pk}/").content.decode()
+
+    assert "/rehearsal/" not in page
+    assert "make a copy, set it to 2 conversations" in page
+    assert client.get(f"/studies/{study.pk}/rehearsal/").headers["Location"] == f"/studies/{study.pk}/"
+    set_state(study.pk, Study.State.OPEN)
+    assert "2 conversations" not in client.get(f"/studies/{study.pk}/").content.decode()

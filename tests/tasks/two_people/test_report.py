@@ -165,7 +165,7 @@ def test_page_and_files_open_for_the_researcher_and_nobody_else(
     assert "Human" in page
     assert "7 labels" in page
     assert f'href="{at}/report/"' in study_page
-    assert f"{at}/rehearsal/" not in study_page  # simulated workers talk with bots only
+    assert f"{at}/rehearsal/" in study_page
     assert len(rows) == 9 + 4 + 4
     assert {row["bot"] for row in rows} == {"Human"}
     counted = [row for row in rows if row["in_primary_analysis"] == "true"]

@@ -16,6 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
+from crowd.ending import end
 from crowd.models import Assignment, Outcome, Participation
 from crowd.places import HOLD
 from crowd.refusals import EntryRefusedError
@@ -65,6 +66,19 @@ def browser(assignment: Assignment) -> Client:
     client = Client()
     client.cookies[COOKIE] = signed(assignment.participation)
     return client
+
+
+@pytest.mark.django_db
+def test_the_context_of_somebody_who_left_is_free_at_once(make_writing: MakeWriting) -> None:
+    study = make_writing(1, batch=1)
+    mallory, place = begin(study), writing.hold_place
+
+    end(mallory.participation_id, Outcome.WITHDRAWN)
+    wanda = begin(study)
+
+    assert place(wanda)
+    assert write(wanda)
+    assert outcome_of(wanda) == Outcome.COMPLETE
 
 
 @pytest.mark.django_db
@@ -223,7 +237,7 @@ def test_a_worker_goes_through_the_pages_to_the_completion_code(make_writing: Ma
     assert "chatbot, not to a person" not in welcome
     client.post(f"{start}consent/", {"agree": "yes", "consent": "1"})
     assert "Start writing" in client.get(f"{start}instructions/").content.decode()
-    assert client.post(f"{start}start-writing/").headers["Location"] == f"{start}write/"
+    assert client.post(f"{start}write/start/").headers["Location"] == f"{start}write/"
     page = client.get(f"{start}write/")
     assert page.context["settings"]["socket"] == f"/ws/writing/{study.code}/"
     wanda = Assignment.objects.get()
@@ -324,7 +338,7 @@ def test_nobody_writes_without_having_entered(make_writing: MakeWriting) -> None
 
     assert Client().get(f"{study.get_entry_url()}write/").status_code == 401
     assert Client().post(f"{study.get_entry_url()}write/").status_code == 405
-    assert Client().post(f"{study.get_entry_url()}start-writing/").status_code == 401
+    assert Client().post(f"{study.get_entry_url()}write/start/").status_code == 401
 
 
 @pytest.mark.django_db

@@ -9,10 +9,9 @@ from project.processes import StartError
 from project.webserver import served
 from rehearsals.attempts import noted
 from rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
-from rehearsals.rehearsed import UnrehearsableError
+from rehearsals.rehearsed import FEWEST_WORKERS, UnrehearsableError
 from rehearsals.run import Say, run
 from rehearsals.services import (
-    FEWEST_WORKERS,
     delete_rehearsal,
     enough_workers,
     make_rehearsal,
@@ -25,9 +24,10 @@ from studies.models import Study
 class Command(BaseCommand):
     help = (
         "Try a study out: simulated workers (careful, careless, straight-lining, leaving, with two tabs) "
-        "talk or judge in a copy of it, through pages and socket, and its report is compared with what they "
-        "planted: scores, and agreement where several judge the same. Exits with 1 if it differs. Where "
-        "workers talk, the study's own bots answer, including those that cost money."
+        "talk, judge or write in a copy of it, through pages and socket, and what the platform says of it "
+        "is compared with what they planted: scores, agreement where several judge the same, and counts. "
+        "Exits with 1 if it differs. Where workers talk with bots, the study's own answer, including those "
+        "that cost money."
     )
     requires_system_checks = []
 
@@ -36,7 +36,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--workers",
             type=int,
-            help=f"(default: {FEWEST_WORKERS}, or {ENOUGH_FOR_A_BOT} for each chatbot if that is more)",
+            help=f"(default: {FEWEST_WORKERS}, or {ENOUGH_FOR_A_BOT} for each chatbot if that is more; where "
+            "people write, as many as write all that is wanted, from 10 to 200)",
         )
         parser.add_argument("--at-once", type=int, default=10, help="at the same time (default: %(default)s)")
         parser.add_argument(
