@@ -73,6 +73,10 @@ class SteadyLayer:
         """Whether other processes can be reached; while it is only beginning, wait for how that ends."""
         return await self.here().is_connected()
 
+    def is_cut_off(self) -> bool:
+        """Whether a line of this process to the others is down; asked from any thread."""
+        return any(layer.is_cut_off for loop, layer in list(self._layers.items()) if loop.is_running())
+
 
 class LoopLayer:
     """The layer of one event loop: its channels, its groups, and its line to Redis."""
@@ -123,6 +127,11 @@ class LoopLayer:
     async def is_connected(self) -> bool:
         await self._tried.wait()
         return self._is_up
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the line is down, and not only beginning."""
+        return self._tried.is_set() and not self._is_up
 
     def _deliver(self, channel: str, message: Message) -> None:
         if channel in self._queues:

@@ -1,6 +1,7 @@
 import asyncio
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
+from channels.layers import get_channel_layer
 from django.urls import reverse
 
 from bots.hosting import Hosting
@@ -16,6 +17,7 @@ class Lifespan:
     ) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
+        get_channel_layer().here()  # begins the line to other processes, which /readyz tells of
         # All pages, and what finds their addresses by name: half a second that a socket would wait for.
         await asyncio.to_thread(reverse, "crowd:thanks", args=["-"])
         async with Hosting():
