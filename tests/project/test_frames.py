@@ -310,3 +310,51 @@ async def test_nothing_of_another_s_is_touched_or_told_whatever_a_frame_names(
         assert SECRET not in json.dumps(heard), name
         assert await make(theirs.stored)() == before, name
     await tab.disconnect()
+
+
+HOSTILE: tuple[Any, ...] = (
+    "\x00", "Nice \x00 day", "\ud800", "half \udc00 of it", "x" * 50_000, " " * 50_000, "\u202e" * 100,
+    "a" + " " * 40_000 + "b", "[" * 3000, -1, 2**31, 2**63, 10**400, 0.5, float("nan"), float("inf"), True,
+    None, [], [[]], {}, {"\x00": "\ud800"}, {"sensible": float("nan")}, {"sensible": "\x00"},
+    {"shown_ms": 1e308, "answer_ms": -5}, {"pasted": float("nan"), "ms": 10**400},
+)  # fmt: skip
+OPTIONAL = (
+    "timing",
+    "typed",
+    "position",
+    "ask",
+    "meeting",
+    "item",
+    "key",
+    "answers",
+    "text",
+    "of",
+    "id",
+    "take",
+)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", FRAMES)
+async def test_a_socket_outlives_whatever_stands_in_any_field_of_a_frame(
+    kind: str, beside: dict[str, MakeTheirs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is refused or taken; none ends in an error, which would end the line without a word."""
+    monkeypatch.setattr("crowd.worker_socket.BURST", 1_000_000)
+    monkeypatch.setattr("operating.consumers.BURST", 1_000_000)
+    tab = OfSomebody(await beside[kind]())
+    await tab.connect()
+
+    for name, (given, _) in FRAMES[kind].items():
+        own = given | _own(tab.first)
+        for field in {*given, *OPTIONAL}:
+            for value in HOSTILE:
+                heard = await tab.heard_after({"type": name} | own | {"key": str(uuid4())} | {field: value})
+                assert heard[-1]["type"] == "pong"
+    await tab.disconnect()
+
+
+def _own(state: dict[str, Any]) -> dict[str, Any]:
+    """What the page of the one who sends has been shown: the first item, the first turn."""
+    items = state.get("items") or [{}]
+    return {"item": items[0]["key"]} if "key" in items[0] else {"position": 0}
