@@ -20,7 +20,7 @@ MOST_INVITED_AT_ONCE = 5000
 LONGEST_NAME = 254
 # What identifies people, and who vouches for that: another id would make others of them.
 LOCKED = ("parameter", "secret")
-# From where a word begins, and nowhere inside it: else a long word without @ is read from each of its letters.
+# From where a word begins, and nowhere inside: else a long word without @ is read from each of its letters.
 _ADDRESS = re.compile(r"(?<![^\s<>,;:\"()\[\]])[^\s<>,;:\"()\[\]]+@[^\s<>,;:\"()\[\]]+")
 
 
