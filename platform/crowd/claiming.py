@@ -79,6 +79,7 @@ def _is_there(own: Assignment, study: Study, *, begins: bool, now: datetime) -> 
         if not pilot.has_room_for(own, study, now, begins=begins):
             return False
     # Those who begin at the same moment do so one after the other, as those who press Start.
+    assert own.study_bot_id is not None
     bots = list(StudyBot.objects.select_for_update().filter(pk=own.study_bot_id))
     # Who comes back has lost their hold, so their own is not among the places taken.
     taken = places_begun(counted(bots), now) if begins else places_taken(bots, now)

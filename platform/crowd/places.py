@@ -39,7 +39,7 @@ def counted(bots: Collection[StudyBot]) -> QuerySet[Assignment]:
     return of_this_phase(studies).filter(study_bot__in=bots)
 
 
-def places_taken(bots: Collection[StudyBot], now: datetime) -> Counter[int]:
+def places_taken(bots: Collection[StudyBot], now: datetime) -> Counter[int | None]:
     """Finished and live conversations of each of these bots of a study, by its key."""
     of_bots = counted(bots)
     return places_begun(of_bots, now) + _places_held(of_bots, now)

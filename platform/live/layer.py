@@ -18,6 +18,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import redis.asyncio
+from channels.layers import get_channel_layer
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -76,6 +77,13 @@ class SteadyLayer:
     def is_cut_off(self) -> bool:
         """Whether a line of this process to the others is down; asked from any thread."""
         return any(layer.is_cut_off for loop, layer in list(self._layers.items()) if loop.is_running())
+
+
+def of_process() -> SteadyLayer:
+    """The one that the settings name."""
+    layer = get_channel_layer()
+    assert isinstance(layer, SteadyLayer)
+    return layer
 
 
 class LoopLayer:

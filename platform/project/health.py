@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from channels.layers import get_channel_layer
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
@@ -21,6 +20,7 @@ from typing_extensions import override
 from bots import presence
 from bots.queries import visible_bots
 from chatbots.health import State
+from live import layer
 from project.tasks import HEART
 
 log = logging.getLogger(__name__)
@@ -171,7 +171,7 @@ def _redis() -> Part:
 
 def _line() -> Part:
     """That of this very process: Redis may answer whoever asks, and one line to it hang all the same."""
-    if get_channel_layer().is_cut_off():
+    if layer.of_process().is_cut_off():
         return Part(
             False, "down", "messages to and from other processes are lost; it is tried again and again"
         )
