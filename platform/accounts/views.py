@@ -19,6 +19,11 @@ from accounts.limits import guessed_too_often, too_many, too_often
 from accounts.models import ApiToken
 from accounts.requests import AuthenticatedHttpRequest
 
+# At a name from everywhere together.
+ATTEMPTS = "100/m"
+# At a name from an address, whatever others do: enough to mistype once, and too few to guess by.
+FIRST_ATTEMPTS = "3/h"
+
 
 class SignIn(LoginView):
     """Sign-in for admins and researchers; the Django admin is sent here too."""
@@ -40,15 +45,17 @@ class SignIn(LoginView):
 def _name_too_often(request: HttpRequest) -> bool:
     """Whether this name was tried too often: in its owner's browser, or else from this address or from all.
 
-    What is refused here does not count anywhere: one address alone locks nobody out of all others.
+    What is refused here does not count anywhere: one address alone locks nobody out of all others. Nor do
+    many: the first attempts from an address are taken however often others tried.
     """
     written = request.POST.get("username", "")
     name = devices.canonical(written)
     if known := devices.device_of(request, written):
         return guessed_too_often(request, "sign-in-device", rate="10/m", key=lambda *_: f"{known} {name}")
-    return guessed_too_often(request, f"sign-in-here {name}", rate="10/m") or guessed_too_often(
-        request, "sign-in-name", rate="100/m", key=lambda *_: name
-    )
+    if guessed_too_often(request, f"sign-in-here {name}", rate="10/m"):
+        return True
+    is_tried_by_many = guessed_too_often(request, "sign-in-name", rate=ATTEMPTS, key=lambda *_: name)
+    return guessed_too_often(request, f"sign-in-first {name}", rate=FIRST_ATTEMPTS) and is_tried_by_many
 
 
 class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from bots.models import OPERATED, Bot
 from crowd import again, ledger, operated, pilot, refusals
 from crowd.models import PAID, Assignment, Outcome, Participation
-from crowd.places import HOLD, counted, holding, places_taken
+from crowd.places import HOLD, LOADING, counted, holding, places_taken
 from studies.models import Study, StudyBot
 
 
@@ -21,8 +21,7 @@ def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
 
     The rows of the study's bots are locked, so that counting and taking a place are one step:
     a bot never has more finished and live conversations together than its target. Only workers
-    who return after their place went back to the pool can carry it above, and those of whom many press
-    Start at one network address.
+    who return to what they have begun after their place went back to the pool can carry it above.
 
     Raises:
         EntryRefusedError: the study is not open, every place is taken, or no bot that has one is running.
@@ -59,6 +58,7 @@ def _begin(
         study_bot=bot,
         assigned_at=now,
         active_at=now,
+        held_until=now + LOADING,
     )
 
 
@@ -80,7 +80,7 @@ def _join_pilot(participation: Participation, now: datetime) -> None:
     study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
     if not pilot.is_on(study):
         return
-    if pilot.is_full(study, holding(now)):
+    if pilot.is_full(study, now):
         raise refusals.paused()
     participation.pilot = True
     participation.save(update_fields=["pilot"])

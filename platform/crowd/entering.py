@@ -3,13 +3,12 @@
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
 
 from crowd import again, gates, refusals
 from crowd.addresses import hashed, hashed_id
 from crowd.models import Assignment, Participation, Worker
 from crowd.panels import Arrival
-from crowd.places import UNTOUCHED
+from crowd.places import has_begun
 from crowd.sessions import Session
 from studies.models import ConsentVersion, Study
 
@@ -56,7 +55,7 @@ def consent(
         return own
     if own:
         # The id in the link is no secret: whoever knows it must not get into the work of its owner.
-        if own.number > 1 or _has_begun(own):
+        if own.number > 1 or has_begun(own.pk):
             raise refusals.started_elsewhere()
         own.delete()
     return _take_part(arrival, worker=worker, study=study, consent=version, address=hashed(address, study))
@@ -185,20 +184,7 @@ def begun_by(arrival: Arrival, study: Study) -> Participation | None:
         study=study, worker__panel=arrival.panel, worker__panel_id=arrival.worker
     )
     own = named.select_related("worker").order_by("number").first()
-    return own if own and _has_begun(own) else None
-
-
-def _has_begun(participation: Participation) -> bool:
-    """Whether anything would be lost with this participation.
-
-    Of a conversation between two people that is also what the other one said, who would lose it with them.
-    """
-    own = Assignment.objects.filter(participation=participation)
-    said = own.filter(
-        seat__dialogue__turn_set__bot_version=None,
-        seat__dialogue__turn_set__position__gte=F("seat__dialogue__opening_turns"),
-    )
-    return own.exclude(UNTOUCHED).exists() or said.exists()
+    return own if own and has_begun(own.pk) else None
 
 
 def _worker(known: Session | None, arrival: Arrival) -> Worker:

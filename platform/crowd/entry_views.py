@@ -11,7 +11,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.limits import guessed_too_often, too_many, too_often
-from crowd import again, entering, pilot, places, refusals, visits
+from crowd import again, entering, pilot, refusals, visits
 from crowd.models import Participation, Worker
 from crowd.panels import Arrival, arrival_by, arrival_carried, by_plain_link, carried, is_preview
 from crowd.panels.mturk import FRAMED_BY
@@ -137,7 +137,7 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
     """
     if study.state != Study.State.OPEN:
         raise refusals.not_taking(study)
-    if pilot.is_full(study, places.holding(timezone.now())):
+    if pilot.is_full(study, timezone.now()):
         raise refusals.paused()
     entering.refuse_whom_it_knew(arrival, study)
     worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()

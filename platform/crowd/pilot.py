@@ -11,11 +11,12 @@ from datetime import datetime
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from crowd import places
 from crowd.models import Assignment, Outcome, Participation
 from evaluation.report.analysis import PILOT
 from studies.models import Study
@@ -51,26 +52,34 @@ def is_on(study: Study) -> bool:
     return study.pilot_size > 0 and study.pilot_over_at is None and study.rehearsal_of_id is None
 
 
-def standing(study: Study, holding: Q) -> Pilot:
-    """How far the pilot is.
-
-    Args:
-        study: which study.
-        holding: which assignments hold a place.
-    """
-    places = Assignment.objects.filter(study=study, participation__pilot=True)
-    finished = places.filter(outcome=Outcome.COMPLETE).count()
-    return Pilot(study.pilot_size, is_on(study), finished, places.filter(holding).count())
+def standing(study: Study, now: datetime) -> Pilot:
+    """How far the pilot is."""
+    of_pilot = _assignments(study)
+    finished = of_pilot.filter(outcome=Outcome.COMPLETE).count()
+    return Pilot(study.pilot_size, is_on(study), finished, places.under_way(of_pilot, now))
 
 
-def is_full(study: Study, holding: Q) -> bool:
+def _assignments(study: Study) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(study=study, participation__pilot=True)
+
+
+def has_room_for(assignment: Assignment, study: Study, now: datetime, *, begins: bool) -> bool:
+    """Whether one of its people still has their place; who `begins` takes it before those who do not."""
+    if not is_on(study):
+        return True
+    others = _assignments(study).exclude(pk=assignment.pk)
+    finished = others.filter(outcome=Outcome.COMPLETE).count()
+    return finished + places.under_way(others, now, begun_only=begins) < study.pilot_size
+
+
+def is_full(study: Study, now: datetime) -> bool:
     """Whether nobody new is admitted, since all places of the pilot are taken.
 
     Where people do their work together, nobody is left alone for it: one more comes.
     """
     if not is_on(study):
         return False
-    at = standing(study, holding)
+    at = standing(study, now)
     return at.finished + at.under_way >= at.size and at.under_way % task_of(study).together == 0
 
 

@@ -13,12 +13,15 @@ from studies.models import Study, StudyBot
 
 # A worker who is silent for this long gives their place back to the pool (they may still finish).
 HOLD = timedelta(hours=1)
-# Before they have sent anything: else a few clicks on Start would empty a study's places for an hour.
-RESERVED = timedelta(minutes=3)
-# And of one network address no more than so many of these: else one person without cookies could press Start
-# for all places again and again. Behind one address sits a class, too, so nobody is turned away for it: at
-# worst a few of them carry a bot above its target.
-MOST_RESERVED_FROM_AN_ADDRESS = 3
+# Before they have sent anything, only while their page is open, so that nobody writes in vain: so long after
+# Start, and after each sign that the page is there. Else a few clicks on Start would empty a study's places.
+LOADING = timedelta(seconds=30)
+SECONDS_BETWEEN_SIGNS_OF_A_PAGE = 10.0
+# And no longer than this, though it stays open; what there is to read first takes minutes.
+READING = timedelta(minutes=10)
+# And of one network address no more than so many of these: else one person without cookies could open pages
+# for all places. Behind one address sits a class, too: each of them may begin while there are places.
+MOST_HELD_FROM_AN_ADDRESS = 3
 UNTOUCHED = Q(outcome="", active_at=F("assigned_at"))
 """Assignments in which nothing was sent yet."""
 
@@ -36,28 +39,56 @@ def counted(bots: Collection[StudyBot]) -> QuerySet[Assignment]:
     return of_this_phase(studies).filter(study_bot__in=bots)
 
 
-def places_taken(bots: Collection[StudyBot], now: datetime) -> Counter[int]:
+def places_taken(bots: Collection[StudyBot], now: datetime) -> Counter[int | None]:
     """Finished and live conversations of each of these bots of a study, by its key."""
     of_bots = counted(bots)
-    settled = of_bots.filter(Q(outcome=Outcome.COMPLETE) | _at_work(now))
-    taken = Counter(dict(settled.values_list("study_bot").annotate(n=Count("pk"))))
-    reserved = of_bots.filter(UNTOUCHED, active_at__gt=now - RESERVED).order_by("pk")
-    from_address = Counter[str]()
-    for study_bot, address in reserved.values_list("study_bot", "participation__address"):
+    return places_begun(of_bots, now) + _places_held(of_bots, now)
+
+
+def places_begun(assignments: QuerySet[Assignment], now: datetime) -> Counter[int | None]:
+    """How many of them are finished, or under way with something sent, by bot of the study."""
+    begun = assignments.filter(Q(outcome=Outcome.COMPLETE) | _at_work(now))
+    return Counter(dict(begun.order_by().values_list("study_bot").annotate(n=Count("pk"))))
+
+
+def _places_held(assignments: QuerySet[Assignment], now: datetime) -> Counter[int | None]:
+    """How many of them are held by an open page in which nothing was sent yet, by bot of the study."""
+    held, from_address = Counter[int | None](), Counter[str]()
+    waiting = assignments.filter(UNTOUCHED, held_until__gt=now).order_by("pk")
+    for study_bot, address in waiting.values_list("study_bot", "participation__address"):
         from_address[address] += 1
-        taken[study_bot] += not address or from_address[address] <= MOST_RESERVED_FROM_AN_ADDRESS
-    return taken
+        held[study_bot] += not address or from_address[address] <= MOST_HELD_FROM_AN_ADDRESS
+    return held
+
+
+def under_way(assignments: QuerySet[Assignment], now: datetime, *, begun_only: bool = False) -> int:
+    """How many of them hold a place, finished ones left out; `begun_only`: in which something was sent."""
+    held = 0 if begun_only else _places_held(assignments, now).total()
+    return assignments.filter(_at_work(now)).count() + held
 
 
 def holding(now: datetime, prefix: str = "") -> Q:
     """Assignments under way whose worker was seen lately; `prefix` is the path to them."""
-    return _at_work(now, prefix) | Q(**{f"{prefix}outcome": "", f"{prefix}active_at__gt": now - RESERVED})
+    return _at_work(now, prefix) | Q(**{f"{prefix}outcome": "", f"{prefix}held_until__gt": now})
 
 
 def _at_work(now: datetime, prefix: str = "") -> Q:
     """Those of them who have sent something."""
     seen_lately = Q(**{f"{prefix}outcome": "", f"{prefix}active_at__gt": now - HOLD})
     return seen_lately & Q(**{f"{prefix}active_at__gt": F(f"{prefix}assigned_at")})
+
+
+def has_begun(participation_id: int) -> bool:
+    """Whether anything would be lost with this participation.
+
+    Of a conversation between two people that is also what the other one said, who would lose it with them.
+    """
+    own = Assignment.objects.filter(participation=participation_id)
+    said = own.filter(
+        seat__dialogue__turn_set__bot_version=None,
+        seat__dialogue__turn_set__position__gte=F("seat__dialogue__opening_turns"),
+    )
+    return own.exclude(UNTOUCHED).exists() or said.exists()
 
 
 def keep_place(assignment_id: int, *, now: datetime | None = None) -> None:
@@ -70,3 +101,17 @@ def keep_places(assignments: Collection[int], *, now: datetime | None = None) ->
     """The same of many. One that somebody else writes just now is left out: it is not forgotten."""
     free = Assignment.objects.filter(pk__in=assignments).select_for_update(skip_locked=True, no_key=True)
     Assignment.objects.filter(pk__in=free.values("pk")).update(active_at=now or timezone.now())
+
+
+@transaction.atomic
+def hold_places(assignments: Collection[int], *, now: datetime | None = None) -> None:
+    """Hold on to the places of those whose page is open though nothing was sent in it.
+
+    One with a bot that was given up meanwhile may be another's, and is only asked for anew
+    (`claiming.claim`). Whoever waits for another person, or judges, takes no place with a bot away.
+    """
+    now = now or timezone.now()
+    still_held = Q(study_bot=None) | Q(held_until__gt=now, assigned_at__gt=now - READING)
+    waiting = Assignment.objects.filter(UNTOUCHED, still_held, pk__in=assignments)
+    free = waiting.select_for_update(of=("self",), skip_locked=True, no_key=True)
+    Assignment.objects.filter(pk__in=free.values("pk")).update(held_until=now + LOADING)

@@ -88,6 +88,24 @@ def full(*, may_become_free: bool) -> EntryRefusedError:
     )
 
 
+def place_gone(*, may_start: bool) -> EntryRefusedError:
+    """Of somebody who pressed Start, sent nothing, and was overtaken."""
+    cure = _("If you came from a panel, return the task there. A place may become free in an hour.")
+    if may_start:
+        cure = _("There are places with other chatbots: go to the first page of the study and start there.")
+    return EntryRefusedError(
+        "place_gone",
+        status=409,
+        title=_("Your place was taken"),
+        say=_(
+            "While your page was idle, other people took the last places with the chatbot you were given. "
+            "You had not sent anything, so no work of yours is lost."
+        ),
+        cure=cure,
+        outcome=None if may_start else Outcome.STUDY_FULL,
+    )
+
+
 def resting() -> EntryRefusedError:
     return EntryRefusedError(
         "resting",

@@ -20,7 +20,8 @@ MOST_INVITED_AT_ONCE = 5000
 LONGEST_NAME = 254
 # What identifies people, and who vouches for that: another id would make others of them.
 LOCKED = ("parameter", "secret")
-_ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]]+@[^\s<>,;:\"()\[\]]+")
+# From where a word begins, and nowhere inside: else a long word without @ is read from each of its letters.
+_ADDRESS = re.compile(r"(?<![^\s<>,;:\"()\[\]])[^\s<>,;:\"()\[\]]+@[^\s<>,;:\"()\[\]]+")
 
 
 @transaction.atomic

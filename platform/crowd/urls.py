@@ -21,6 +21,7 @@ urlpatterns = [
     path("s/<slug:code>/instructions/", views.instructions, name="instructions"),
     path("s/<slug:code>/practice/", practice_views.practise, name="practice"),
     path("s/<slug:code>/thanks/", views.thanks, name="thanks"),
+    path("s/<slug:code>/place-taken/", views.place_gone, name="place_gone"),
     path("s/<slug:code>/again/", entry_views.begin_again, name="again"),
     path("s/<slug:code>/leave/", views.leave, name="leave"),
     path("studies/<int:pk>/pause/", running_views.pause, name="pause"),

@@ -19,7 +19,7 @@ from crowd.panels import Arrival, WayBack, arrival_by, arrival_carried, arrival_
 from crowd.queries import participation_of
 from crowd.refusals import EntryRefusedError
 from crowd.sessions import session_of
-from crowd.work import work_of
+from crowd.work import is_full, work_of
 from evaluation.questions import Answer, Question
 from questions.resolving import question_set
 from studies.asks import About, Moment
@@ -108,6 +108,16 @@ def page_of(participation: Participation) -> str:
     if assignment is None:
         return "crowd:instructions"
     return "crowd:thanks" if assignment.outcome else work_of(participation.study).go_on
+
+
+@require_safe
+@worker_page
+def place_gone(request: HttpRequest, study: Study) -> HttpResponse:
+    """Their page led here: the place that they had pressed Start for went to others before they began."""
+    participation = current_participation(request, study)
+    if page_of(participation) != "crowd:instructions":
+        return redirect(page_of(participation), code=study.code)
+    raise refusals.place_gone(may_start=study.state == Study.State.OPEN and not is_full(study))
 
 
 @require_safe

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from django.utils import timezone
 
 from crowd import limits
-from crowd.places import keep_places
+from crowd.places import hold_places, keep_places
 from crowd.standing import PLAIN, Standing, standings
 from live.database import in_database
 
@@ -29,6 +29,8 @@ class Watched(Protocol):
     async def heed(self, standing: Standing) -> None: ...
 
     def gives_sign_of_life(self) -> bool: ...
+
+    def gives_sign_of_page(self) -> bool: ...
 
 
 class _Watch:
@@ -68,6 +70,9 @@ class _Watch:
         for page in list(self.pages):
             if page.assignment_id:
                 await page.heed(found.get(page.assignment_id, PLAIN))
+        unbegun = [page.assignment_id for page in self.pages if page.gives_sign_of_page()]
+        if waiting := [key for key in unbegun if key]:
+            await in_database(hold_places, waiting)
         signs = [page.assignment_id for page in self.pages if page.gives_sign_of_life()]
         if at_work := [key for key in signs if key]:
             await in_database(keep_places, at_work)

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from crowd import limits
 from crowd.languages import ENGLISH, catalog_of
+from crowd.places import SECONDS_BETWEEN_SIGNS_OF_A_PAGE
 from crowd.sessions import Session, session_of
 from crowd.standing import PLAIN, Standing, standings
 from crowd.watch import watch
@@ -47,6 +48,7 @@ CLOSE_CODES = {
     "not_yours": 4403,
     "unknown_dialogue": 4404,
     "not_waiting": 4405,
+    "place_gone": 4406,
     "too_many_tabs": 4409,
     "other_tab": 4410,
     "too_fast": 4429,
@@ -76,6 +78,9 @@ class WorkerSocket(AsyncWebsocketConsumer):
     """Whether it is this worker's turn."""
     standing = PLAIN
 
+    has_begun = False
+    """Whether anything of their work was sent, here or before; until then the open page holds their place."""
+
     @override
     async def __call__(self, *arguments: Any) -> None:
         try:
@@ -92,6 +97,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
         self.is_open = True
         self.allowance = Allowance(BURST, FRAMES_PER_SECOND)
         self.is_at_work, self.last_sign_of_life = False, -math.inf
+        self.last_sign_of_page = time.monotonic()
         self.handlers: dict[str, Handler] = self.frame_handlers()
         translation.activate(self._language())
         try:
@@ -167,6 +173,8 @@ class WorkerSocket(AsyncWebsocketConsumer):
             is_step = frame["type"] not in NO_STEP
             if is_step and (self.standing.ended or self.standing.is_held):
                 raise RefusedError("ended" if self.standing.ended else "paused")
+            if not self.has_begun and frame["type"] not in OF_THE_PAGE:
+                await self.begin()
             await self.handlers[frame["type"]](frame)
             if frame["type"] not in OF_THE_PAGE:
                 self.is_at_work = True
@@ -174,6 +182,14 @@ class WorkerSocket(AsyncWebsocketConsumer):
                 await self.worked()
         except RefusedError as refusal:
             await self.refuse(refusal, frame)
+
+    async def begin(self) -> None:
+        """The first word of their work, before it is heard.
+
+        Raises:
+            RefusedError: their place went to others.
+        """
+        self.has_begun = True
 
     async def ping(self, frame: Frame) -> None:
         """So a page learns of a dead line while it only waits: it cannot see the pings of the protocol."""
@@ -229,10 +245,23 @@ class WorkerSocket(AsyncWebsocketConsumer):
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
         given = {name: frame[name] for name in self.given_back if isinstance(frame.get(name), str | int)}
-        await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **given})
+        told = {"reason": refusal.reason, "say": refusal.say, **self.leads_on(refusal.reason)}
+        await self.say({"type": "refused", **told, **given})
         if refusal.reason in CLOSE_CODES:
             self.is_open = False
             await self.close(code=CLOSE_CODES[refusal.reason])
+
+    def leads_on(self, reason: str) -> Frame:
+        """Where the page leads somebody who was refused for this reason, as `to`; empty: it stays."""
+        return {}
+
+    def gives_sign_of_page(self) -> bool:
+        """Whether it is to be noted now that the page is open in which nothing was sent."""
+        now = time.monotonic()
+        if self.has_begun or now - self.last_sign_of_page <= SECONDS_BETWEEN_SIGNS_OF_A_PAGE:
+            return False
+        self.last_sign_of_page = now
+        return True
 
     def gives_sign_of_life(self) -> bool:
         """Whether it is to be noted now that they are at work; `watch` asks every second."""

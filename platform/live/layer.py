@@ -18,6 +18,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import redis.asyncio
+from channels.layers import get_channel_layer
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -73,6 +74,17 @@ class SteadyLayer:
         """Whether other processes can be reached; while it is only beginning, wait for how that ends."""
         return await self.here().is_connected()
 
+    def is_cut_off(self) -> bool:
+        """Whether a line of this process to the others is down; asked from any thread."""
+        return any(layer.is_cut_off for loop, layer in list(self._layers.items()) if loop.is_running())
+
+
+def of_process() -> SteadyLayer:
+    """The one that the settings name."""
+    layer = get_channel_layer()
+    assert isinstance(layer, SteadyLayer)
+    return layer
+
 
 class LoopLayer:
     """The layer of one event loop: its channels, its groups, and its line to Redis."""
@@ -123,6 +135,11 @@ class LoopLayer:
     async def is_connected(self) -> bool:
         await self._tried.wait()
         return self._is_up
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the line is down, and not only beginning."""
+        return self._tried.is_set() and not self._is_up
 
     def _deliver(self, channel: str, message: Message) -> None:
         if channel in self._queues:

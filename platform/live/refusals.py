@@ -34,6 +34,10 @@ REFUSALS: dict[str, str | Promise] = {
         "This conversation is open in too many tabs. Your work so far is safe. Close some, then reload the "
         "page."
     ),
+    "place_gone": _(
+        "While this page was idle, other people took the last places with this chatbot. You had not sent "
+        "anything, so no work of yours is lost. Open the study link again: there may be another place."
+    ),
     "paused": _(
         "The study is paused, so nothing can be sent right now. Your work is safe: continue when "
         "the study resumes."

@@ -8,7 +8,6 @@ from bots import drift
 from bots.models import Bot
 from crowd import pilot
 from crowd.pausing import running
-from crowd.places import holding
 from crowd.work import WorkerTask
 from monitoring.monitor import monitor as monitored
 from studies.queries import studies_of
@@ -27,7 +26,7 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "monitor": seen,
         "running": running(study),
-        "pilot": pilot.standing(study, holding(timezone.now())) if study.pilot_size else None,
+        "pilot": pilot.standing(study, timezone.now()) if study.pilot_size else None,
         "chats": task.has_conversations,
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
     }

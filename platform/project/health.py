@@ -20,6 +20,7 @@ from typing_extensions import override
 from bots import presence
 from bots.queries import visible_bots
 from chatbots.health import State
+from live import layer
 from project.tasks import HEART
 
 log = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
             "postgresql": _postgresql,
             "disk": _disk,
             "redis": _redis,
+            "line": _line,
             "bots": _bots,
             "celery_worker": _celery_worker,
         }
@@ -105,7 +107,7 @@ def _seen_by(request: HttpRequest) -> Collection[str] | None:
 
 
 # A check that hangs keeps its thread; when all hang, the next request finds none free and says so in time.
-_threads = ThreadPoolExecutor(5, thread_name_prefix="health")
+_threads = ThreadPoolExecutor(6, thread_name_prefix="health")
 
 
 def _ask_all(checks: dict[str, Callable[[], Part]]) -> dict[str, Part]:
@@ -164,6 +166,15 @@ def _disk() -> Part:
 
 def _redis() -> Part:
     cache.set("readyz", 1, timeout=60)  # on a full disk it takes no writes, and the jobs' queue is one
+    return Part(True, "ready")
+
+
+def _line() -> Part:
+    """That of this very process: Redis may answer whoever asks, and one line to it hang all the same."""
+    if layer.of_process().is_cut_off():
+        return Part(
+            False, "down", "messages to and from other processes are lost; it is tried again and again"
+        )
     return Part(True, "ready")
 
 

@@ -4,7 +4,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
 from django.urls import reverse
 
 from bots.hosting import Hosting
-from live import batches, database
+from live import batches, database, layer
 from live.collector import spare_the_collector
 
 
@@ -16,6 +16,7 @@ class Lifespan:
     ) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
+        layer.of_process().here()  # begins the line to other processes, which /readyz tells of
         # All pages, and what finds their addresses by name: half a second that a socket would wait for.
         await asyncio.to_thread(reverse, "crowd:thanks", args=["-"])
         async with Hosting():

@@ -18,7 +18,7 @@ import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
-from project import place
+from project import place, prepared
 from project.embedded import PostgreSQL, Redis
 from project.external import check_database, check_redis
 from project.processes import StartError, record, spawn, stop, stop_recorded
@@ -51,6 +51,9 @@ class Supervisor:
         self.watches: list[Watch] = []
         self.web: Program | None = None
         self.jobs: list[Service] = []
+        self.data: Path | None = None  # of the embedded database
+        self.preparation: subprocess.Popen[bytes] | None = None
+        self.may_check_later = False
         self.admin: tuple[str, str] | None = None
         self.worker_path = ""
         self.announced = False
@@ -84,6 +87,8 @@ class Supervisor:
                 continue
             self._start(service)
             embedded[address] = service.url
+            if isinstance(service, PostgreSQL):
+                self.data = service.folder
         self.environment |= embedded
         # Read by the settings, so that `manage.py shell` beside a running server finds them.
         place.write_private(self.var / "services.json", json.dumps(embedded))
@@ -99,20 +104,36 @@ class Supervisor:
         record([program.process.pid for program in programs if program.process], self.var / "processes.json")
 
     def _prepare(self) -> None:
-        """Bring the database and the static files up to date, in a process that ends and frees its memory."""
-        command = [sys.executable, str(ROOT / "manage.py"), "bootstrap", "--json"]
-        process = spawn(command, output=subprocess.PIPE, environment=self.environment)
-        while process.poll() is None:
-            if ending.is_set():
-                stop(process)
-                return
+        """Bring the database and the static files up to date, unless this code has done so before."""
+        # Of a database elsewhere nobody knows what was done to it meanwhile.
+        if self.data and (known := prepared.before(self.data)):
+            self.worker_path, self.may_check_later = known.worker_path, True
+            return
+        self._begin_to_prepare()
+        while self.preparation and not ending.is_set():
+            self._heed_preparation()
             time.sleep(GLANCE_SECONDS)
+
+    def _begin_to_prepare(self) -> None:
+        """In a process that ends and frees its memory."""
+        command = [sys.executable, str(ROOT / "manage.py"), "bootstrap", "--json"]
+        self.preparation = spawn(command, output=subprocess.PIPE, environment=self.environment)
+
+    def _heed_preparation(self) -> None:
+        process = self.preparation
+        if process is None or process.poll() is None:
+            return
+        self.preparation = None
         if process.returncode:
+            if self.data:
+                prepared.forget(self.data)
             raise StartError("The database could not be prepared; the reason is above.")
         assert process.stdout is not None
         news = json.loads(process.stdout.read().splitlines()[-1])
         self.admin = tuple(news["admin"]) if news["admin"] else None
         self.worker_path = news["worker_path"]
+        if self.data:
+            prepared.note(self.data, self.worker_path)
 
     def _start_web(self) -> None:
         fd = self.listener.fileno()
@@ -138,6 +159,10 @@ class Supervisor:
         started = [watch.service.name for watch in watches if watch.glance(now)]
         if started:
             self._record()
+        if self.may_check_later and self.announced and not self._web_has_just_begun(now):
+            self.may_check_later = False
+            self._begin_to_prepare()
+        self._heed_preparation()
         if not self.announced and _answers(self.link + "healthz"):
             self.announced = True
             say(self._welcome())
@@ -159,6 +184,7 @@ class Supervisor:
         return "\n".join([*lines, f"  Data               {self.var}", "  Stop               Ctrl-C"])
 
     def _stop_all(self) -> None:
+        stop(self.preparation)
         # First what talks to browsers, last what holds the data.
         programs = [watch.service for watch in self.watches if isinstance(watch.service, Program)]
         services = [watch.service for watch in self.watches if not isinstance(watch.service, Program)]

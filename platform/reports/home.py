@@ -18,7 +18,6 @@ from bots.models import Bot
 from chatbots.health import State
 from crowd import pilot
 from crowd.models import Assignment, Participation
-from crowd.places import holding
 from dialogues.models import Fault
 from monitoring.funnel import AT_IT
 from reports.models import Report
@@ -148,12 +147,12 @@ def _full(shown: Sequence[Running]) -> list[Need]:
 
 
 def _piloted(shown: Sequence[Running]) -> list[Need]:
-    holds = holding(timezone.now())
+    now = timezone.now()
     says, does = _("Its pilot is done, and nobody new is admitted until you go on."), _("Look and go on")
     return [
         Need(each.study.title, says, reverse("monitoring:monitor", args=[each.study.pk]), does)
         for each in shown
-        if pilot.is_on(each.study) and pilot.standing(each.study, holds).is_done
+        if pilot.is_on(each.study) and pilot.standing(each.study, now).is_done
     ]
 
 

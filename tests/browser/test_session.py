@@ -2,13 +2,16 @@
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db.models import F
 from playwright.async_api import expect
 
-from crowd.models import Participation, VisitCount
+from crowd.assigning import assign
+from crowd.models import Assignment, Participation, VisitCount
+from crowd.places import keep_place
 from labels.models import Label
 from studies.models import Study
 from tests.browser.conftest import Visitor
-from tests.conftest import MakeStudy
+from tests.conftest import MakeStudy, enter
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -142,3 +145,27 @@ async def test_a_message_that_is_too_long_stays_in_the_box_with_the_reason(
     await expect(wanda.page.get_by_text("4001 / 4000")).to_be_visible()
     await expect(wanda.page.get_by_text("Shorten your message")).to_be_visible()
     await expect(wanda.bubbles).to_have_count(1)
+
+
+async def test_whoever_begins_to_write_has_the_place_or_reads_at_once_that_it_is_gone(
+    wanda: Visitor, make_study: MakeStudy
+) -> None:
+    study = await sync_to_async(make_study)({"only": 1})
+    await wanda.start(study)
+    box = wanda.page.get_by_label("Your message")
+    own = await Assignment.objects.aget()
+    assert own.active_at == own.assigned_at
+    await box.press_sequentially("H")
+
+    async def has_begun() -> bool:
+        return bool(await Assignment.objects.filter(active_at__gt=F("assigned_at")).aexists())
+
+    while not await has_begun():
+        await wanda.page.wait_for_timeout(20)
+    # Had they come back to a page that was closed meanwhile, and somebody else begun:
+    await Assignment.objects.aupdate(active_at=F("assigned_at"), held_until=F("assigned_at"))
+    await sync_to_async(lambda: keep_place(assign(enter(study).pk).pk))()
+    await wanda.page.reload()
+
+    await expect(wanda.page.get_by_role("heading", name="Your place was taken")).to_be_visible()
+    await expect(wanda.page.get_by_text("no work of yours is lost")).to_be_visible()

@@ -12,7 +12,7 @@ from crowd.assigning import assign
 from crowd.ending import complete
 from crowd.entering import consent
 from crowd.models import Assignment, Outcome, Participation, Worker
-from crowd.places import HOLD, MOST_RESERVED_FROM_AN_ADDRESS, RESERVED, keep_place, places_taken
+from crowd.places import HOLD, LOADING, MOST_HELD_FROM_AN_ADDRESS, keep_place, places_taken
 from crowd.queries import progress
 from crowd.refusals import EntryRefusedError
 from studies.models import Study
@@ -79,11 +79,13 @@ def test_an_abandoned_place_returns_to_the_pool_and_its_worker_may_still_finish(
     assert [(bot.finished, bot.target) for bot in progress(study)] == [(2, 1)]
 
 
-def test_whoever_starts_and_sends_nothing_holds_a_place_for_minutes_only(make_study: MakeStudy) -> None:
+def test_whoever_starts_and_sends_nothing_holds_a_place_for_seconds_only(
+    make_study: MakeStudy,
+) -> None:
     study = make_study({"only": 2})
     idle, busy = [assign(enter(study).pk) for _ in range(2)]
     keep_place(busy.pk)
-    soon = timezone.now() + RESERVED + timedelta(seconds=1)
+    soon = timezone.now() + LOADING + timedelta(seconds=1)
 
     assign(enter(study).pk, now=soon)  # that of the idle one
     with pytest.raises(EntryRefusedError, match="what is left"):
@@ -120,7 +122,7 @@ def test_one_person_without_cookies_cannot_fill_the_last_places(make_study: Make
 
     places = [started("198.51.100.7") for _ in range(25)]
     places += [started("203.0.113.5") for _ in range(2)]
-    assert places_taken(study.study_bots.all(), timezone.now()).total() == MOST_RESERVED_FROM_AN_ADDRESS + 2
+    assert places_taken(study.study_bots.all(), timezone.now()).total() == MOST_HELD_FROM_AN_ADDRESS + 2
 
     for place in places[:17]:  # each by a message now
         keep_place(place.pk)

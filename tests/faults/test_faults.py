@@ -175,6 +175,11 @@ def test_every_payment_and_code_of_a_crowd_is_as_planned_whatever_is_killed(stac
 def test_nothing_that_was_shown_as_saved_is_lost_or_doubled(stack: Stack) -> None:
     stack.finish()
 
+    compare_with_what_is_stored(stack)
+
+
+def compare_with_what_is_stored(stack: Stack) -> None:
+    """Of every ledger, once everybody has finished."""
     assert [each for chatter in stack.chatters for each in chatter.broken] == []
     stored = json.loads(stack.shell(STORED))
     for chatter in stack.chatters:

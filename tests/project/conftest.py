@@ -13,6 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.operating.conftest import make_wizard
+
+__all__ = ["make_wizard"]
+
 ROOT = Path(__file__).parents[2]
 CHILDREN = ("uvicorn", "-q worker", "-q beat", "postgres", "redis-server")
 

@@ -60,6 +60,10 @@ from transcripts import importing, relaying
 
 PUBLIC, SIGNED_IN, OWNER, TOKEN, ADMIN = "public", "signed in", "owner", "token", "admin"
 
+TOKENS_ALONE = ("rex's token", "mallory's token")
+WAYS_TO_CALL = ("get", "post", "put", "patch", "delete")
+STRANGERS = ("mallory", "mallory's token")
+
 # Who may come to a page: by namespace, or where its pages differ by name. "owner" is whose study, set, run or
 # bot it is, or an admin; everybody else hears that there is no such thing. So they do where only admins may.
 RULES = {
@@ -411,12 +415,17 @@ def test_every_page_keeps_its_rule(
             headers={"Authorization": f"Bearer {tokens.make(user, 'walk')}"}, raise_request_exception=False
         )
         clients[user.username].force_login(user)
+    for user in (rex, mallory):
+        clients[f"{user.username}'s token"] = Client(
+            headers={"Authorization": f"Bearer {tokens.make(user, 'alone')}"}, raise_request_exception=False
+        )
 
     kept = {who: cookies_of(client) for who, client in clients.items()}
     broken = []
     for page in OURS:
         path = address(page, things)
-        seen = {who: statuses(client, kept[who], path) for who, client in clients.items()}
+        methods = WAYS_TO_CALL if page.rule == TOKEN else ("get", "post")
+        seen = {who: statuses(client, kept[who], path, methods=methods) for who, client in clients.items()}
         broken += [f"{page.name} {who}: {said}" for who, said in _breaches(page, seen)]
     host.close()
 
@@ -451,6 +460,8 @@ def _breaches(page: Page, seen: dict[str, dict[str, tuple[int, str]]]) -> Iterat
                 yield who, f"{method} {answer}"
             if rule != PUBLIC and who in ("nobody", "worker") and not _is_turned_away(answer):
                 yield who, f"{method} {answer}, without signing in"
+            if said := _wrong_with_token(page, who, answer):
+                yield who, f"{method} {answer}, {said}"
             if rule == ADMIN and who in ("rex", "mallory") and answer[0] not in (404, 405):
                 yield who, f"{method} {answer}, though it is for admins"
             if rule == OWNER and who == "mallory" and answer[0] not in (403, 404, 405):
@@ -459,6 +470,19 @@ def _breaches(page: Page, seen: dict[str, dict[str, tuple[int, str]]]) -> Iterat
         # Else the page refuses everybody, and that others are refused shows nothing.
         if all(status in (403, 404, 405) for status, _ in seen[who].values()):
             yield who, f"{seen[who]}, though it is theirs to see"
+
+
+def _wrong_with_token(page: Page, who: str, answer: tuple[int, str]) -> str:
+    """What is wrong with this answer to somebody with a token; empty: nothing."""
+    if page.rule == TOKEN:
+        if who in TOKENS_ALONE and (leads_to_sign_in(answer) or answer[0] == 401):
+            return "though a token is all that the API asks for"
+        names_what_is_rex_s = bool(page.pattern.pattern.regex.groupindex)
+        return (
+            "though it is another's" if who in STRANGERS and names_what_is_rex_s and answer[0] < 400 else ""
+        )
+    may_open = page.rule == PUBLIC or who not in TOKENS_ALONE or _is_turned_away(answer)
+    return "" if may_open else "with a token and no session"
 
 
 def _is_turned_away(answer: tuple[int, str]) -> bool:

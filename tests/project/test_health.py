@@ -1,3 +1,4 @@
+import asyncio
 import subprocess
 import tempfile
 import threading
@@ -9,6 +10,8 @@ from typing import Any
 
 import psycopg2
 import pytest
+from asgiref.sync import sync_to_async
+from channels.layers import get_channel_layer
 from django.core.cache import cache
 from django.db import OperationalError
 from django.db.models.functions import Now
@@ -18,7 +21,7 @@ from pytest_django.fixtures import Settings
 from accounts.models import User
 from bots.models import BotCopy
 from bots.services import register_bot
-from project.embedded import PostgreSQL
+from project.embedded import PostgreSQL, Redis
 from project.health import Part, _ask_all, write_probe
 from project.tasks import HEART, beat_heart
 
@@ -47,6 +50,7 @@ def test_readyz_is_ready_when_every_part_is(client: Client) -> None:
         "postgresql": "ready",
         "disk": "ready",
         "redis": "ready",
+        "line": "ready",
         "bots": "ready",
         "celery_worker": "ready",
     }
@@ -194,6 +198,43 @@ def test_readyz_names_redis_when_it_is_gone_and_keeps_its_password(
     assert answer.json()["redis"]["state"] == "failed"
     assert answer.json()["postgresql"]["state"] == "ready"
     assert "secret" not in answer.content.decode()
+
+
+@pytest.fixture
+def other_redis(tmp_path: Path, settings: Settings) -> Iterator[Redis]:
+    """One for the messages between processes alone."""
+    server = Redis(tmp_path / "redis")
+    server.start()
+    settings.CHANNEL_LAYERS = {
+        "default": {"BACKEND": "live.layer.SteadyLayer", "CONFIG": {"address": server.url}}
+    }
+    yield server
+    server.stop()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_process_whose_own_line_to_the_others_is_gone_is_not_ready(
+    client: Client, other_redis: Redis
+) -> None:
+    """Though Redis answers those who ask it."""
+    ask = sync_to_async(client.get)
+    layer = get_channel_layer()
+    await sync_to_async(beat_heart)()
+    assert await layer.is_connected()
+    before = await ask("/readyz")
+
+    other_redis.stop()
+    while await layer.is_connected():
+        await asyncio.sleep(0.02)
+    cut_off = await ask("/readyz")
+    await asyncio.to_thread(other_redis.start)
+    while not await layer.is_connected():
+        await asyncio.sleep(0.02)
+
+    assert before.status_code == 200
+    assert (cut_off.status_code, cut_off.json()["redis"]["state"]) == (503, "ready")
+    assert cut_off.json()["line"] == {"ready": False, "state": "down"}
+    assert (await ask("/readyz")).status_code == 200
 
 
 def test_a_part_that_hangs_is_called_late_while_the_others_answer() -> None:

@@ -68,6 +68,29 @@ def test_a_shell_beside_it_finds_the_same_database(running: Any, manage: Manage)
     assert (found.stdout, found.stderr) == ("3\n", "")
 
 
+def test_a_start_on_data_that_this_code_has_prepared_serves_first_and_checks_them_then(
+    serve: Serve, folder: Path, manage: Manage
+) -> None:
+    """Preparing takes longer than all else together. That data do not fit is noticed all the same."""
+    first = serve(folder / "var", "--port", "0")
+    path = first.wait_until_said(r"Chat as a worker +http://[^/]+(\S+)")[1]
+    changed = (
+        "from django.db import connection as c; c.cursor().execute('ALTER TABLE bots_bot ADD mood text')"
+    )
+    assert manage("shell", "--no-imports", "-c", changed, TURNWISE_VAR=str(first.var)).returncode == 0
+    first.end(signal.SIGKILL)
+
+    second = serve(first.var, "--port", "0")
+    assert status_of(second.link + path.lstrip("/")) == 200
+    second.wait_until_said("bots_bot has a column mood, which this version")
+    assert second.process.wait(90) == 1
+    third = serve(first.var, "--port", "0")
+
+    assert third.process.wait(90) == 1
+    assert "bots_bot has a column mood" in third.said()
+    assert "Turnwise is ready" not in third.said()
+
+
 def test_a_second_one_may_not_share_the_folder(running: Any, manage: Manage) -> None:
     second = manage("serve", "--var", str(running.var), "--port", "0")
     pid = running.process.pid

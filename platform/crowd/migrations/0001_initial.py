@@ -399,6 +399,14 @@ class Migration(migrations.Migration):
                     models.DateTimeField(help_text="When the worker was last seen at work, to the minute."),
                 ),
                 (
+                    "held_until",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="Until when the place is held though nothing was sent yet, since the page is open.",
+                        null=True,
+                    ),
+                ),
+                (
                     "outcome",
                     models.CharField(
                         blank=True,

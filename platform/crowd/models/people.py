@@ -217,8 +217,8 @@ class Assignment(models.Model):
     """A worker's place in the study, with one of its bots if they are to talk. Open until it has an outcome.
 
     While it is open and the worker was active lately it holds one of the bot's wanted
-    conversations, for a few minutes only until they send something; when they go silent the place returns to
-    the pool, yet they may still finish.
+    conversations; before they send something, only while their page is open. When they go silent the place
+    returns to the pool, yet they may still finish.
     """
 
     participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="assignment")
@@ -234,6 +234,11 @@ class Assignment(models.Model):
     )
     assigned_at = models.DateTimeField()
     active_at = models.DateTimeField(help_text=_("When the worker was last seen at work, to the minute."))
+    held_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=_("Until when the place is held though nothing was sent yet, since the page is open."),
+    )
     outcome = models.CharField(max_length=20, choices=Outcome, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(

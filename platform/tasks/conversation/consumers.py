@@ -8,6 +8,7 @@ from typing import Any
 from django.urls import reverse
 from typing_extensions import override
 
+from crowd.claiming import Claim, claim
 from crowd.sessions import Session
 from crowd.worker_socket import Handler, WorkerSocket
 from dialogues import awaited, company, queries, services, turn_taking, typing
@@ -61,6 +62,7 @@ class DialogueConsumer(WorkerSocket):
     @override
     async def enter(self, session: Session) -> None:
         self.seat = await self._find_seat(session)
+        await self._claim(begins=False)
         self._count_tab()
         self.assignment_id = self.seat.assignment_id
         self.alone = True
@@ -74,6 +76,22 @@ class DialogueConsumer(WorkerSocket):
             self.partner = Partner(self.seat, self.channel_layer)
             await self.here({})
             self.asking = asyncio.create_task(self._keep_asking())
+
+    @override
+    async def begin(self) -> None:
+        await self._claim(begins=True)
+
+    async def _claim(self, *, begins: bool) -> None:
+        whose = await in_database(claim, self.seat.assignment_id, begins=begins)
+        if whose is Claim.GONE:
+            raise RefusedError("place_gone")
+        self.has_begun = whose is Claim.BEGUN
+
+    @override
+    def leads_on(self, reason: str) -> Frame:
+        if reason != "place_gone":
+            return {}
+        return {"to": reverse("crowd:place_gone", args=[self.seat.study_code])}
 
     async def _keep_asking(self) -> None:
         # Many tabs open at the same moment, as after a restart; they are not all to answer at the same.
@@ -169,8 +187,11 @@ class DialogueConsumer(WorkerSocket):
             await self._show_state()
 
     async def typing(self, frame: Frame) -> None:
+        """With a bot the page says so once, before the first message: from then on the place is theirs."""
         if self.partner:
             await self.partner.tell_of_typing()
+        else:
+            await self.ping(frame)
 
     async def end_alone(self, frame: Frame) -> None:
         """The other one has left."""

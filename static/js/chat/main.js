@@ -50,6 +50,8 @@ class Chat {
     this.retryTimer = undefined;
     /** Whether the worker writes although a question waits. */
     this.isWriting = false;
+    /** Whether the server knows that they write. */
+    this.hasBegun = false;
     /** Whether the worker is at the questions about the whole conversation. */
     this.isRating = false;
 
@@ -105,7 +107,9 @@ class Chat {
   /** @param {string} text */
   drafted(text) {
     this.outbox.keepDraft(text);
-    if (text && this.maySend) this.company?.type();
+    if (!text || !this.maySend) return;
+    if (this.company) this.company.type();
+    else if (!this.hasBegun) this.hasBegun = this.connection.send({ type: "typing" }); // from now on the place is theirs
   }
 
   makeAsking() {
@@ -155,6 +159,7 @@ class Chat {
   heard(frame) {
     if (frame.type === "are_you_there") return void this.connection.send({ type: "here" });
     if (frame.type === "partner_typing") return this.company?.typed();
+    if (frame.to) return this.leave(frame.to);
     const isFirst = this.known.progress === null;
     this.outbox.settle(frame);
     this.known = receive(this.known, frame);

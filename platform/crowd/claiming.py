@@ -1,0 +1,86 @@
+"""The way from *Start* to the first word: whose place with a bot it is until then, and from then on.
+
+*Start* gives a place, and an open page holds it for a while (`places.LOADING`, `READING`); the first word,
+as soon as it is typed, takes it for good. Whoever comes back to a page that was closed, or begins to write
+when others have taken all places, is told so before they have written anything. See
+docs/decisions/places-by-the-first-word.md.
+"""
+
+from datetime import datetime
+from enum import Enum, auto
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from crowd import pilot
+from crowd.assigning import lock_participation
+from crowd.models import Assignment
+from crowd.places import LOADING, counted, has_begun, places_begun, places_taken
+from crowd.refusals import EntryRefusedError
+from studies.models import Study, StudyBot
+
+
+class Claim(Enum):
+    """Whose place it is now."""
+
+    BEGUN = auto()
+    HELD = auto()
+    GONE = auto()
+
+
+def claim(assignment_id: int, *, begins: bool, now: datetime | None = None) -> Claim:
+    """Hold a place with a bot, or with the first word take it for good. Safe to repeat.
+
+    A place that is gone is given up with the conversation in which nothing was said, so that its worker may
+    press *Start* again.
+
+    Args:
+        assignment_id: whose.
+        begins: whether they write, or else only open the page.
+        now: when.
+    """
+    now = now or timezone.now()
+    own = Assignment.objects.filter(pk=assignment_id).first()
+    if own is None:
+        return Claim.GONE
+    if own.outcome or own.active_at != own.assigned_at:
+        return Claim.BEGUN
+    if own.study_bot_id is None:  # opposite a person: nobody can take that from them
+        return Claim.BEGUN if begins else Claim.HELD
+    is_held = own.held_until is not None and own.held_until > now
+    return Claim.HELD if is_held and not begins else _claim(own, begins=begins, now=now)
+
+
+@transaction.atomic
+def _claim(own: Assignment, *, begins: bool, now: datetime) -> Claim:
+    try:
+        participation = lock_participation(own.participation_id)
+    except EntryRefusedError:
+        return Claim.GONE
+    if not Assignment.objects.filter(pk=own.pk).exists():
+        return Claim.GONE
+    if has_begun(participation.pk):
+        begins = True
+    elif not _is_there(own, participation.study, begins=begins, now=now):
+        own.delete()
+        participation.pilot = False
+        participation.save(update_fields=["pilot"])
+        return Claim.GONE
+    same = Assignment.objects.filter(pk=own.pk, active_at=F("assigned_at"))
+    same.update(**({"active_at": now} if begins else {"held_until": now + LOADING}))
+    return Claim.BEGUN if begins else Claim.HELD
+
+
+def _is_there(own: Assignment, study: Study, *, begins: bool, now: datetime) -> bool:
+    """Whether the place is free for them. The first word takes it before all who only hold one."""
+    if own.participation.pilot and pilot.is_on(study):
+        study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if not pilot.has_room_for(own, study, now, begins=begins):
+            return False
+    # Those who begin at the same moment do so one after the other, as those who press Start.
+    assert own.study_bot_id is not None
+    bots = list(StudyBot.objects.select_for_update().filter(pk=own.study_bot_id))
+    # Who comes back has lost their hold, so their own is not among the places taken.
+    taken = places_begun(counted(bots), now) if begins else places_taken(bots, now)
+    return taken[own.study_bot_id] < bots[0].target

@@ -1,0 +1,265 @@
+"""Whose a place is between *Start* and the first word: real sockets, real threads, real transactions."""
+
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from crowd import pilot, worker_socket
+from crowd.assigning import admit, assign
+from crowd.claiming import Claim, claim
+from crowd.entering import consent
+from crowd.models import Assignment, Participation
+from crowd.places import LOADING, MOST_HELD_FROM_AN_ADDRESS, READING, hold_places, keep_place, places_taken
+from crowd.refusals import EntryRefusedError
+from crowd.sessions import COOKIE, signed
+from crowd.watch import watch
+from dialogues.models import Dialogue, Turn
+from dialogues.services import begin
+from studies.models import Study
+from tests.conftest import MakeStudy, OpenTab, enter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+make = sync_to_async
+
+
+def started(study: Study, address: str = "") -> Assignment:
+    """Somebody new presses Start."""
+    version = study.consent_versions.get()
+    own = consent(study, version, known=None, arrival=None, address=address)
+    place = assign(own.pk)
+    begin(place)
+    return place
+
+
+def close_page(*places: Assignment) -> None:
+    """So long ago that they hold nothing any more."""
+    Assignment.objects.filter(pk__in=[place.pk for place in places]).update(held_until=timezone.now())
+
+
+def taken(study: Study) -> int:
+    return places_taken(study.study_bots.all(), timezone.now()).total()
+
+
+def claim_at_once(places: Sequence[Assignment], *, begins: bool) -> Counter[Claim]:
+    def one(place: Assignment) -> Claim:
+        try:
+            return claim(place.pk, begins=begins)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(places)) as pool:
+        return Counter(pool.map(one, places))
+
+
+def browser_of(place: Assignment) -> Client:
+    client = Client()
+    client.cookies[COOKIE] = signed(Participation.objects.get(pk=place.participation_id))
+    return client
+
+
+def test_of_all_who_pressed_start_the_first_to_write_take_the_places(make_study: MakeStudy) -> None:
+    """Sixteen at once for five places: never more, and nobody who got one loses it."""
+    study = make_study({"only": 5})
+    places = []
+    for _ in range(4):
+        places += [started(study) for _ in range(4)]
+        close_page(*places)
+
+    said = claim_at_once(places, begins=True)
+
+    assert said == {Claim.BEGUN: 5, Claim.GONE: 11}
+    assert taken(study) == 5
+    begun = Assignment.objects.filter(study=study)
+    assert begun.count() == 5
+    assert Dialogue.objects.filter(study=study).count() == 5
+    assert claim_at_once(list(begun), begins=True) == {Claim.BEGUN: 5}
+
+
+def test_nineteen_who_only_press_start_keep_nobody_out(make_study: MakeStudy) -> None:
+    study = make_study({"only": 19})
+    places = [started(study, f"198.51.100.{number}") for number in range(19)]
+    close_page(*places)
+
+    honest = [started(study, "203.0.113.5") for _ in range(5)]
+
+    assert claim_at_once(honest, begins=True) == {Claim.BEGUN: 5}
+
+
+def test_whoever_comes_back_has_their_place_again_while_there_is_one(make_study: MakeStudy) -> None:
+    study = make_study({"only": 2})
+    first, second = started(study), started(study)
+    close_page(first, second)
+    third = started(study)  # in the place of one of them
+
+    assert claim_at_once([first, second], begins=False) == {Claim.HELD: 1, Claim.GONE: 1}
+    assert taken(study) == 2
+    with pytest.raises(EntryRefusedError, match="what is left"):
+        started(study)
+    assert claim(third.pk, begins=True) is Claim.BEGUN
+
+
+def test_an_open_page_holds_its_place_for_as_long_as_reading_takes(make_study: MakeStudy) -> None:
+    study = make_study({"only": 1})
+    place = started(study)
+    at = place.assigned_at
+    while at < place.assigned_at + READING:
+        assert places_taken(study.study_bots.all(), at).total() == 1
+        hold_places([place.pk], now=at)
+        at += LOADING / 2
+
+    assert places_taken(study.study_bots.all(), at + LOADING).total() == 0
+    hold_places([place.pk], now=at + LOADING)  # as the page does on and on
+    assert places_taken(study.study_bots.all(), at + LOADING).total() == 0
+
+
+def test_a_place_that_was_let_go_is_not_held_again_unasked(make_study: MakeStudy) -> None:
+    study = make_study({"only": 1})
+    place = started(study)
+    close_page(place)
+    started(study)
+
+    hold_places([place.pk])
+
+    assert taken(study) == 1
+
+
+def test_open_pages_of_one_address_hold_few_places_of_a_study_and_of_its_pilot(make_study: MakeStudy) -> None:
+    study = make_study({"only": 30}, pilot_size=8, primary_analysis="without_excluded")
+    for _ in range(MOST_HELD_FROM_AN_ADDRESS + 4):
+        started(study, "198.51.100.7")
+
+    assert pilot.standing(study, timezone.now()).under_way == taken(study) == MOST_HELD_FROM_AN_ADDRESS
+    others = [started(study, f"203.0.113.{number}") for number in range(5)]
+    assert claim_at_once(others, begins=True) == {Claim.BEGUN: 5}
+    with pytest.raises(EntryRefusedError, match="nobody new can start"):
+        started(study, "203.0.113.9")
+
+
+def test_a_pilot_takes_no_more_than_it_wants_of_all_who_pressed_start(make_study: MakeStudy) -> None:
+    study = make_study({"only": 30}, pilot_size=3, primary_analysis="without_excluded")
+    places = [started(study, "198.51.100.7") for _ in range(3)]
+    close_page(*places)
+    places += [started(study, "198.51.100.8") for _ in range(3)]
+
+    assert claim_at_once(places, begins=True) == {Claim.BEGUN: 3, Claim.GONE: 3}
+    left = Participation.objects.filter(study=study, assignment=None)
+    assert [each.pilot for each in left] == [False] * 3
+
+
+def test_who_waits_for_another_person_is_there_for_as_long_as_the_page_is(meeting: Study) -> None:
+    place = admit(enter(meeting).pk)
+    long_after = place.assigned_at + 2 * READING
+
+    hold_places([place.pk], now=long_after)
+
+    place.refresh_from_db()
+    assert place.held_until == long_after + LOADING
+    assert claim(place.pk, begins=False, now=long_after + timedelta(hours=1)) is Claim.HELD
+
+
+async def test_an_open_socket_holds_the_place(
+    make_study: MakeStudy, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_socket, "SECONDS_BETWEEN_SIGNS_OF_A_PAGE", -1.0)
+    study = await make(make_study)({"only": 1})
+    place = await make(started)(study)
+    await open_tab(await Dialogue.objects.aget(study=study))
+    before = (await Assignment.objects.aget(pk=place.pk)).held_until
+
+    await watch().look()
+
+    after = (await Assignment.objects.aget(pk=place.pk)).held_until
+    assert before < after
+
+
+async def test_who_writes_at_leisure_on_an_open_page_keeps_their_place_and_others_are_turned_away_before(
+    make_study: MakeStudy, open_tab: OpenTab
+) -> None:
+    """One place, two who pressed Start: the first keystroke decides, so that nobody writes in vain."""
+    study = await make(make_study)({"only": 1})
+    idle = await make(started)(study)
+    idle_tab = await open_tab(await Dialogue.objects.aget(study=study))
+    await make(close_page)(idle)  # that it was open for too long
+    quick = await make(started)(study)
+    quick_tab = await open_tab(await Dialogue.objects.aget(seats__assignment=quick))
+
+    await quick_tab.send(type="typing")
+    assert (await quick_tab.receive("pong", "refused"))["type"] == "pong"
+    await idle_tab.send(type="typing")
+    refused = await idle_tab.receive("refused")
+    await make(Assignment.objects.filter(pk=quick.pk).update)(held_until=timezone.now())
+    reply = await quick_tab.say("Hello.")
+
+    assert (refused["reason"], refused["to"]) == ("place_gone", f"/s/{study.code}/place-taken/")
+    assert await idle_tab.close_code() == 4406
+    assert reply["type"] == "bot_turn"
+    assert await make(taken)(study) == 1
+
+
+async def test_a_message_after_the_last_place_is_gone_is_not_stored(
+    make_study: MakeStudy, open_tab: OpenTab
+) -> None:
+    """A program that sends no sign of typing before."""
+    study = await make(make_study)({"only": 1})
+    late = await make(started)(study)
+    tab = await open_tab(await Dialogue.objects.aget(study=study))
+    await make(close_page)(late)
+    await make(lambda: keep_place(started(study).pk))()
+
+    assert (await tab.say("Me, too."))["reason"] == "place_gone"
+    assert not await Turn.objects.filter(text="Me, too.").aexists()
+
+
+async def test_two_tabs_of_one_worker_have_one_place(make_study: MakeStudy, open_tab: OpenTab) -> None:
+    study = await make(make_study)({"only": 1})
+    await make(started)(study)
+    dialogue = await Dialogue.objects.aget(study=study)
+    one, other = await open_tab(dialogue), await open_tab(dialogue)
+
+    assert (await one.say("Hello."))["type"] == "bot_turn"
+    assert (await other.label(2, sensible=True, specific=True))["type"] == "label_saved"
+
+
+async def test_who_returns_too_late_reads_that_no_work_is_lost_and_where_else_to_go(
+    make_study: MakeStudy, open_tab: OpenTab
+) -> None:
+    study = await make(make_study)({"only": 1, "other": 1})
+    late = await make(started)(study)
+    dialogue = await Dialogue.objects.aget(study=study)
+    await make(close_page)(late)
+    await make(lambda: keep_place(started(study).pk))()
+
+    refused = (await open_tab(dialogue)).first
+    client = await make(browser_of)(late)
+    there_is_another = await make(client.get)(refused["to"])
+    again = await make(client.post)(f"/s/{study.code}/start/")
+    mine = await Assignment.objects.select_related("study_bot__bot").aget(participation=late.participation_id)
+
+    assert refused["reason"] == "place_gone"
+    assert there_is_another.status_code == 409
+    assert "no work of yours is lost" in there_is_another.text
+    assert "There are places with other chatbots" in there_is_another.text
+    assert (again.status_code, again["Location"]) == (302, f"/s/{study.code}/chat/")
+    assert mine.study_bot.bot.name == "other"
+    led_back = await make(client.get)(f"/s/{study.code}/place-taken/")
+    assert (led_back.status_code, led_back["Location"]) == (302, f"/s/{study.code}/chat/")
+
+
+def test_where_no_place_is_left_the_panel_s_way_back_is_shown(make_study: MakeStudy) -> None:
+    study = make_study({"only": 1})
+    late = started(study)
+    close_page(late)
+    keep_place(started(study).pk)
+    assert claim(late.pk, begins=False) is Claim.GONE
+
+    page = browser_of(late).get(f"/s/{study.code}/place-taken/").text
+
+    assert "A place may become free in an hour." in page

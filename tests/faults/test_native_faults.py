@@ -1,0 +1,107 @@
+"""The same of the full stack, as `deploy/native` runs it, with nginx and uWSGI.
+
+Three people talk through nginx and keep a ledger while each program is killed.
+"""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.deploy.test_native import MAY_INSTALL, NGINX, Native
+from tests.faults.conftest import HERE, Stack, make_study
+from tests.faults.test_faults import compare_with_what_is_stored
+
+pytestmark = [
+    pytest.mark.timeout(400),
+    pytest.mark.skipif(not NGINX and not MAY_INSTALL, reason="nginx is not here and cannot be installed"),
+]
+Note = Callable[[str, float], None]
+
+AFAR = "eliza"
+PARTS = {
+    "uwsgi": "uWSGI, of the pages",
+    "nginx": "nginx",
+    "uvicorn": "The sockets' server",
+    "beat": "Timer",
+    "worker": "Job worker",
+    "hostbots": "Host of bots",
+    "redis-server": "Redis",
+    "postgres": "PostgreSQL",
+}
+
+
+class FullStack(Stack):
+    """`deploy/native`, whose host of bots has one bot that nobody else has."""
+
+    def __init__(self, folder: Path) -> None:
+        self.native = Native(folder, BOTS_BESIDE_SOCKETS=HERE, BOTS_OF_THEIR_OWN=AFAR)
+        self.native.wait_until_ready()
+        self.link = self.native.link
+        self.environment = self.native.child("uvicorn").environ()
+        self.code = self.shell(make_study(AFAR)).strip()
+        self._nobody_talks_yet()
+
+    def programs(self) -> list[subprocess.Popen[bytes]]:
+        return [self.native.process]
+
+    def said(self) -> str:
+        return self.native.said()
+
+
+@pytest.fixture(scope="module")
+def stack(new_folder: Callable[[], Path]) -> Iterator[FullStack]:
+    stack = FullStack(new_folder())
+    stack.begin(AFAR)
+    yield stack
+    stack.end()
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_people_go_on_after_a_program_is_killed(stack: FullStack, note: Note, name: str) -> None:
+    child = stack.native.child(name)
+    at = time.monotonic()
+    child.kill()
+
+    note(f"Full stack: {PARTS[name]} killed", stack.all_go_on(at))
+
+
+def test_people_go_on_after_a_worker_of_uwsgi_is_killed(stack: FullStack, note: Note) -> None:
+    """Its master starts another."""
+    worker = stack.native.child("uwsgi").children()[0]
+    at = time.monotonic()
+    worker.kill()
+
+    note("Full stack: a process of uWSGI killed", stack.all_go_on(at))
+
+
+@pytest.mark.parametrize("name", ["uwsgi", "nginx"])
+def test_a_killed_master_leaves_nobody_behind_who_holds_its_address(stack: FullStack, name: str) -> None:
+    """The old workers of nginx would serve on, with each new nginx ending at once."""
+    master = stack.native.child(name)
+    workers = master.children()
+    assert workers
+    master.kill()
+    stack.all_go_on(time.monotonic())
+
+    _, alive = psutil.wait_procs(workers, timeout=30)
+    assert not alive
+    assert stack.native.child(name).is_running()
+
+
+def test_all_programs_are_killed_at_once(stack: FullStack, note: Note) -> None:
+    doomed = [stack.native.child(name) for name in PARTS]
+    at = time.monotonic()
+    for each in doomed:
+        each.kill()
+
+    note("Full stack: all killed at once", stack.all_go_on(at))
+
+
+def test_nothing_that_was_shown_as_saved_is_lost_or_doubled(stack: FullStack) -> None:
+    stack.finish()
+
+    compare_with_what_is_stored(stack)
