@@ -116,7 +116,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "consent": study.consent_versions.last(),
         "obstacle": None if study.state in (Study.State.OPEN, Study.State.PAUSED) else obstacle(study),
         "said_of_themselves": [] if isinstance(task, TaskWithReport) else people.said_of_themselves(study),
-        "steps": journey(study) if isinstance(task, ReportedTask) and not study.rehearsal_of_id else [],
+        "steps": [] if study.rehearsal_of_id else journey(study),
         **task.shown(study),
     }
     return render(request, task.overview, context)

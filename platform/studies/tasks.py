@@ -8,6 +8,7 @@ own, which these inherit: `crowd.work.WorkerTask`, `judging.queued.QueuedTask`,
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -28,6 +29,20 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="StudyTask")
 
 
+class Stage(StrEnum):
+    """A step of a study's way; how it stands: `reports.journey`."""
+
+    DESIGN = "design"
+    PREVIEW = "preview"
+    REHEARSE = "rehearse"
+    RECRUIT = "recruit"
+    START = "start"  # bots alone work in it
+    MONITOR = "monitor"
+    JUDGE = "judge"  # in another study
+    RESULTS = "results"
+    EXPORT = "export"
+
+
 class StudyTask(ABC):
     """One task.
 
@@ -45,6 +60,7 @@ class StudyTask(ABC):
         can_recur: whether the same person may take part in a study more than once.
         manual: page of the manual that explains it.
         namespace: of the addresses of its pages.
+        way: the steps of its studies, in their order; `REHEARSE` only where that can be done.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
         may_ask: whom such a study can ask, and about what that is said or shown.
     """
@@ -57,6 +73,7 @@ class StudyTask(ABC):
     overview: ClassVar[str]
     manual: ClassVar[str]
     namespace: ClassVar[str]
+    way: ClassVar[tuple[Stage, ...]]
     has_conversations: ClassVar[bool] = False
     has_workers: ClassVar[bool] = False
     has_rehearsals: ClassVar[bool] = False

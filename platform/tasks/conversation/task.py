@@ -20,6 +20,7 @@ from studies.queries import with_bots
 from studies.tasks import register
 from tasks.conversation import rehearsal
 from tasks.conversation.forms import ConversationPage
+from tasks.conversation.previewed import TalkPreviewed
 from tasks.conversation.talks import TalkTask
 
 
@@ -43,6 +44,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     welcome = "tasks/conversation/welcome.html"
     instructions = "tasks/conversation/instructions.html"
     saved = _("Your conversation and all your answers are saved.")
+    previewed = TalkPreviewed
 
     report = "tasks/conversation/report.html"
 

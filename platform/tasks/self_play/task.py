@@ -14,7 +14,7 @@ from exports.described import described_bot, is_theirs
 from reports.reported import Computation, TaskWithReport
 from studies.models import Study
 from studies.services import Plan
-from studies.tasks import copied_row, register
+from studies.tasks import Stage, copied_row, register
 from tasks.self_play import jobs, measuring, queries, services
 from tasks.self_play.forms import SelfPlayPage
 from tasks.self_play.models import SelfPlayPlan
@@ -35,6 +35,7 @@ class SelfPlay(TaskWithReport):
     manual = "self-play"
     namespace = "self_play"
     has_conversations = True
+    way = (Stage.DESIGN, Stage.START, Stage.RESULTS, Stage.JUDGE, Stage.EXPORT)
 
     report = "tasks/self_play/report.html"
     statements = {MEASURES.name: measuring.ROWS}

@@ -18,6 +18,7 @@ from tasks.conversation.talks import TalkTask
 from tasks.two_people import queries
 from tasks.two_people.forms import TwoPeoplePage
 from tasks.two_people.models import TwoPeoplePlan
+from tasks.two_people.previewed import TwoPeoplePreviewed
 
 
 @register
@@ -39,6 +40,7 @@ class TwoPeople(WorkerTask, TalkTask):
     welcome = "tasks/two_people/welcome.html"
     instructions = "tasks/two_people/instructions.html"
     saved = _("Your conversation and all your answers are saved.")
+    previewed = TwoPeoplePreviewed
 
     together = 2
     report = "tasks/two_people/report.html"

@@ -9,8 +9,9 @@ from typing_extensions import override
 from crowd.work import WorkerTask
 from studies.models import Study
 from studies.services import Plan
-from studies.tasks import copied_row, register
+from studies.tasks import Stage, copied_row, register
 from tasks.writing.forms import WritingPage
+from tasks.writing.previewed import WritingPreviewed
 from tasks.writing.queries import written_and_wanted
 from tasks.writing.services import is_written, write_again
 
@@ -27,6 +28,7 @@ class Writing(WorkerTask):
     overview = "tasks/writing/overview.html"
     manual = "static-evaluation"
     namespace = "writing"
+    way = (Stage.DESIGN, Stage.PREVIEW, Stage.RECRUIT, Stage.MONITOR, Stage.JUDGE)
 
     begin = "writing:start"
     go_on = "writing:write"
@@ -34,6 +36,7 @@ class Writing(WorkerTask):
     welcome = "tasks/writing/welcome.html"
     instructions = "tasks/writing/instructions.html"
     saved = _("All your responses are saved.")
+    previewed = WritingPreviewed
 
     @override
     def why_not_open(self, study: Study) -> str:
