@@ -10,12 +10,12 @@ from typing_extensions import override
 
 from crowd.work import WorkerTask
 from judging.batteries import battery_of, why_unfit
-from judging.queries import judged_and_wanted
+from judging.queries import judged_and_wanted, shares
 from judging.services import is_judged, judge_again
 from judging.training import tries_of
 from studies.models import Study
 from studies.services import Plan
-from studies.tasks import copied_row
+from studies.tasks import Share, copied_row
 
 
 class QueuedTask(WorkerTask):
@@ -66,3 +66,7 @@ class QueuedTask(WorkerTask):
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
         return judged_and_wanted(studies)
+
+    @override
+    def shares(self, studies: QuerySet[Study]) -> Mapping[int, Share]:
+        return shares(studies)

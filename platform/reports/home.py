@@ -1,6 +1,6 @@
-"""What a researcher sees first: what needs them, what runs, what came out last."""
+"""What a researcher sees first: what needs them, what runs, what it costs, what came out last."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,6 +19,7 @@ from chatbots.health import State
 from crowd import pilot
 from crowd.models import Assignment, Participation
 from crowd.places import holding
+from crowd.spend import Spend, in_all, spend_of
 from dialogues.models import Fault
 from monitoring.funnel import AT_IT
 from reports.models import Report
@@ -29,6 +30,7 @@ from studies.tasks import task_of
 DAY = timedelta(days=1)
 MOST_SHOWN = 12
 MOST_RESULTS = 4
+DRAFTS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +71,56 @@ def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
     return found
 
 
-def running(user: User | AnonymousUser, *, now: datetime | None = None) -> list[Running]:
-    """The open and paused studies, the newest first."""
-    found = list(real_studies_of(user).filter(state__in=(Study.State.OPEN, Study.State.PAUSED))[:MOST_SHOWN])
-    at = now or timezone.now()
+_READ = (
+    "pk", "title", "code", "task", "state", "archived_at", "pay_amount", "pay_currency", "pilot_size",
+    "pilot_over_at", "rehearsal_of", "owner",
+)  # fmt: skip
+
+
+def own(user: User | AnonymousUser) -> list[Study]:
+    """All studies that are not archived, the newest first; with what this page needs of them."""
+    return list(real_studies_of(user).filter(archived_at=None).only(*_READ))
+
+
+def taking(studies: Iterable[Study]) -> list[Study]:
+    """Those that are open or paused."""
+    return [study for study in studies if study.state in (Study.State.OPEN, Study.State.PAUSED)]
+
+
+def running(
+    studies: Sequence[Study], counts: Mapping[int, tuple[int, int]], *, now: datetime | None = None
+) -> list[Running]:
+    """The first of these studies, each with how far it is."""
+    found, at = studies[:MOST_SHOWN], now or timezone.now()
     here = Assignment.objects.filter(outcome="", active_at__gt=at - AT_IT, study__in=found)
     people = dict(here.values_list("study").annotate(n=Count("pk")).order_by())
-    counts = counts_of(found)
     return [Running(each, *counts.get(each.pk, (0, 0)), people.get(each.pk, 0)) for each in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A study that costs something, and what."""
+
+    study: Study
+    spend: Spend
+
+
+def costs(studies: Iterable[Study], counts: Mapping[int, tuple[int, int]]) -> tuple[list[Cost], list[Spend]]:
+    """Of the studies that run, or owe something to somebody; and of all that are not archived, by currency.
+
+    Args:
+        studies: none that is archived.
+        counts: of those that run, how much is done, and how much is wanted.
+    """
+    begun = [study for study in studies if study.state != Study.State.DRAFT]
+    found = spend_of(begun, counts)
+    telling = [
+        Cost(study, spend)
+        for study in begun
+        if (spend := found[study.pk]).owed or (study.pk in counts and spend.is_any)
+    ]
+    first = sorted(telling, key=lambda cost: (cost.study.pk not in counts, -cost.spend.owed))
+    return first[:MOST_SHOWN], in_all([each for each in found.values() if each.is_any])
 
 
 def results(user: User | AnonymousUser) -> Sequence[Report]:
@@ -208,5 +252,17 @@ def _signs(studies: dict[int, Study]) -> list[Need]:
 
 def shown(user: User | AnonymousUser) -> dict[str, Any]:
     """All of the page."""
-    at_it = running(user)
-    return {"running": at_it, "needs": needs(user, at_it), "results": results(user)}
+    studies = own(user)
+    open_ones = taking(studies)
+    counts = counts_of(open_ones)
+    at_it = running(open_ones, counts)
+    each, together = costs(studies, counts)
+    return {
+        "is_new": not studies and not real_studies_of(user).exists(),
+        "drafts": [study for study in studies if study.state == Study.State.DRAFT][:DRAFTS_SHOWN],
+        "running": at_it,
+        "needs": needs(user, at_it),
+        "costs": each,
+        "cost": together,
+        "results": results(user),
+    }

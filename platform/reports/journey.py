@@ -3,25 +3,23 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
 
 from django.urls import reverse
-from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from bots import presence
 from bots.queries import WORDS
 from judging.models import Item
-from live.remembered import key_of, remembered
 from reports.models import Report
 from reports.reported import ReportedTask
 from studies.models import Study
 from studies.opening import obstacle
+from studies.progress import how_far
 from studies.tasks import Stage, task_of
 
 READY = "ready"
 MOST_NAMED = 3
-KEPT_SECONDS = 5  # the next step of a study that has opened
 
 
 class Standing(StrEnum):
@@ -67,13 +65,9 @@ def next_step(study: Study) -> Step | None:
     """The next one alone, of which every page of the study tells: what comes after it is not looked at.
 
     Once the study has opened, what belongs before that is passed over, and whether its bots answer, which
-    the whole way and the monitor tell; how far it is may then be some seconds old.
+    the whole way and the monitor tell.
     """
-    if study.state == Study.State.DRAFT:
-        return next(_not_done(study), None)
-    key = key_of("next step", study.pk, study.state, study.results_version, get_language())
-    found: list[Step] = remembered(key, lambda: list(islice(_not_done(study), 1)), seconds=KEPT_SECONDS)
-    return found[0] if found else None
+    return next(_not_done(study), None)
 
 
 def _not_done(study: Study) -> Iterator[Step]:
@@ -162,7 +156,7 @@ def _start(study: Study) -> _Found:
 
 
 def _how_far(study: Study, address: str) -> tuple[str, str, bool, bool]:
-    finished, wanted = _finished(study)
+    finished, wanted = how_far(study)
     says = ngettext(
         "%(finished)s of %(wanted)s is finished.", "%(finished)s of %(wanted)s are finished.", finished
     ) % {"finished": finished, "wanted": wanted}
@@ -176,10 +170,6 @@ def _monitor(study: Study) -> _Found:
     if study.state == Study.State.DRAFT:
         return _("Monitor"), says, address, False, False
     return _("Monitor"), says, address, True if study.state == Study.State.CLOSED else None, False
-
-
-def _finished(study: Study) -> tuple[int, int]:
-    return task_of(study).finished_and_wanted(Study.objects.filter(pk=study.pk)).get(study.pk, (0, 0))
 
 
 def _unwell(study: Study) -> tuple[str, bool]:

@@ -9,7 +9,7 @@ own, which these inherit: `crowd.work.WorkerTask`, `judging.queued.QueuedTask`,
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
@@ -41,6 +41,18 @@ class Stage(StrEnum):
     JUDGE = "judge"  # in another study
     RESULTS = "results"
     EXPORT = "export"
+
+
+class Share(NamedTuple):
+    """What one person does of all that a study wants.
+
+    Attributes:
+        most: so much.
+        times: by how many different people the same is done.
+    """
+
+    most: int = 1
+    times: int = 1
 
 
 class StudyTask(ABC):
@@ -98,6 +110,10 @@ class StudyTask(ABC):
     @abstractmethod
     def finished_and_wanted(self, studies: "QuerySet[Study]") -> Mapping[int, tuple[int, int]]:
         """Of each of these studies, by its key, how much is done, and how much is wanted."""
+
+    def shares(self, studies: "QuerySet[Study]") -> Mapping[int, "Share"]:
+        """Of each of these studies, by its key, what one person does of what it wants; absent: one."""
+        return {}
 
     def why_none_can_come(self, study: "Study") -> str:
         """What is wrong with where such a study takes its people from, and what to do; empty: nothing."""

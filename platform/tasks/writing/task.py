@@ -9,8 +9,9 @@ from typing_extensions import override
 from crowd.work import WorkerTask
 from studies.models import Study
 from studies.services import Plan
-from studies.tasks import Stage, copied_row, register
+from studies.tasks import Share, Stage, copied_row, register
 from tasks.writing.forms import WritingPage
+from tasks.writing.models import WritingPlan
 from tasks.writing.previewed import WritingPreviewed
 from tasks.writing.queries import written_and_wanted
 from tasks.writing.services import is_written, write_again
@@ -56,6 +57,11 @@ class Writing(WorkerTask):
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
         return written_and_wanted(studies)
+
+    @override
+    def shares(self, studies: QuerySet[Study]) -> Mapping[int, Share]:
+        plans = WritingPlan.objects.filter(study__in=studies)
+        return {plan.study_id: Share(plan.batch_size, plan.responses_per_context) for plan in plans}
 
     @override
     def shown(self, study: Study) -> Mapping[str, Any]:
