@@ -7,7 +7,7 @@ own, which these inherit: `crowd.work.WorkerTask`, `judging.queued.QueuedTask`,
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bots.models import Bot
     from studies.forms import StudyPage
     from studies.models import Study
+    from studies.planned import Planned
     from studies.services import Plan
 
 T = TypeVar("T", bound="StudyTask")
@@ -114,6 +115,18 @@ class StudyTask(ABC):
     def shares(self, studies: "QuerySet[Study]") -> Mapping[int, "Share"]:
         """Of each of these studies, by its key, what one person does of what it wants; absent: one."""
         return {}
+
+    def planned(
+        self, study: "Study | None", sent: Mapping[str, str], wanted: Sequence[int]
+    ) -> "Planned | None":
+        """What a study that is being planned takes; None: its form does not tell.
+
+        Args:
+            study: as it is stored; None of a new one.
+            sent: what its form says beside what all forms have, by the names of its fields.
+            wanted: conversations with each bot that is chosen.
+        """
+        return None
 
     def why_none_can_come(self, study: "Study") -> str:
         """What is wrong with where such a study takes its people from, and what to do; empty: nothing."""

@@ -16,6 +16,7 @@ from studies.forms import StudyPage
 from studies.models import Study
 from studies.opening import checks, obstacle, open_study, try_bots
 from studies.outlook import OutlookForm
+from studies.planned import number
 from studies.presets import PRESETS, preset_named
 from studies.queries import studies_of
 from studies.tasks import task_named, task_of, tasks
@@ -37,10 +38,16 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_GET
 def outlook(request: HttpRequest) -> HttpResponse:
     """What a study takes and can tell that is being planned: a part of its page."""
-    form = OutlookForm(request.GET)
+    form, key = OutlookForm(request.GET), request.GET.get("study", "")
     if not form.is_valid():
         return HttpResponse(status=422)
-    return render(request, "studies/outlook.html", {"outlook": form.outlook})
+    study = None
+    if key:
+        study = get_object_or_404(studies_of(request.user), pk=number(key))
+    task = task_of(study) if study else task_named(request.GET.get("task", ""))
+    planned = task.planned(study, request.GET.dict(), form.wanted_each)
+    found = form.outlook(planned) if planned else None
+    return render(request, "studies/outlook.html", {"outlook": found, "task": task})
 
 
 @login_required

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from crowd.queries import progress as bots_progress
 from crowd.work import WorkerTask
 from dialogues import reading
 from studies.models import Study
+from studies.planned import Planned, number, of_conversations
 from studies.services import Plan
 from studies.tasks import copied_row, register
 from tasks.conversation.talks import TalkTask
@@ -57,6 +58,11 @@ class TwoPeople(WorkerTask, TalkTask):
                 "comes for them. Or let these people leave."
             )
         return reading.why_too_few(study, plan.conversations)
+
+    @override
+    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+        conversations = number(sent.get("two_people-conversations"))
+        return of_conversations([conversations], together=self.together) if conversations else None
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:

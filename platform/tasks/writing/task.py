@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -6,8 +6,11 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
+from contexts.models import Context
+from crowd.spend import people_for
 from crowd.work import WorkerTask
 from studies.models import Study
+from studies.planned import Planned, Unit, number
 from studies.services import Plan
 from studies.tasks import Share, Stage, copied_row, register
 from tasks.writing.forms import WritingPage
@@ -57,6 +60,19 @@ class Writing(WorkerTask):
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
         return written_and_wanted(studies)
+
+    @override
+    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+        each, share = (
+            number(sent.get("writing-responses_per_context")),
+            number(sent.get("writing-batch_size")),
+        )
+        version = number(sent.get("writing-context_version"))
+        contexts = Context.objects.filter(version=version).count()
+        if not (contexts and each and share):
+            return None
+        responses = contexts * each
+        return Planned(Unit.RESPONSE, responses, people_for(responses, Share(share, each)))
 
     @override
     def shares(self, studies: QuerySet[Study]) -> Mapping[int, Share]:
