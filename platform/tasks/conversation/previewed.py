@@ -177,7 +177,8 @@ class TalkPreviewed(Previewed):
     async def _reply(self) -> str:
         """Of the bot that was chosen, which is not kept for long; else a scripted one."""
         if self.bot is None:
-            return SCRIPTED[len(self.said) // 2 % len(SCRIPTED)]
+            said_before = sum(turn.counted and turn.speaker != "human" for turn in self.said)
+            return SCRIPTED[said_before % len(SCRIPTED)]
         if len(_waiting) >= MOST_WAITING or self.bot.pk in _waiting:
             raise BotBusyError(ONE_AT_A_TIME)
         _waiting.add(self.bot.pk)
