@@ -69,7 +69,7 @@ class PreviewConsumer(AsyncWebsocketConsumer):
         found = None
         if study and isinstance(task_of(study), WorkerTask):
             # The socket's `language` is that of its page; what is shown there has the one that was asked for.
-            wishes = Wishes.of(query.dict() | {"language": query.get("shown_in", "")}, study)
+            wishes = Wishes.of(query, study, language="shown_in")
             found = previewed(study, query.get("page", ""), wishes)
         if found is None:
             raise RefusedError("unknown_dialogue", NO_SUCH_STUDY)

@@ -37,11 +37,17 @@ class Wishes:
     panel: int | None = None
 
     @classmethod
-    def of(cls, query: QueryDict | Mapping[str, str], study: Study) -> "Wishes":
-        """What a query asks for; whatever the study does not have is left out."""
-        language = query.get("language", "")
+    def of(cls, query: QueryDict, study: Study, *, language: str = "language") -> "Wishes":
+        """What a query asks for; whatever the study does not have is left out.
+
+        Args:
+            query: with these names and texts.
+            study: whose pages they are.
+            language: the name under which it has that.
+        """
+        wanted = query.get(language, "")
         return cls(
-            language if language in study.languages else (study.languages or ["en"])[0],
+            wanted if wanted in study.languages else (study.languages or ["en"])[0],
             _number(query.get("bot")),
             _number(query.get("panel")),
         )

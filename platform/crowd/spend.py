@@ -8,7 +8,7 @@ from decimal import Decimal
 from math import ceil
 from typing import Any
 
-from django.db.models import Q, Sum
+from django.db.models import F, QuerySet, Sum, Value
 from django.utils import timezone
 
 from crowd.ledger import CLAIMS, NOTHING, Reason
@@ -16,6 +16,8 @@ from crowd.models import Assignment, PayEntry
 from crowd.places import holding
 from studies.models import Study
 from studies.tasks import Share, task_of
+
+_OPEN = "open"  # what those at work are promised
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +54,26 @@ def spend_of(
     """Of each of these studies, by its key; `finished_and_wanted` as its task counts it, where it is open."""
     keys = [study.pk for study in studies]
     at_work = Assignment.objects.filter(holding(now or timezone.now()), study__in=keys)
-    entries = PayEntry.objects.filter(study__in=keys).order_by().values_list("study")
-    summed = entries.annotate(
-        claimed=_sum(*CLAIMS),
-        reversed=_sum(Reason.REVERSED),
-        paid=_sum(Reason.PAID),
-        promised=_sum(Reason.PROMISED, participation__in=at_work.values("participation")),
-    )
-    sums = {study: amounts for study, *amounts in summed}
+    there = at_work.values("participation")
+    open_pay = PayEntry.objects.filter(reason=Reason.PROMISED, participation__in=there)
+    every = _summed(PayEntry.objects.filter(study__in=keys), F("reason"))
+    told = every.union(_summed(open_pay, Value(_OPEN)), all=True)
+    sums = {(study, reason): total for study, reason, total in told}
     left = _people_left(studies, finished_and_wanted)
     found = {}
     for study in studies:
-        claimed, taken_back, paid, promised = sums.get(study.pk, (NOTHING,) * 4)
-        open_pay = max(promised, left[study.pk] * study.pay_amount)
-        owed = claimed - taken_back - paid
-        found[study.pk] = Spend(study.pay_currency, paid, owed, paid + owed + open_pay)
+        claimed = sum((sums.get((study.pk, reason), NOTHING) for reason in CLAIMS), NOTHING)
+        paid = sums.get((study.pk, Reason.PAID), NOTHING)
+        owed = claimed - sums.get((study.pk, Reason.REVERSED), NOTHING) - paid
+        to_come = max(sums.get((study.pk, _OPEN), NOTHING), left[study.pk] * study.pay_amount)
+        found[study.pk] = Spend(study.pay_currency, paid, owed, paid + owed + to_come)
     return found
+
+
+def _summed(entries: QuerySet[PayEntry], what: F | Value) -> QuerySet[Any, Any]:
+    """By study and what they are summed as, the sum of these entries."""
+    named = entries.order_by().annotate(what=what).values_list("study", "what")
+    return named.annotate(total=Sum("amount"))
 
 
 def in_all(spends: Collection[Spend]) -> list[Spend]:
@@ -76,10 +82,6 @@ def in_all(spends: Collection[Spend]) -> list[Spend]:
     for each in spends:
         found[each.currency] = found[each.currency] + each if each.currency in found else each
     return [found[currency] for currency in sorted(found)]
-
-
-def _sum(*reasons: str, **of: Any) -> Sum:
-    return Sum("amount", filter=Q(reason__in=reasons, **of), default=NOTHING)
 
 
 def _people_left(

@@ -30,7 +30,7 @@ class WorkerTask(StudyTask):
     """
 
     has_workers = True
-    way = (
+    way: ClassVar[tuple[Stage, ...]] = (
         Stage.DESIGN, Stage.PREVIEW, Stage.REHEARSE, Stage.RECRUIT, Stage.MONITOR, Stage.RESULTS,
         Stage.EXPORT,
     )  # fmt: skip

@@ -1,9 +1,9 @@
 """What a researcher sees first: what needs them, what runs, what it costs, what came out last."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
@@ -17,10 +17,11 @@ from bots import drift, presence
 from bots.models import Bot
 from chatbots.health import State
 from crowd import pilot
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Participation, PayEntry
 from crowd.places import holding
 from crowd.spend import Spend, in_all, spend_of
 from dialogues.models import Fault
+from live.remembered import key_of, remembered
 from monitoring.funnel import AT_IT
 from reports.models import Report
 from studies.models import Study, StudyBot
@@ -31,6 +32,7 @@ DAY = timedelta(days=1)
 MOST_SHOWN = 12
 MOST_RESULTS = 4
 DRAFTS_SHOWN = 5
+COSTS_KEPT_SECONDS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,56 +73,67 @@ def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
     return found
 
 
-_READ = (
-    "pk", "title", "code", "task", "state", "archived_at", "pay_amount", "pay_currency", "pilot_size",
-    "pilot_over_at", "rehearsal_of", "owner",
-)  # fmt: skip
+def own(user: User | AnonymousUser) -> QuerySet[Study]:
+    """The studies that are not archived, the newest first."""
+    return real_studies_of(user).filter(archived_at=None)
 
 
-def own(user: User | AnonymousUser) -> list[Study]:
-    """All studies that are not archived, the newest first; with what this page needs of them."""
-    return list(real_studies_of(user).filter(archived_at=None).only(*_READ))
+def taking(user: User | AnonymousUser) -> QuerySet[Study]:
+    """Those of them that are open or paused."""
+    return own(user).filter(state__in=(Study.State.OPEN, Study.State.PAUSED))
 
 
-def taking(studies: Iterable[Study]) -> list[Study]:
-    """Those that are open or paused."""
-    return [study for study in studies if study.state in (Study.State.OPEN, Study.State.PAUSED)]
-
-
-def running(
-    studies: Sequence[Study], counts: Mapping[int, tuple[int, int]], *, now: datetime | None = None
-) -> list[Running]:
-    """The first of these studies, each with how far it is."""
-    found, at = studies[:MOST_SHOWN], now or timezone.now()
+def running(user: User | AnonymousUser, *, now: datetime | None = None) -> list[Running]:
+    """The open and paused studies, the newest first."""
+    found, at = list(taking(user)[:MOST_SHOWN]), now or timezone.now()
     here = Assignment.objects.filter(outcome="", active_at__gt=at - AT_IT, study__in=found)
     people = dict(here.values_list("study").annotate(n=Count("pk")).order_by())
+    counts = counts_of(found)
     return [Running(each, *counts.get(each.pk, (0, 0)), people.get(each.pk, 0)) for each in found]
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """A study that costs something, and what."""
 
-    study: Study
+    study: int
+    title: str
     spend: Spend
 
 
-def costs(studies: Iterable[Study], counts: Mapping[int, tuple[int, int]]) -> tuple[list[Cost], list[Spend]]:
-    """Of the studies that run, or owe something to somebody; and of all that are not archived, by currency.
+class Costs(NamedTuple):
+    """What studies cost.
 
-    Args:
-        studies: none that is archived.
-        counts: of those that run, how much is done, and how much is wanted.
+    Attributes:
+        each: of those that run, or owe something to somebody; the first ones.
+        in_all: of all that are not archived, by currency.
     """
-    begun = [study for study in studies if study.state != Study.State.DRAFT]
+
+    each: list[Cost]
+    in_all: list[Spend]
+
+
+def costs(user: User | AnonymousUser) -> Costs:
+    """What this person's studies cost; a payment is seen at once, who came since some seconds later."""
+    newest = PayEntry.objects.order_by("-pk").values_list("pk", flat=True).first()
+    key = key_of("costs", user.pk, newest)
+    found: Costs = remembered(key, lambda: _costs(user), seconds=COSTS_KEPT_SECONDS)
+    return found
+
+
+_READ = "pk", "title", "code", "task", "state", "pay_amount", "pay_currency", "pilot_over_at"
+
+
+def _costs(user: User | AnonymousUser) -> Costs:
+    begun = list(own(user).exclude(state=Study.State.DRAFT).only(*_READ))
+    counts = counts_of([study for study in begun if study.state != Study.State.CLOSED])
     found = spend_of(begun, counts)
     telling = [
-        Cost(study, spend)
+        Cost(study.pk, study.title, spend)
         for study in begun
         if (spend := found[study.pk]).owed or (study.pk in counts and spend.is_any)
     ]
-    first = sorted(telling, key=lambda cost: (cost.study.pk not in counts, -cost.spend.owed))
-    return first[:MOST_SHOWN], in_all([each for each in found.values() if each.is_any])
+    first = sorted(telling, key=lambda cost: (cost.study not in counts, -cost.spend.owed))
+    return Costs(first[:MOST_SHOWN], in_all([each for each in found.values() if each.is_any]))
 
 
 def results(user: User | AnonymousUser) -> Sequence[Report]:
@@ -252,17 +265,13 @@ def _signs(studies: dict[int, Study]) -> list[Need]:
 
 def shown(user: User | AnonymousUser) -> dict[str, Any]:
     """All of the page."""
-    studies = own(user)
-    open_ones = taking(studies)
-    counts = counts_of(open_ones)
-    at_it = running(open_ones, counts)
-    each, together = costs(studies, counts)
+    at_it = running(user)
+    drafts = list(own(user).filter(state=Study.State.DRAFT)[:DRAFTS_SHOWN])
     return {
-        "is_new": not studies and not real_studies_of(user).exists(),
-        "drafts": [study for study in studies if study.state == Study.State.DRAFT][:DRAFTS_SHOWN],
+        "is_new": not drafts and not at_it and not real_studies_of(user).exists(),
+        "drafts": drafts,
         "running": at_it,
         "needs": needs(user, at_it),
-        "costs": each,
-        "cost": together,
+        "costs": costs(user),
         "results": results(user),
     }

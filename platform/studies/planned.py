@@ -8,10 +8,10 @@ from enum import StrEnum
 class Unit(StrEnum):
     """What a study is made of."""
 
-    CONVERSATION = "conversation"
-    JUDGMENT = "judgment"
-    COMPARISON = "comparison"
-    RESPONSE = "response"
+    CONVERSATION = "conversations"
+    JUDGMENT = "judgments"
+    COMPARISON = "comparisons"
+    RESPONSE = "responses"
 
 
 class Tells(StrEnum):
