@@ -160,7 +160,12 @@ def test_the_bots_with_their_times_and_faults(short: Study) -> None:
     assert (bot.faults, bot.faults_lately, bot.finished, bot.open, bot.target) == (2, 1, 1, 0, 100)
     assert monitor(short, now=NOW).silent_bots == ["Scripty"]
     BotCopy.objects.create(
-        bot=short.study_bots.get().bot, channel="x", host="h", state="ready", seen_at=Now(), health={}
+        bot=short.study_bots.get().bot,
+        channel="x",
+        host="h",
+        state="ready",
+        seen_at=Now() + timedelta(hours=1),
+        health={},
     )
     assert monitor(short, now=NOW).silent_bots == []
 
