@@ -22,7 +22,7 @@ async def test_one_is_chosen_and_taken_back(visit: Visit, rex: User) -> None:
     await visitor.page.context.add_cookies([session])  # type: ignore[list-item]  # a dictionary will do
     page = visitor.page
     await visitor.go("/studies/new/")
-    choice, consent = page.get_by_label("Begin the consent text with"), page.locator("#id_consent_text")
+    choice, consent = page.get_by_label("Start from the text for"), page.locator("#id_consent_text")
     debriefing = page.locator("#id_debriefing")
     await expect(choice).to_have_value("board")
     await expect(consent).to_have_value(BOARD.text)
