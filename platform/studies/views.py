@@ -39,7 +39,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def outlook(request: HttpRequest) -> HttpResponse:
     """What a study takes and can tell that is being planned: a part of its page."""
     form, key = OutlookForm(request.GET), request.GET.get("study", "")
-    if not form.is_valid():
+    if not form.is_valid() or "task" not in request.GET:
         return HttpResponse(status=422)
     study = None
     if key:
