@@ -161,6 +161,7 @@ OF_STUDY = (
     ("facets", "facets/"),
     ("panels", "panels/"),
     ("preview", "preview/"),
+    ("preview: the work", "preview/work/"),
     ("rehearsal", "rehearsal/"),
     ("privacy", "privacy/"),
     ("quality", "quality/"),

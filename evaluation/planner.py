@@ -123,7 +123,12 @@ def _noncentral_t(t: float, freedom: int, shift: float) -> float:
 
 
 def difference_seen(
-    conversations: int, deviation: float, *, power: float = 0.8, level: float = 0.95
+    conversations: int,
+    deviation: float,
+    *,
+    power: float = 0.8,
+    level: float = 0.95,
+    correlation: float | None = None,
 ) -> float | Undefined:
     """The smallest true difference of two bots that so many conversations with each would show.
 
@@ -134,19 +139,20 @@ def difference_seen(
         deviation: standard deviation of the score between conversations, as a share, above 0.
         power: wanted probability to see it, in (0, 1).
         level: nominal coverage of the interval that must exclude zero, in (0, 1).
+        correlation: of both bots' scores in the same context, in [-1, 1); None where they share none.
 
     Returns:
         A share in (0, 1], 1/10,000 of it exact; undefined where not even the largest would be seen.
     """
     if conversations < 2:
         return Undefined(f"{conversations} conversation shows no spread; it needs at least 2 with each bot.")
-    if power_of(conversations, 1.0, deviation, level=level) < power:
+    if power_of(conversations, 1.0, deviation, level=level, correlation=correlation) < power:
         return Undefined(f"{conversations} conversations with each bot would show no difference of any size.")
     low, high = 0.0, 1.0
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
-        enough = power_of(conversations, middle, deviation, level=level) >= power
-        low, high = (low, middle) if enough else (middle, high)
+        seen = power_of(conversations, middle, deviation, level=level, correlation=correlation)
+        low, high = (low, middle) if seen >= power else (middle, high)
     return high
 
 

@@ -4,7 +4,8 @@
     python scripts/screenshots.py http://127.0.0.1:8000/studies/<number>/report/ --as var/first_admin
 
 Of a study link: talks with the chatbot as a worker would, up to an open question, and writes chat*.png,
-wide and narrow, light and dark. Of a report: signs in, and writes home.png and report.png.
+wide and narrow, light and dark. Of a report: signs in, and writes home.png, report.png, and of the same study
+monitor.png and preview.png.
 """
 
 import argparse
@@ -69,8 +70,15 @@ def chats(browser: Browser, link: str, to: Path) -> None:
             page.close()
 
 
+def whole(page: Page, path: Path) -> None:
+    """The page from its first line to its last, in a window as high as that."""
+    width = SIZES[""][0]
+    page.set_viewport_size({"width": width, "height": page.evaluate("document.documentElement.scrollHeight")})
+    page.screenshot(path=path)
+
+
 def researcher(browser: Browser, report: str, signs_in: Path, to: Path) -> None:
-    """Home, and the report from its answer on."""
+    """Home, the report from its answer on, and the monitor and the preview of the same study."""
     name, password = signs_in.read_text().strip().split(" / ")
     width, height = SIZES[""]
     page = browser.new_page(viewport={"width": width, "height": height})
@@ -80,11 +88,19 @@ def researcher(browser: Browser, report: str, signs_in: Path, to: Path) -> None:
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/home/")
     page.reload()  # with the fonts, which the first page did not wait for
-    page.screenshot(path=to / "home.png")
+    whole(page, to / "home.png")
     page.set_viewport_size({"width": width, "height": height + 200})
     page.goto(report)
     expect(page.locator(".plot").first).to_be_visible()
     page.screenshot(path=to / "report.png")
+    page.goto(urljoin(report, "../monitor/"))
+    whole(page, to / "monitor.png")
+    page.goto(urljoin(report, "../preview/?page=work"))
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("textbox", name="Your message").fill(TALK[0][0])
+    frame.get_by_role("textbox", name="Your message").press("Enter")
+    expect(frame.locator("#ask:not([inert]) fieldset")).to_be_visible()
+    whole(page, to / "preview.png")
     page.close()
 
 

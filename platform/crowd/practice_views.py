@@ -1,26 +1,21 @@
-"""The page on which workers practise, and the same for who makes the study."""
+"""The page on which workers practise."""
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import override
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from accounts.limits import too_many, too_often
 from crowd import gates, practice
-from crowd.languages import language_of_pages
 from crowd.models import Participation
 from crowd.practice import PracticeError
 from crowd.sent import answers_in
 from crowd.views import current_participation, page_of, worker_page
-from crowd.work import WorkerTask, work_of
+from crowd.work import work_of
 from studies.models import Study
-from studies.queries import studies_of
-from studies.tasks import task_of
 
 HERE = "crowd:practice"
 
@@ -77,17 +72,3 @@ def _page(
         "error": error,
     }
     return render(request, "crowd/practice.html", context, status=422 if error else 200)
-
-
-@require_GET
-@login_required
-def preview(request: HttpRequest, pk: int) -> HttpResponse:
-    """The practice as a worker gets it, with no way to begin."""
-    study = get_object_or_404(studies_of(request.user), pk=pk)
-    if not isinstance(task_of(study), WorkerTask):
-        raise Http404("No workers take part in such a study.")
-    if not practice.number_of_examples(study):
-        return redirect("crowd:preview", pk=study.pk)
-    with override(language_of_pages(study)):
-        context = {"study": study, "settings": practice.shown(study), "preview": True}
-        return render(request, "crowd/practice.html", context)

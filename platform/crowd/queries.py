@@ -31,12 +31,12 @@ class BotProgress:
 
 def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
     """Of each study, by its key: finished conversations, and how many are wanted of all its bots."""
-    wanted = dict(
-        StudyBot.objects.filter(study__in=studies).values_list("study").annotate(n=Sum("target")).order_by()
-    )
     complete = of_this_phase(studies).filter(outcome=Outcome.COMPLETE, study_bot__isnull=False)
-    finished = dict(complete.values_list("study").annotate(n=Count("*")).order_by())
-    return {pk: (finished.get(pk, 0), target) for pk, target in wanted.items()}
+    of_study = complete.filter(study=OuterRef("study")).order_by().values("study")
+    finished = Coalesce(Subquery(of_study.annotate(n=Count("*")).values("n")), 0)
+    bots = StudyBot.objects.filter(study__in=studies).values_list("study").order_by()
+    found = bots.annotate(finished=finished, wanted=Sum("target"))
+    return {study: (done, wanted) for study, done, wanted in found}
 
 
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:

@@ -222,20 +222,26 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
     if last := gates.last(participation):
         return redirect(last, code=study.code)
     outcome = Outcome(assignment.outcome)
-    heading, says = _ENDS[outcome]
     own_code = participation.completion_code if outcome in CODED else ""
     back = way_back(arrival_by(participation), study, outcome, own_code)
-    context = {
-        "study": study,
-        "heading": heading,
-        "says": gates.why_ended(participation) or says or work_of(study).saved,
-        "is_paid": outcome in PAID,
+    context = end_shown(study, outcome, back, why=gates.why_ended(participation)) | {
         "worker": participation.pseudonym,
         "own_link": participation.own_link,
-        "back": back,
         "again": again.may_follow(participation),
     }
     return with_form_to(request, render(request, "crowd/thanks.html", context), back)
+
+
+def end_shown(study: Study, outcome: Outcome, back: WayBack, *, why: str = "") -> dict[str, Any]:
+    """What the last page says of an end to anybody; `why` is said in place of its usual reason."""
+    heading, says = _ENDS[outcome]
+    return {
+        "study": study,
+        "heading": heading,
+        "says": why or says or work_of(study).saved,
+        "is_paid": outcome in PAID,
+        "back": back,
+    }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

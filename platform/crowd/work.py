@@ -11,8 +11,9 @@ from typing_extensions import override
 from crowd import refusals, taking
 from crowd.operated import admitting
 from crowd.places import HOLD
+from crowd.previewed import Previewed
 from studies.models import Study
-from studies.tasks import StudyTask, task_of
+from studies.tasks import Stage, StudyTask, task_of
 
 
 class WorkerTask(StudyTask):
@@ -25,9 +26,14 @@ class WorkerTask(StudyTask):
         welcome: template of what they read there before they agree.
         instructions: template of the page after it, which extends crowd/instructions.html.
         saved: said at the end, with the completion code.
+        previewed: the work as who makes such a study tries it.
     """
 
     has_workers = True
+    way: ClassVar[tuple[Stage, ...]] = (
+        Stage.DESIGN, Stage.PREVIEW, Stage.REHEARSE, Stage.RECRUIT, Stage.MONITOR, Stage.RESULTS,
+        Stage.EXPORT,
+    )  # fmt: skip
 
     begin: ClassVar[str]
     go_on: ClassVar[str]
@@ -35,6 +41,7 @@ class WorkerTask(StudyTask):
     welcome: ClassVar[str]
     instructions: ClassVar[str]
     saved: ClassVar[str | Promise]
+    previewed: ClassVar[type[Previewed]]
 
     @override
     def why_none_can_come(self, study: Study) -> str:

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Body, Field, Router, Schema
 from ninja.errors import HttpError
@@ -33,13 +32,13 @@ class SystemOut(Schema):
 
 
 @router.get("/studies/{slug:code}/queue", response=answers(list[SystemOut], 404))
-def queue(request: HttpRequest, code: str) -> list[SystemOut]:
+def queue(request: AuthenticatedHttpRequest, code: str) -> list[SystemOut]:
     """What is judged, by system."""
     return _counts(_judging(request, code))
 
 
 @router.put("/studies/{slug:code}/queue/removed", response=answers(list[SystemOut], 404, has_body=True))
-def keep_out(request: HttpRequest, code: str, sent: Body[list[System]]) -> list[SystemOut]:
+def keep_out(request: AuthenticatedHttpRequest, code: str, sent: Body[list[System]]) -> list[SystemOut]:
     """Take these systems out of the queue, and put all others back; what was judged stays, and counts."""
     study = _judging(request, code)
     try:

@@ -4,8 +4,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
 
-from judging.models import Battery, JudgingPlan
+from django.db import connection
+
+from judging.batteries import battery_of
+from judging.models import Battery, Item, JudgingPlan
+from judging.queries import items_of
 from studies.models import Study
+from studies.planned import Planned, Tells, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +45,29 @@ def cost_of_queue(study: Study, plan: JudgingPlan, battery: Battery | None, item
         return cost_of(items, plan, study.pay_amount)
     workers = battery.workers * len(study.languages)
     return Cost(workers * battery.size, workers, study.pay_amount)
+
+
+# Of each system, or each two that are compared, how many contexts or conversations they have.
+_SAMPLES = f"""
+SELECT i.system, count(DISTINCT i.cluster), bool_or(i.first_system IS NOT NULL)
+  FROM ({items_of()}) AS i GROUP BY i.system
+"""
+
+
+def planned_of_queue(study: Study) -> Planned | None:
+    """What all that is in the queue takes and can tell; None of an empty one."""
+    items = Item.objects.filter(study=study, right_answers__isnull=True).count()
+    if not items:
+        return None
+    plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan(study=study)
+    battery = battery_of(study)
+    cost = cost_of_queue(study, plan, battery, items)
+    if battery:  # everybody judges one item of each target
+        samples = [cost.batches] * len(battery.targets)
+        return Planned(Unit.JUDGMENT, cost.judgments, cost.batches, Tells.TARGETS, samples)
+    with connection.cursor() as cursor:
+        cursor.execute(_SAMPLES, [study.pk])
+        rows = cursor.fetchall()
+    samples, are_pairs = [int(n) for _, n, _ in rows], any(paired for *_, paired in rows)
+    unit, tells = (Unit.COMPARISON, Tells.PREFERENCE) if are_pairs else (Unit.JUDGMENT, Tells.SYSTEMS)
+    return Planned(unit, cost.judgments, cost.batches, tells, samples)

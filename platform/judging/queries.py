@@ -12,10 +12,11 @@ from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import FIRST, SECOND, Question, QuestionSet
-from judging.models import Batch, Item, Slot
+from judging.models import Batch, Item, JudgingPlan, Slot
 from labels.models import Label
 from labels.votes import Vote
 from studies.models import Study
+from studies.tasks import Share
 
 # One row per item of a study: whose words it is about, and the context or conversation that it shares with
 # others. `system` is what reports call it: a bot, the people of a writing study, whatever filled a file, the
@@ -286,6 +287,17 @@ def left_over() -> QuerySet[Slot]:
     Those of a battery that somebody has begun are none: it stays as it was dealt.
     """
     return Slot.objects.filter(item__removed_at__isnull=False, label=None, deck=None)
+
+
+def shares(studies: QuerySet[Study]) -> dict[int, Share]:
+    """Of each judging study, by its key, how many items one judges, and how many judge each."""
+    plans = JudgingPlan.objects.filter(study__in=studies).select_related("battery")
+    return {
+        plan.study_id: Share(plan.battery.size)
+        if hasattr(plan, "battery")
+        else Share(plan.batch_size, plan.raters_per_item)
+        for plan in plans
+    }
 
 
 def _of_pilots_over(studies: QuerySet[Study]) -> QuerySet[Batch]:

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar
 
@@ -11,12 +11,14 @@ from typing_extensions import override
 
 from crowd.work import WorkerTask
 from judging.batteries import battery_of, why_unfit
-from judging.queries import judged_and_wanted
+from judging.costs import planned_of_queue
+from judging.queries import judged_and_wanted, shares
 from judging.services import is_judged, judge_again
 from judging.training import tries_of
 from studies.models import Study
+from studies.planned import Planned
 from studies.services import Plan, second_of_readers
-from studies.tasks import copied_row
+from studies.tasks import Share, copied_row
 
 
 class QueuedTask(WorkerTask):
@@ -69,3 +71,11 @@ class QueuedTask(WorkerTask):
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
         return judged_and_wanted(studies)
+
+    @override
+    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+        return planned_of_queue(study) if study else None
+
+    @override
+    def shares(self, studies: QuerySet[Study]) -> Mapping[int, Share]:
+        return shares(studies)

@@ -101,7 +101,11 @@ def answer(participation: Participation, given: Sequence[Mapping[str, object]]) 
 def left(participation: Participation) -> str:
     """How many tries are left, in words."""
     used = _of(participation).values_list("tries", flat=True).first() or 0
-    n = tries_of(participation.study) - used
+    return in_words(tries_of(participation.study) - used)
+
+
+def in_words(n: int) -> str:
+    """So many tries that are left."""
     return ngettext("You have %(n)d attempt left.", "You have %(n)d attempts left.", n) % {"n": n}
 
 

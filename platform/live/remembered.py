@@ -19,8 +19,11 @@ def key_of(*parts: Any) -> str:
     return "remembered." + hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def remembered(key: str, compute: Callable[[], Any]) -> Any:
-    """The value computed for this key before, or now; without Redis it is computed every time."""
+def remembered(key: str, compute: Callable[[], Any], *, seconds: int = KEPT_SECONDS) -> Any:
+    """The value computed for this key before, or now; without Redis it is computed every time.
+
+    Fewer `seconds` are for what the key does not tell all of.
+    """
     try:
         value = cache.get(key)
     except RedisError as error:
@@ -29,7 +32,7 @@ def remembered(key: str, compute: Callable[[], Any]) -> Any:
     if value is None:
         value = compute()
         try:
-            cache.set(key, value, timeout=KEPT_SECONDS)
+            cache.set(key, value, timeout=seconds)
         except RedisError as error:
             log.warning("The cache does not take %s: %s", key, error)
     return value

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, Q
 from django.utils import timezone
 
 from bots import presence
 from bots.queries import WORDS
 from crowd.places import HOLD
 from crowd.queries import progress
+from crowd.spend import Spend, spend_of
 from dialogues.models import Fault
 from monitoring.funnel import Stage, Stood, stages
 from studies.models import Study
+from studies.progress import how_far
 from studies.tasks import task_of
 
 SHOWN_FAULTS = 8
@@ -60,7 +60,7 @@ class Monitor:
         bots: of the study.
         faults: the newest ones.
         judged_in: median seconds from seeing something to its answer; None where nothing is timed.
-        pay: what everybody who is through is to be paid; empty where nothing is paid.
+        spend: what it costs, by the ledger; None where nothing is paid.
         at: of when all this is.
     """
 
@@ -69,7 +69,7 @@ class Monitor:
     bots: Sequence[BotNow]
     faults: Sequence[Fault]
     judged_in: float | None
-    pay: str
+    spend: Spend | None
     at: datetime
 
     @property
@@ -86,14 +86,15 @@ def monitor(study: Study, *, now: datetime | None = None) -> Monitor:
     """Read all of it."""
     at = now or timezone.now()
     stood = Stood(study, at)
-    faults = Fault.objects.filter(dialogue__study=study).select_related("dialogue")
+    bots = _bots(study, at)
+    faults = Fault.objects.filter(dialogue__study=study).select_related("dialogue").order_by("-at")
     return Monitor(
         stages=stages(study, stood),
         stopped=_stopped(study, at),
-        bots=_bots(study, at),
-        faults=list(faults.order_by("-at")[:SHOWN_FAULTS]),
+        bots=bots,
+        faults=list(faults[:SHOWN_FAULTS]) if any(bot.faults for bot in bots) else [],
         judged_in=_judged_in(study),
-        pay=_pay(study, stood.through),
+        spend=_spend(study, at),
         at=at,
     )
 
@@ -121,30 +122,37 @@ def _stopped(study: Study, now: datetime) -> list[tuple[int, int]]:
 
 
 # Of each bot in the newest conversations that are over: how long it took to reply, and how long workers took
-# from its reply to their next message.
-_TIMES = """
-SELECT bot_id,
-       percentile_cont(0.5) WITHIN GROUP (ORDER BY latency_ms) / 1000,
-       percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_ms) / 1000,
-       percentile_cont(0.5) WITHIN GROUP (ORDER BY waited)
-  FROM (SELECT s.bot_id, t.latency_ms,
-               CASE WHEN t.position %% 2 <> s.number THEN extract(epoch FROM t.created_at
-                    - lag(t.created_at) OVER (PARTITION BY d.id ORDER BY t.position)) END AS waited
-          FROM (SELECT id, opening_turns FROM dialogues_dialogue
-                 WHERE study_id = %s AND ending <> '' AND origin = 'live'
-                 ORDER BY started_at DESC, id DESC LIMIT %s) AS d
-          JOIN dialogues_seat AS s ON s.dialogue_id = d.id AND s.bot_id IS NOT NULL
-          JOIN dialogues_turn AS t ON t.dialogue_id = d.id AND t.position >= d.opening_turns) AS timed
- GROUP BY bot_id
+# from its reply to their next message. And how often it failed in all of them.
+_TIMES_AND_FAULTS = """
+SELECT bot_id, reply, slow_reply, message, coalesce(faults, 0), coalesce(lately, 0)
+  FROM (SELECT bot_id,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY latency_ms) / 1000 AS reply,
+               percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_ms) / 1000 AS slow_reply,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY waited) AS message
+          FROM (SELECT s.bot_id, t.latency_ms,
+                       CASE WHEN t.position %% 2 <> s.number THEN extract(epoch FROM t.created_at
+                            - lag(t.created_at) OVER (PARTITION BY d.id ORDER BY t.position)) END AS waited
+                  FROM (SELECT id, opening_turns FROM dialogues_dialogue
+                         WHERE study_id = %s AND ending <> '' AND origin = 'live'
+                         ORDER BY started_at DESC, id DESC LIMIT %s) AS d
+                  JOIN dialogues_seat AS s ON s.dialogue_id = d.id AND s.bot_id IS NOT NULL
+                  JOIN dialogues_turn AS t ON t.dialogue_id = d.id AND t.position >= d.opening_turns) AS timed
+         GROUP BY bot_id) AS times
+  FULL JOIN (SELECT s.bot_id, count(*) AS faults, count(*) FILTER (WHERE f.at > %s) AS lately
+               FROM dialogues_fault AS f
+               JOIN dialogues_dialogue AS d ON d.id = f.dialogue_id AND d.study_id = %s
+               JOIN dialogues_seat AS s ON s.dialogue_id = d.id AND s.bot_id IS NOT NULL
+              GROUP BY s.bot_id) AS failed USING (bot_id)
 """
 
 
 def _bots(study: Study, now: datetime) -> list[BotNow]:
-    times = {bot: map(_number, timed) for bot, *timed in _rows(_TIMES, [study.pk, TIMED_CONVERSATIONS])}
-    faults = Fault.objects.filter(dialogue__study=study).values_list("dialogue__seats__bot").order_by()
-    counted = faults.annotate(n=Count("pk"), lately=Count("pk", filter=Q(at__gt=now - DAY)))
-    failed = {bot: (n, lately) for bot, n, lately in counted}
     at = progress(study, now=now)
+    if not at:
+        return []
+    told = _rows(_TIMES_AND_FAULTS, [study.pk, TIMED_CONVERSATIONS, now - DAY, study.pk])
+    times = {bot: map(_number, timed) for bot, *timed, _, _ in told}
+    failed = {bot: (faults, lately) for bot, _, _, _, faults, lately in told}
     states = presence.states(each.of.name for each in at if each.of.active)
     return [
         BotNow(
@@ -182,11 +190,9 @@ def _judged_in(study: Study) -> float | None:
     return _number(seconds)
 
 
-def _pay(study: Study, through: int) -> str:
-    if not study.pay_amount:
-        return ""
-    due: Decimal = study.pay_amount * through
-    return f"{due} {study.pay_currency}"
+def _spend(study: Study, now: datetime) -> Spend | None:
+    found = spend_of([study], {study.pk: how_far(study)}, now=now)[study.pk]
+    return found if found.is_any else None
 
 
 def _rows(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -3,6 +3,7 @@ from typing import Any
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
 from django.urls import re_path
 
+from crowd.routing import websocket_urlpatterns as of_previews
 from operating.routing import websocket_urlpatterns as of_operators
 from project.origin import turn_away
 from tasks.routing import websocket_urlpatterns as of_tasks
@@ -17,4 +18,4 @@ async def nowhere(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASG
 
 # Django's `re_path` is typed for views; Channels' router takes its result for consumers too.
 elsewhere: Any = nowhere
-websocket_urlpatterns: Any = [*of_tasks, *of_operators, re_path("", elsewhere)]
+websocket_urlpatterns: Any = [*of_tasks, *of_operators, *of_previews, re_path("", elsewhere)]

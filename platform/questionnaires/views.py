@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import override
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from accounts.limits import too_many, too_often
-from crowd.languages import language_of_pages
+from crowd.languages import ENGLISH, catalog_of
 from crowd.models import Participation
+from crowd.preview_views import framed, staged, study_with_workers
+from crowd.previewed import Wishes
 from crowd.sent import answers_in
 from crowd.views import current_participation, page_of, worker_page
 from crowd.work import work_of
@@ -19,7 +20,6 @@ from questionnaires import services
 from questionnaires.services import QuestionnaireError
 from studies.asks import Moment
 from studies.models import Ask, Study
-from studies.queries import studies_of
 
 MOMENTS = {"before": Moment.BEFORE_WORK, "after": Moment.AFTER_WORK}
 """As addresses name them."""
@@ -93,14 +93,14 @@ def _shown(study: Study, moment: Moment, asks: list[Ask]) -> dict[str, Any]:
     }
 
 
-@require_GET
-@login_required
+@framed
 def preview(request: HttpRequest, pk: int, moment: str) -> HttpResponse:
     """The questions as a worker gets them; nothing that is answered is stored."""
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = study_with_workers(request, pk)
     asks = services.asked_at(study, MOMENTS[moment])
     if not asks:
         raise Http404("The study asks people nothing about themselves at that moment.")
-    with override(language_of_pages(study)):
-        shown = _shown(study, MOMENTS[moment], asks) | {"preview": True}
+    wishes = Wishes.of(request.GET, study)
+    with override(catalog_of(wishes.language) or ENGLISH):
+        shown = _shown(study, MOMENTS[moment], asks) | {"staged": staged(study, moment, wishes)}
         return render(request, "questionnaires/asked.html", shown)

@@ -30,6 +30,11 @@ def subjects_of(found: Iterable[str]) -> list[tuple[str, str]]:
     return [(each.value, IN_WORDS[each]) for each in _TRIED_ON if each.value in known]
 
 
+def tried_on(subject: Subject) -> dict[str, Any]:
+    """Something of this kind to judge, as a page of judging takes it."""
+    return {"key": "tried", "language": "en", **_TRIED_ON[subject]}
+
+
 def page(request: HttpRequest, questions: QuestionSet, language: str, about: str) -> HttpResponse:
     """The worker's page with these questions; nothing that is answered there leaves it.
 
@@ -45,7 +50,7 @@ def page(request: HttpRequest, questions: QuestionSet, language: str, about: str
     settings = {
         "about": subject.value,
         "questions": [asked(question) for question in spoken.questions],
-        "item": {"key": "tried", "language": "en", **_TRIED_ON[subject]},
+        "item": tried_on(subject),
     }
     shown = {"settings": settings, "language": language, "is_pair": subject is Subject.PAIR}
     return render(request, "questions/as_worker.html", shown)

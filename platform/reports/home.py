@@ -1,9 +1,9 @@
-"""What a researcher sees first: what needs them, what runs, what came out last."""
+"""What a researcher sees first: what needs them, what runs, what it costs, what came out last."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
@@ -17,8 +17,10 @@ from bots import drift, presence
 from bots.models import Bot
 from chatbots.health import State
 from crowd import pilot
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Participation, PayEntry
+from crowd.spend import Spend, in_all, spend_of
 from dialogues.models import Fault
+from live.remembered import key_of, remembered
 from monitoring.funnel import AT_IT
 from reports.models import Report
 from studies.models import Study, StudyBot
@@ -28,6 +30,8 @@ from studies.tasks import task_of
 DAY = timedelta(days=1)
 MOST_SHOWN = 12
 MOST_RESULTS = 4
+DRAFTS_SHOWN = 5
+COSTS_KEPT_SECONDS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +72,67 @@ def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
     return found
 
 
+def own(user: User | AnonymousUser) -> QuerySet[Study]:
+    """The studies that are not archived, the newest first."""
+    return real_studies_of(user).filter(archived_at=None)
+
+
+def taking(user: User | AnonymousUser) -> QuerySet[Study]:
+    """Those of them that are open or paused."""
+    return own(user).filter(state__in=(Study.State.OPEN, Study.State.PAUSED))
+
+
 def running(user: User | AnonymousUser, *, now: datetime | None = None) -> list[Running]:
     """The open and paused studies, the newest first."""
-    found = list(real_studies_of(user).filter(state__in=(Study.State.OPEN, Study.State.PAUSED))[:MOST_SHOWN])
-    at = now or timezone.now()
+    found, at = list(taking(user)[:MOST_SHOWN]), now or timezone.now()
     here = Assignment.objects.filter(outcome="", active_at__gt=at - AT_IT, study__in=found)
     people = dict(here.values_list("study").annotate(n=Count("pk")).order_by())
     counts = counts_of(found)
     return [Running(each, *counts.get(each.pk, (0, 0)), people.get(each.pk, 0)) for each in found]
+
+
+class Cost(NamedTuple):
+    """A study that costs something, and what."""
+
+    study: int
+    title: str
+    spend: Spend
+
+
+class Costs(NamedTuple):
+    """What studies cost.
+
+    Attributes:
+        each: of those that run, or owe something to somebody; the first ones.
+        in_all: of all that are not archived, by currency.
+    """
+
+    each: list[Cost]
+    in_all: list[Spend]
+
+
+def costs(user: User | AnonymousUser) -> Costs:
+    """What this person's studies cost; a payment is seen at once, who came since some seconds later."""
+    newest = PayEntry.objects.order_by("-pk").values_list("pk", flat=True).first()
+    key = key_of("costs", user.pk, newest)
+    found: Costs = remembered(key, lambda: _costs(user), seconds=COSTS_KEPT_SECONDS)
+    return found
+
+
+_READ = "pk", "title", "code", "task", "state", "pay_amount", "pay_currency", "pilot_over_at"
+
+
+def _costs(user: User | AnonymousUser) -> Costs:
+    begun = list(own(user).exclude(state=Study.State.DRAFT).only(*_READ))
+    counts = counts_of([study for study in begun if study.state != Study.State.CLOSED])
+    found = spend_of(begun, counts)
+    telling = [
+        Cost(study.pk, study.title, spend)
+        for study in begun
+        if (spend := found[study.pk]).owed or (study.pk in counts and spend.is_any)
+    ]
+    first = sorted(telling, key=lambda cost: (cost.study not in counts, -cost.spend.owed))
+    return Costs(first[:MOST_SHOWN], in_all([each for each in found.values() if each.is_any]))
 
 
 def results(user: User | AnonymousUser) -> Sequence[Report]:
@@ -208,4 +265,12 @@ def _signs(studies: dict[int, Study]) -> list[Need]:
 def shown(user: User | AnonymousUser) -> dict[str, Any]:
     """All of the page."""
     at_it = running(user)
-    return {"running": at_it, "needs": needs(user, at_it), "results": results(user)}
+    drafts = list(own(user).filter(state=Study.State.DRAFT)[:DRAFTS_SHOWN])
+    return {
+        "is_new": not drafts and not at_it and not real_studies_of(user).exists(),
+        "drafts": drafts,
+        "running": at_it,
+        "needs": needs(user, at_it),
+        "costs": costs(user),
+        "results": results(user),
+    }

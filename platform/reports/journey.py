@@ -1,6 +1,6 @@
 """The way of a study from its design to its export, and which step comes next."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,10 +10,13 @@ from django.utils.translation import ngettext
 
 from bots import presence
 from bots.queries import WORDS
-from reports.queries import newest_result
+from judging.models import Item
+from reports.models import Report
+from reports.reported import ReportedTask
 from studies.models import Study
 from studies.opening import obstacle
-from studies.tasks import task_of
+from studies.progress import how_far
+from studies.tasks import Stage, task_of
 
 READY = "ready"
 MOST_NAMED = 3
@@ -48,20 +51,46 @@ class Step:
 
 
 def journey(study: Study) -> Sequence[Step]:
-    """The steps of a study whose workers are reported, in their order; at most one is the next."""
+    """The steps of a study in the order of its way; at most one is the next."""
     found, is_next = [], True
-    before = task_of(study).first_steps(study)
-    for each in before:
+    for each in task_of(study).first_steps(study):
         standing = _standing(each.is_done, is_next=is_next)
         is_next = is_next and standing is Standing.DONE
         found.append(Step(each.title, each.says, each.address, standing))
-    rehearsed = (_rehearse,) if task_of(study).has_rehearsals else ()
-    for step in (_design, _preview, *rehearsed, _recruit, _monitor, _results, _export):
-        title, says, address, done, warning = step(study)
+    for stage in _way_of(study):
+        title, says, address, done, warning = _STAGES[stage](study)
         standing = _standing(done, is_next=is_next)
         is_next = is_next and standing in (Standing.DONE, Standing.PASSED)
         found.append(Step(title, says, address, standing, warning))
     return found
+
+
+def next_step(study: Study) -> Step | None:
+    """The next one alone, of which every page of the study tells: what comes after it is not looked at.
+
+    Once the study has opened, what belongs before that is passed over, and whether its bots answer, which
+    the whole way and the monitor tell.
+    """
+    return next(_not_done(study), None)
+
+
+def _not_done(study: Study) -> Iterator[Step]:
+    has_opened = study.state != Study.State.DRAFT
+    for each in () if has_opened else task_of(study).first_steps(study):
+        if not each.is_done:
+            yield Step(each.title, each.says, each.address, Standing.NEXT)
+    for stage in _way_of(study):
+        if stage in _BEFORE_OPENING and has_opened:
+            continue
+        step = _collect if stage is Stage.RECRUIT and has_opened else _STAGES[stage]
+        title, says, address, done, warning = step(study)
+        if done is False:
+            yield Step(title, says, address, Standing.NEXT, warning)
+
+
+def _way_of(study: Study) -> Sequence[Stage]:
+    task = task_of(study)
+    return [stage for stage in task.way if stage is not Stage.REHEARSE or task.has_rehearsals]
 
 
 _Found = tuple[str, str, str, bool | None, bool]
@@ -89,9 +118,14 @@ def _design(study: Study) -> _Found:
 
 
 def _preview(study: Study) -> _Found:
-    """Nothing tells whether somebody has looked; a study that has opened is past it."""
-    says = _("Read what workers read before they begin.")
-    return _("Preview"), says, reverse("crowd:preview", args=[study.pk]), _too_late(study), False
+    says = _("See every page as workers get it, and try it.")
+    return (
+        _("Preview"),
+        says,
+        reverse("crowd:preview", args=[study.pk]),
+        bool(study.previewed_at) or _too_late(study),
+        False,
+    )
 
 
 def _too_late(study: Study) -> bool | None:
@@ -115,13 +149,27 @@ def _recruit(study: Study) -> _Found:
         told = _("No worker gets these at the moment: %(bots)s.")
         if all_of_them:
             told = _("No bot answers, so nobody new is admitted: %(bots)s.")
-        says = told % {"bots": unwell}
-        return _("Recruit"), says, address, False, True
-    finished, wanted = _finished(study)
+        return _("Recruit"), told % {"bots": unwell}, address, False, True
+    return _collect(study)
+
+
+def _collect(study: Study) -> _Found:
+    return _("Recruit"), *_how_far(study, f"{study.get_absolute_url()}#workers")
+
+
+def _start(study: Study) -> _Found:
+    address = study.get_absolute_url()
+    if study.state == Study.State.DRAFT:
+        return _("Start"), _("Start it: the chatbots talk by themselves."), address, False, False
+    return _("Start"), *_how_far(study, address)
+
+
+def _how_far(study: Study, address: str) -> tuple[str, str, bool, bool]:
+    finished, wanted = how_far(study)
     says = ngettext(
         "%(finished)s of %(wanted)s is finished.", "%(finished)s of %(wanted)s are finished.", finished
     ) % {"finished": finished, "wanted": wanted}
-    return _("Recruit"), says, address, bool(wanted) and finished >= wanted, False
+    return says, address, bool(wanted) and finished >= wanted, False
 
 
 def _monitor(study: Study) -> _Found:
@@ -131,10 +179,6 @@ def _monitor(study: Study) -> _Found:
     if study.state == Study.State.DRAFT:
         return _("Monitor"), says, address, False, False
     return _("Monitor"), says, address, True if study.state == Study.State.CLOSED else None, False
-
-
-def _finished(study: Study) -> tuple[int, int]:
-    return task_of(study).finished_and_wanted(Study.objects.filter(pk=study.pk)).get(study.pk, (0, 0))
 
 
 def _unwell(study: Study) -> tuple[str, bool]:
@@ -152,16 +196,49 @@ def _unwell(study: Study) -> tuple[str, bool]:
 
 
 def _results(study: Study) -> _Found:
-    report = newest_result(study)
-    answer = (report.result or {}).get("answer") if report else None
     address = reverse("reports:study", args=[study.pk])
-    if answer is None:
+    # A whole result can have megabytes.
+    ready = study.reports.filter(state=Report.State.READY).order_by("-pk")
+    newest = ready.values_list("result__answer", flat=True)[:1]
+    if not newest or (newest[0] is None and isinstance(task_of(study), ReportedTask)):
         return _("Results"), _("The report fills in by itself."), address, False, False
-    certain = bool(answer.get("certain"))
+    if newest[0] is None:  # nothing is judged, so nobody leads
+        return _("Results"), _("The report has its numbers."), address, True, False
+    certain = bool(newest[0].get("certain"))
     says = _("The report says who leads.") if certain else _("The report has its first numbers.")
     return _("Results"), says, address, certain, False
+
+
+def _judge(study: Study) -> _Found:
+    """What people or bots said here is judged in a study of its own."""
+    if _is_judged(study):
+        says = _("A study has others judge what was said here.")
+        return _("Have it judged"), says, reverse("reports:studies"), True, False
+    says = _("Make a study in which others judge what was said here.")
+    return _("Have it judged"), says, f"{reverse('studies:new')}?task=judging", False, False
+
+
+def _is_judged(study: Study) -> bool:
+    """Whether anything that was said or written here is an item of some study."""
+    said = ("turn__dialogue__study", "dialogue__study")
+    paths = said if task_of(study).has_conversations else ("response__run__study",)
+    return any(Item.objects.filter(**{path: study}).exists() for path in paths)
 
 
 def _export(study: Study) -> _Found:
     says = _("One archive with the data, the figures and the paragraph for the paper.")
     return _("Export"), says, reverse("exports:bundle", args=[study.pk]), False, False
+
+
+_STAGES: Mapping[Stage, Callable[[Study], _Found]] = {
+    Stage.DESIGN: _design,
+    Stage.PREVIEW: _preview,
+    Stage.REHEARSE: _rehearse,
+    Stage.RECRUIT: _recruit,
+    Stage.START: _start,
+    Stage.MONITOR: _monitor,
+    Stage.JUDGE: _judge,
+    Stage.RESULTS: _results,
+    Stage.EXPORT: _export,
+}
+_BEFORE_OPENING = (Stage.DESIGN, Stage.PREVIEW, Stage.REHEARSE)

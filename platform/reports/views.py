@@ -48,7 +48,6 @@ from studies.queries import (
     owned_studies_of,
     readable_real_studies_of,
     readable_studies_of,
-    real_studies_of,
     studies_of,
     tags_of,
 )
@@ -57,18 +56,12 @@ from studies.tasks import keys_of, task_of
 log = logging.getLogger(__name__)
 T = TypeVar("T", str, bytes)
 PER_PAGE = 50
-DRAFTS_SHOWN = 5
 
 
 @require_GET
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    studies = real_studies_of(request.user)
-    drafts = list(studies.filter(state=Study.State.DRAFT, archived_at=None)[:DRAFTS_SHOWN])
-    shown = first_page.shown(request.user)
-    is_new = not drafts and not shown["running"] and not studies.exists()
-    shown |= {"drafts": drafts, "is_new": is_new}
-    return render(request, "reports/home.html", shown)
+    return render(request, "reports/home.html", first_page.shown(request.user))
 
 
 @require_GET
@@ -117,7 +110,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "consent": study.consent_versions.last(),
         "obstacle": None if study.state in (Study.State.OPEN, Study.State.PAUSED) else obstacle(study),
         "said_of_themselves": [] if isinstance(task, TaskWithReport) else people.said_of_themselves(study),
-        "steps": journey(study) if isinstance(task, ReportedTask) and not study.rehearsal_of_id else [],
+        "steps": [] if study.rehearsal_of_id else journey(study),
         **task.shown(study),
     }
     return render(request, task.overview, context)

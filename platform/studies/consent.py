@@ -1,30 +1,140 @@
-"""A consent text to begin with, and what of it a researcher still has to say."""
+"""Consent texts to begin with, and what of them a researcher still has to say."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-TEMPLATE = """\
+# What the platform does, and so every text says of it in the same words.
+_STORED = """\
+What you write and answer is stored together with a random code, not with your name. Please write nothing \
+that could identify you or others."""
+_VOLUNTARY = """\
+Taking part is voluntary. You may stop at any time by closing the page. Your last page has a private link to \
+all that we have stored of you, by which you can also withdraw it."""
+_CHATBOTS = "Chatbots may say things that are wrong, silly or unpleasant."
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentTemplate:
+    """A text to begin with, in Markdown.
+
+    Attributes:
+        key: in the form.
+        title: for which studies.
+        text: what people agree to.
+        debriefing: what they are told at the end; empty: nothing more.
+    """
+
+    key: str
+    title: str | Promise
+    text: str
+    debriefing: str = ""
+
+
+BOARD = ConsentTemplate(
+    "board",
+    gettext_lazy("University ethics board"),
+    f"""\
 You are invited to take part in a study by [your institution]. You will [what people do, in a few words]. \
 It takes about [number] minutes.
 
-What you write and answer is stored together with a random code, not with your name. We use it for \
-[your purpose], and may publish it without anything that identifies you. Please write nothing that could \
-identify you or others.
+{_STORED} We use it for [your purpose], and may publish it without anything that identifies you.
 
-Taking part is voluntary. You may stop at any time by closing the page. Your last page has a private link to \
-all that we have stored of you, by which you can also withdraw it.
+{_VOLUNTARY}
 
-Chatbots may say things that are wrong, silly or unpleasant.
+{_CHATBOTS}
 
-Questions about the study: [name and e-mail address]. Approved by: [ethics board and number]."""
+Questions about the study: [name and e-mail address]. Approved by: [ethics board and number].""",
+)
+GDPR = ConsentTemplate(
+    "gdpr",
+    gettext_lazy("GDPR, in the EU"),
+    f"""\
+You are invited to take part in a study by [your institution]. You will [what people do, in a few words]. \
+It takes about [number] minutes.
 
-PLACEHOLDERS = tuple(re.findall(r"\[[^\]]+\]", TEMPLATE))
+**Who is responsible.** [name and address of the controller]; data protection officer: \
+[name and e-mail address of the officer].
+
+**What is stored, and what for.** {_STORED} If you came from a panel, its id for you is stored apart from \
+that, so that you can be paid. We use the data for [your purpose]. The legal basis is your consent \
+(Article 6(1)(a) GDPR).
+
+**Who sees it.** The research team and [services that process the data, or nobody else]. Data without ids \
+may be published and kept without end. The data are stored in [country]; your panel id is erased after \
+[number of days] days.
+
+**Your rights.** {_VOLUNTARY} That does not make unlawful what was done before. You may ask to see, correct, \
+erase, restrict or receive your data, and you may complain to [supervisory authority].
+
+{_CHATBOTS}
+
+Questions about the study: [name and e-mail address].""",
+)
+SHORT = ConsentTemplate(
+    "short",
+    gettext_lazy("Short, for anonymous work"),
+    f"""\
+In this study by [your institution] you will [what people do, in a few words]: about [number] minutes.
+
+- {_STORED}
+- We may publish it.
+- You may stop at any time. Your last page has a private link by which you can withdraw what is stored.
+- {_CHATBOTS}
+
+Questions: [name and e-mail address].""",
+)
+DECEPTION = ConsentTemplate(
+    "deception",
+    gettext_lazy("With deception, told afterwards: “Are you a robot?”, Wizard of Oz"),
+    f"""\
+You are invited to take part in a study by [your institution]. You will [what people do, in a few words]. \
+It takes about [number] minutes.
+
+**We cannot tell you everything about this study before you take part**, as that could change how you \
+answer. At the end you are told what it is about and what was kept from you. You can then still \
+withdraw all that is stored of you, without giving a reason and without losing your pay.
+
+{_STORED} We use it for [your purpose, as far as it can be told], and may publish it without anything that \
+identifies you.
+
+{_VOLUNTARY}
+
+What you read may be wrong, silly or unpleasant.
+
+Questions about the study: [name and e-mail address]. Approved by: [ethics board and number].""",
+    """\
+Before you began, we did not tell you that [what was kept from people, such as: a person answered in place \
+of the chatbot]. We kept it from you because [why it could not be told before].
+
+You may withdraw all that is stored of you: by the private link on this page, without giving a reason, and \
+you keep your pay. If anything in this study troubled you, please write to [name and e-mail address].""",
+)
+
+TEMPLATES = (BOARD, GDPR, SHORT, DECEPTION)
+TEMPLATE = BOARD.text
+"""What a new study begins with."""
+
+_PLACE = re.compile(r"\[[^\]]+\]")
+PLACEHOLDERS = tuple(
+    dict.fromkeys(
+        place for each in TEMPLATES for text in (each.text, each.debriefing) for place in _PLACE.findall(text)
+    )
+)
+
+
+def for_script() -> Mapping[str, Mapping[str, str]]:
+    """The texts by key, for the page on which one is chosen (static/js/consent.js)."""
+    return {each.key: {"consent": each.text, "debriefing": each.debriefing} for each in TEMPLATES}
 
 
 def left_open(text: str) -> list[str]:
-    """The places of `TEMPLATE` that nobody has filled in yet."""
-    return [each for each in PLACEHOLDERS if each in text]
+    """The places of any template that nobody has filled in yet, in the order in which they stand there."""
+    return sorted((each for each in PLACEHOLDERS if each in text), key=text.index)
 
 
 def why_unfinished(text: str) -> str:
@@ -32,5 +142,14 @@ def why_unfinished(text: str) -> str:
     if not (open_places := left_open(text)):
         return ""
     return _("The consent text still says %(places)s. Edit the study and write what is meant.") % {
+        "places": ", ".join(open_places)
+    }
+
+
+def why_debriefing_unfinished(text: str) -> str:
+    """Why nobody can be told this at the end yet, and what to do; empty if they can."""
+    if not (open_places := left_open(text)):
+        return ""
+    return _("The debriefing still says %(places)s. Edit the study and write what is meant.") % {
         "places": ", ".join(open_places)
     }

@@ -173,4 +173,9 @@ class StudyPage:
 
     def shown(self) -> dict[str, Any]:
         """What the template shows."""
-        return {"form": self.form, "questionnaires": self.questionnaires}
+        return {
+            "form": self.form,
+            "questionnaires": self.questionnaires,
+            "consents": consent.TEMPLATES,
+            "consent_texts": consent.for_script(),
+        }

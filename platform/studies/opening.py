@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from accounts.limits import one_at_once_of
 from accounts.models import User
 from bots.trying import Tried, tried
-from studies.consent import why_unfinished
+from studies.consent import why_debriefing_unfinished, why_unfinished
 from studies.models import Study
 from studies.services import set_state
 from studies.tasks import task_of
@@ -71,6 +71,7 @@ def _needed(study: Study) -> list[Check]:
     return [
         done,
         _consent_check(study),
+        *_debriefing_check(study),
         Check(_("Panels"), cannot or fine, not cannot, _("Fix the panels"), panels),
     ]
 
@@ -82,6 +83,14 @@ def _consent_check(study: Study) -> Check:
     agreed = _("Workers agree to version %(number)s.") % {"number": consent.number if consent else 0}
     place = f"{reverse('studies:edit', args=[study.pk])}#id_consent_text"
     return Check(_("Consent"), says or agreed, not says, _("Write the consent text"), place)
+
+
+def _debriefing_check(study: Study) -> list[Check]:
+    """What is told at the end, where a template of it is not filled in yet."""
+    if not (says := why_debriefing_unfinished(study.debriefing)):
+        return []
+    place = f"{reverse('studies:edit', args=[study.pk])}#id_debriefing"
+    return [Check(_("Debriefing"), says, False, _("Write the debriefing"), place)]
 
 
 def try_bots(study: Study, *, to: User) -> list[Tried]:

@@ -50,7 +50,8 @@ SUBJECTS = {
 
 # The others move on while a form is open, and saving it must not set them back.
 _MOVES_ON = {
-    "id", "code", "owner", "state", "created_at", "archived_at", "tags", "results_version", "pilot_over_at",
+    "id", "code", "owner", "state", "created_at", "archived_at", "previewed_at", "tags",
+    "results_version", "pilot_over_at",
 }  # fmt: skip
 _EDITED_FIELDS = [field.name for field in Study._meta.concrete_fields if field.name not in _MOVES_ON]
 
@@ -261,8 +262,8 @@ def set_state(study_id: int, state: Study.State) -> Study:
 
 # What a study has of its own, and no copy of it.
 _OWN = {
-    "id", "code", "owner", "state", "created_at", "archived_at", "results_version", "rehearsal_of", "title",
-    "pilot_over_at",
+    "id", "code", "owner", "state", "created_at", "archived_at", "previewed_at", "results_version",
+    "rehearsal_of", "title", "pilot_over_at",
 }  # fmt: skip
 
 
@@ -309,6 +310,11 @@ def archive(study_id: int, *, now: datetime | None = None) -> Study:
     study.archived_at = study.archived_at or now or timezone.now()
     study.save(update_fields=["archived_at"])
     return study
+
+
+def note_preview(study_id: int, *, now: datetime | None = None) -> None:
+    """Note that somebody has looked at the pages of a study's workers: once."""
+    Study.objects.filter(pk=study_id, previewed_at=None).update(previewed_at=now or timezone.now())
 
 
 def take_back(study_id: int) -> None:

@@ -9,7 +9,8 @@ own, which these inherit: `crowd.work.WorkerTask`, `judging.queued.QueuedTask`,
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from bots.models import Bot
     from studies.forms import StudyPage
     from studies.models import Study
+    from studies.planned import Planned
     from studies.services import Plan
 
 T = TypeVar("T", bound="StudyTask")
@@ -39,6 +41,32 @@ class FirstStep:
     says: str
     address: str
     is_done: bool
+
+
+class Stage(StrEnum):
+    """A step of a study's way; how it stands: `reports.journey`."""
+
+    DESIGN = "design"
+    PREVIEW = "preview"
+    REHEARSE = "rehearse"
+    RECRUIT = "recruit"
+    START = "start"  # bots alone work in it
+    MONITOR = "monitor"
+    JUDGE = "judge"  # in another study
+    RESULTS = "results"
+    EXPORT = "export"
+
+
+class Share(NamedTuple):
+    """What one person does of all that a study wants.
+
+    Attributes:
+        most: so much.
+        times: by how many different people the same is done.
+    """
+
+    most: int = 1
+    times: int = 1
 
 
 class StudyTask(ABC):
@@ -58,6 +86,7 @@ class StudyTask(ABC):
         can_recur: whether the same person may take part in a study more than once.
         manual: page of the manual that explains it.
         namespace: of the addresses of its pages.
+        way: the steps of its studies, in their order; `REHEARSE` only where that can be done.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
         may_ask: whom such a study can ask, and about what that is said or shown.
         ways: other beginnings of such a study than its design, in a few words, for the page of a new study.
@@ -71,6 +100,7 @@ class StudyTask(ABC):
     overview: ClassVar[str]
     manual: ClassVar[str]
     namespace: ClassVar[str]
+    way: ClassVar[tuple[Stage, ...]]
     has_conversations: ClassVar[bool] = False
     has_workers: ClassVar[bool] = False
     has_rehearsals: ClassVar[bool] = False
@@ -104,6 +134,22 @@ class StudyTask(ABC):
     @abstractmethod
     def finished_and_wanted(self, studies: "QuerySet[Study]") -> Mapping[int, tuple[int, int]]:
         """Of each of these studies, by its key, how much is done, and how much is wanted."""
+
+    def shares(self, studies: "QuerySet[Study]") -> Mapping[int, "Share"]:
+        """Of each of these studies, by its key, what one person does of what it wants; absent: one."""
+        return {}
+
+    def planned(
+        self, study: "Study | None", sent: Mapping[str, str], wanted: Sequence[int]
+    ) -> "Planned | None":
+        """What a study that is being planned takes; None: its form does not tell.
+
+        Args:
+            study: as it is stored; None of a new one.
+            sent: what its form says beside what all forms have, by the names of its fields.
+            wanted: conversations with each bot that is chosen.
+        """
+        return None
 
     def why_none_can_come(self, study: "Study") -> str:
         """What is wrong with where such a study takes its people from, and what to do; empty: nothing."""

@@ -14,9 +14,10 @@ from studies.forms import StudyPage
 from studies.models import Study
 from studies.opening import checks, obstacle, open_study, try_bots
 from studies.outlook import OutlookForm
+from studies.planned import number
 from studies.presets import OWN_DESIGN, PRESETS, preset_named
 from studies.queries import studies_of
-from studies.tasks import task_of, tasks
+from studies.tasks import task_named, task_of, tasks
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -24,7 +25,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """A new study; the address has the published protocol that it begins as, or its task."""
     preset = preset_named(request.GET.get("protocol", "")) or OWN_DESIGN
     return _page(request, preset.study(request.GET.get("task", "")))
@@ -34,10 +35,16 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_GET
 def outlook(request: HttpRequest) -> HttpResponse:
     """What a study takes and can tell that is being planned: a part of its page."""
-    form = OutlookForm(request.GET)
-    if not form.is_valid():
+    form, key = OutlookForm(request.GET), request.GET.get("study", "")
+    if not form.is_valid() or "task" not in request.GET:
         return HttpResponse(status=422)
-    return render(request, "studies/outlook.html", {"outlook": form.outlook})
+    study = None
+    if key:
+        study = get_object_or_404(studies_of(request.user), pk=number(key))
+    task = task_of(study) if study else task_named(request.GET.get("task", ""))
+    planned = task.planned(study, request.GET.dict(), form.wanted_each)
+    found = form.outlook(planned) if planned else None
+    return render(request, "studies/outlook.html", {"outlook": found, "task": task})
 
 
 @login_required

@@ -13,7 +13,7 @@ function watch(shown, form) {
     const asked = address(shown, form);
     if (asked === latest) return;
     latest = asked;
-    const response = asked ? await fetch(asked).catch(() => null) : null;
+    const response = await fetch(asked).catch(() => null);
     if (asked !== latest) return; // something else was asked meanwhile
     const said = response?.ok && !response.redirected ? await response.text() : "";
     if (asked !== latest) return;
@@ -27,25 +27,37 @@ function watch(shown, form) {
   show();
 }
 
-/** Empty while nothing is wanted. @param {HTMLElement} shown @param {HTMLFormElement} form */
+/** @param {HTMLElement} shown @param {HTMLFormElement} form */
 function address(shown, form) {
-  const wanted = conversations(form);
-  if (!wanted.length) return "";
   const told = new URLSearchParams({
     task: shown.dataset.task ?? "",
-    wanted: wanted.join(),
+    study: shown.dataset.study ?? "",
+    wanted: conversations(form).join(),
     minutes: value(form, "expected_minutes"),
     pay: value(form, "pay_amount"),
     currency: value(form, "pay_currency"),
-    question_set: value(form, "asks-0-question_set"),
+    question_set: value(form, "asks-0-question_set") || value(form, "question_set"),
   });
+  for (const [name, said] of planned(form)) told.set(name, said);
   return `${shown.dataset.outlook}?${told}`;
 }
 
-/** Of each chosen bot, or of all people together. @param {HTMLFormElement} form */
+/**
+ * What the form says that only its task asks for: numbers, and what is chosen from a list.
+ *
+ * @param {HTMLFormElement} form
+ * @returns {[string, string][]}
+ */
+function planned(form) {
+  const fields = form.querySelectorAll("input[type=number][name*='-'], select[name*='-']");
+  return [...fields]
+    .filter((field) => field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
+    .filter(({ name }) => !/^(bots|asks|questionnaires)-/.test(name))
+    .map(({ name, value }) => [name, value.trim()]);
+}
+
+/** Of each chosen bot. @param {HTMLFormElement} form */
 function conversations(form) {
-  const together = value(form, "two_people-conversations");
-  if (together) return [together];
   const targets = form.querySelectorAll("input[name^='bots-'][name$='-target']");
   return [...targets]
     .filter((target) => target instanceof HTMLInputElement && isChosen(form, target.name.replace(/-target$/, "-chosen")))

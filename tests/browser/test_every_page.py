@@ -21,7 +21,6 @@ ABSENT = {
     "contexts:preview",
     "knowledge:preview",
     "responses:preview",
-    "crowd:practice_preview",
     "studies:outlook",  # a part of a page, asked for what its form says
     "exports:bundle_file",
     "reports:chart_svg",

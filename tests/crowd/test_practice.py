@@ -178,7 +178,8 @@ def test_pairs_are_tried_with_both_sides(make_pairs: MakePairs) -> None:
 
 
 def test_who_makes_the_study_can_try_it(practising: Study, sign_in: Any) -> None:
-    page = sign_in(practising.owner).get(f"/studies/{practising.pk}/practice/")
+    page = sign_in(practising.owner).get(f"/studies/{practising.pk}/preview/practice/")
 
-    assert b"Back to the study" in page.content
+    assert f"/studies/{practising.pk}/preview/work/" in page.text  # "Start now" leads on
+    assert "<form" not in page.text
     assert not Participation.objects.exists()

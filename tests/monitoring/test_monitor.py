@@ -16,7 +16,7 @@ from bots.models import BotCopy
 from crowd import visits
 from crowd.assigning import assign
 from crowd.ending import complete, end
-from crowd.ledger import pay
+from crowd.ledger import add_bonus, due, pay
 from crowd.models import Assignment, Outcome, Participation, Practice
 from crowd.practice import practised
 from dialogues.models import Dialogue, Fault, Turn
@@ -160,7 +160,12 @@ def test_the_bots_with_their_times_and_faults(short: Study) -> None:
     assert (bot.faults, bot.faults_lately, bot.finished, bot.open, bot.target) == (2, 1, 1, 0, 100)
     assert monitor(short, now=NOW).silent_bots == ["Scripty"]
     BotCopy.objects.create(
-        bot=short.study_bots.get().bot, channel="x", host="h", state="ready", seen_at=Now(), health={}
+        bot=short.study_bots.get().bot,
+        channel="x",
+        host="h",
+        state="ready",
+        seen_at=Now() + timedelta(hours=1),
+        health={},
     )
     assert monitor(short, now=NOW).silent_bots == []
 
@@ -172,13 +177,25 @@ def test_a_judging_study_has_no_conversations_to_time(make_queue: MakeQueue) -> 
     assert [each.title for each in found.stages][3] == "Began the work"
 
 
-def test_pay_is_due_to_whoever_is_through(make_study: MakeStudy) -> None:
-    study = make_study(pay_amount="2.50", pay_currency="EUR")
+def test_what_it_costs_is_what_the_ledger_says(make_study: MakeStudy, rex: User) -> None:
+    study = make_study({"ann": 10}, pay_amount="2.50", pay_currency="EUR", expected_minutes=10)
     for outcome in (Outcome.COMPLETE, Outcome.BOT_FAILED):
         complete(assign(enter(study).pk).pk, outcome, now=NOW)
-    start_dialogue(study)
+    pay(study, total=Decimal("5.00"), by=rex)
+    begun = assign(enter(study).pk)  # 4 of the 10 minutes: 1.00, where pay times people says 2.50
+    complete(begun.pk, Outcome.TIMED_OUT, now=begun.assigned_at + timedelta(minutes=4))
+    Assignment.objects.filter(pk=begun.pk).update(active_at=begun.assigned_at)
+    bonus = assign(enter(study).pk)
+    complete(bonus.pk, Outcome.COMPLETE, now=NOW)
+    add_bonus(bonus.participation_id, Decimal("0.30"), note="Well done", by=rex)
 
-    assert monitor(study, now=NOW).pay == "5.00 EUR"
+    spend = monitor(study, now=NOW).spend
+
+    assert spend
+    owed = sum(each.due for each in due(study))  # the page of payments, person by person
+    assert (spend.paid, spend.owed, spend.currency) == (Decimal("5.00"), owed, "EUR")
+    # Two of ten conversations are complete; eight places at 2.50 are left.
+    assert spend.full == Decimal("5.00") + owed + 20
 
 
 def test_the_page_asks_little_and_is_anothers_secret(
@@ -188,6 +205,7 @@ def test_the_page_asks_little_and_is_anothers_secret(
         dialogue = start_dialogue(short)
         Fault.objects.create(dialogue=dialogue, position=2, kind="Slow <b>", at=NOW)
     client, path = sign_in(rex), f"/studies/{short.pk}/monitor/"
+    client.get(path)  # how far it is, is kept for some seconds
 
     with CaptureQueriesContext(connection) as asked:
         page = client.get(path).content.decode()

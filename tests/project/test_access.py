@@ -136,7 +136,7 @@ RULES = {
     "crowd:invite": OWNER,
     "crowd:invitations_csv": OWNER,
     "crowd:preview": OWNER,
-    "crowd:practice_preview": OWNER,
+    "crowd:preview_page": OWNER,
     "crowd:participants_csv": OWNER,
     "crowd": PUBLIC,
     "questionnaires": PUBLIC,
@@ -363,6 +363,7 @@ def things(
         "rehearsals": {"pk": rehearsal.pk},
         "rehearsals:rehearsal": {"pk": study.pk},
         "crowd:prolific_settle": {"act": act.pk},
+        "crowd:preview_page": {"page": "consent"},
         "quality:remove_message": {
             "pk": MessageTemplate.objects.create(owner=rex, title="Thanks", text="Thanks").pk
         },
@@ -551,10 +552,12 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         "lobby": lobby.code,
         "writing": await make(lambda: writer.participation.study.code)(),
         "operating": "wizard",
+        "previews": study.pk,
     }
     rose = await make(User.objects.create_user)("rose")
     await make(register_bot)(name="wizard", title="Wizard", adapter="operator", owner=rose)
-    not_yours = dict.fromkeys(ids, "not_yours") | {"writing": "unknown_dialogue", "operating": "no_session"}
+    not_yours = dict.fromkeys(ids, "not_yours") | {"writing": "unknown_dialogue"}
+    not_yours |= {"operating": "no_session", "previews": "no_session"}
     staff = {"another researcher": mallory, "the study's owner": rex, "an admin": ada}
     cookies = f"{COOKIE}={other}" if who == "another worker" else ""
     if who in staff:
@@ -568,6 +571,8 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         kind = str(socket.pattern).split("/")[1]
         if (kind, who) == ("operating", "an admin"):
             continue  # may answer in any bot's place
+        if kind == "previews" and who in ("the study's owner", "an admin"):
+            continue  # they may, and nothing is stored: tests/crowd/test_preview.py
         headers = [(b"cookie", cookies.encode())] if cookies else []
         scope = {
             "type": "websocket",
@@ -582,6 +587,8 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         expected = not_yours[kind] if who == "another worker" else "no_session"
         if kind == "operating" and who in staff:
             expected = "not_operable"
+        if kind == "previews" and who in staff:
+            expected = "unknown_dialogue"
         assert refused["reason"] == expected
         assert (await tab.receive_output(timeout=PATIENCE))["type"] == "websocket.close"
         for name in socket.callback.consumer_class().frame_handlers():

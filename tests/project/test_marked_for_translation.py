@@ -193,7 +193,7 @@ _NAMED_LATER = {
 # Pages that have controls of their own, or send what stands in another form.
 _NEVER_SHOWN = {
     "LookForm.configuration", "LookForm.seed", "OutlookForm.currency", "OutlookForm.minutes",
-    "OutlookForm.pay", "OutlookForm.question_set", "OutlookForm.task", "OutlookForm.wanted",
+    "OutlookForm.pay", "OutlookForm.question_set", "OutlookForm.wanted",
 }  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """What a researcher sees first, and the list of studies when there are many."""
 
+from decimal import Decimal
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -7,12 +9,18 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
-from crowd.models import Participation
+from crowd.assigning import assign
+from crowd.ending import complete
+from crowd.ledger import pay
+from crowd.models import Outcome, Participation
+from crowd.spend import spend_of
 from dialogues.models import Fault
+from judging.models import JudgingPlan
+from reports.home import costs
 from reports.models import Report
 from studies.models import Study
 from studies.services import archive, set_state
-from tests.conftest import MakeStudy, start_dialogue
+from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
 from tests.planted import SignIn, computed, talked
 from tests.reports.test_journey import hosted
 
@@ -113,3 +121,50 @@ def test_a_study_is_found_among_many(study: Study, rex: User, mallory: User, sig
         "Number" not in sign_in(mallory).get("/studies/?find=number").content.decode().partition("<table")[2]
     )
     assert queries(client, "/studies/") <= 15
+
+
+def test_it_tells_what_studies_cost_by_their_ledgers(
+    make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn
+) -> None:
+    talk = make_study({"ann": 4}, title="Talk", pay_amount="2.00", pay_currency="EUR")
+    queue = make_queue(5, raters=2)
+    Study.objects.filter(pk=queue.pk).update(title="Judge", pay_amount="3.00", pay_currency="USD")
+    JudgingPlan.objects.filter(study=queue).update(batch_size=4)
+    few = make_queue(2, raters=3)
+    Study.objects.filter(pk=few.pk).update(title="Few", pay_amount="1.00", pay_currency="USD")
+    closed = make_study({"bob": 4}, title="Over", pay_amount="1.50", pay_currency="EUR")
+    for study in (talk, talk, closed):
+        complete(assign(enter(study).pk).pk, Outcome.COMPLETE, now=timezone.now())
+    pay(talk, total=Decimal("4.00"), by=rex)
+    set_state(closed.pk, Study.State.CLOSED)
+    client = sign_in(rex)
+
+    each, in_all = costs(rex)
+
+    told = {cost.title: (cost.spend.paid, cost.spend.owed, cost.spend.full) for cost in each}
+    assert {title: [*map(float, amounts)] for title, amounts in told.items()} == {
+        "Talk": [4, 0, 8],  # two of four places are left at 2.00
+        "Judge": [0, 0, 9],  # ten judgments, four by each: three people at 3.00
+        "Few": [0, 0, 3],  # six judgments fit one batch, but each item wants three people
+        "Over": [0, 1.5, 1.5],
+    }
+    assert {cost.currency: [*map(float, (cost.paid, cost.owed, cost.full))] for cost in in_all} == {
+        "EUR": [4, 1.5, 9.5],
+        "USD": [0, 0, 12],
+    }
+    pay(closed, total=Decimal("1.50"), by=rex)
+    assert "Over" not in {cost.title for cost in costs(rex).each}  # at once
+    page = client.get("/home/").text
+    assert "All studies in EUR" in page
+    assert f"/studies/{talk.pk}/payments/" in page
+    assert queries(client, "/home/") <= 15
+
+
+def test_somebody_at_work_is_paid_though_the_study_is_closed(make_study: MakeStudy, rex: User) -> None:
+    study = make_study({"ann": 4}, pay_amount="2.00", pay_currency="EUR")
+    start_dialogue(study)
+    set_state(study.pk, Study.State.CLOSED)
+
+    spend = spend_of([Study.objects.get(pk=study.pk)], {})[study.pk]
+
+    assert [*map(float, (spend.paid, spend.owed, spend.full))] == [0, 0, 2]

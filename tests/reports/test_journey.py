@@ -7,10 +7,13 @@ from django.db.models.functions import Now
 
 from accounts.models import User
 from bots.models import Bot, BotCopy
-from reports.journey import Standing, journey
+from judging.models import Item
+from reports.journey import Standing, journey, next_step
+from responses.models import Response
 from studies.models import Study
-from studies.services import save_study
-from tests.conftest import MakeStudy
+from studies.services import clone, save_study, share
+from tasks.writing import services as writing
+from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting, enter
 from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,11 +70,94 @@ def test_the_page_names_the_next_step_and_leads_to_what_workers_read(
     client = sign_in(rex)
 
     page = client.get(f"/studies/{short.pk}/").content.decode()
-    preview = client.get(f"/studies/{short.pk}/preview/")
+    instructions = client.get(f"/studies/{short.pk}/preview/instructions/").text
+    consent = client.get(f"/studies/{short.pk}/preview/consent/").text
 
     assert 'aria-current="step"' in page
     assert f"/studies/{short.pk}/preview/" in page
-    assert "Does it make sense?" in preview.content.decode()
-    assert "You talk to a machine." in preview.content.decode()
-    assert "<button" not in preview.content.decode().partition("<main")[2]
+    assert "Does it make sense?" in instructions
+    assert "You talk to a machine." in consent
+    assert 'method="post"' not in instructions + consent
     assert sign_in(mallory).get(f"/studies/{short.pk}/preview/").status_code == 404
+
+
+# --- of every task, and on every page -------------------------------------------------------------
+
+
+def titles(study: Study) -> list[str]:
+    return [step.title for step in journey(study)]
+
+
+def test_every_task_has_a_way_of_its_own(
+    make_queue: MakeQueue,
+    make_pairs: MakePairs,
+    make_writing: MakeWriting,
+    make_meeting: MakeMeeting,
+    short: Study,
+    rex: User,
+) -> None:
+    alone = Study(title="By themselves", task="self_play", languages=["en"])
+    self_play = save_study(alone, owner=rex, consent_text="", targets={}, asks=[])
+    whole = ["Design", "Preview", "Rehearse", "Recruit", "Monitor", "Results", "Export"]
+
+    assert titles(short) == titles(make_queue(1)) == titles(make_pairs()) == whole
+    assert titles(make_meeting()) == [each for each in whole if each != "Rehearse"]
+    assert titles(make_writing()) == ["Design", "Preview", "Recruit", "Monitor", "Have it judged"]
+    assert titles(self_play) == ["Design", "Start", "Results", "Have it judged", "Export"]
+    assert next_of(self_play) == "Design"
+
+
+def test_a_preview_that_was_looked_at_is_done(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
+    study = make_study()
+    Study.objects.filter(pk=study.pk).update(state="draft")
+    study.refresh_from_db()
+    assert next_of(study) == "Preview"
+
+    sign_in(rex).get(f"/studies/{study.pk}/preview/")
+
+    study.refresh_from_db()
+    assert next_of(study) == "Rehearse"
+    assert clone(study, owner=rex).previewed_at is None
+
+
+def test_responses_that_were_written_are_judged_next(
+    make_writing: MakeWriting, make_queue: MakeQueue
+) -> None:
+    study = make_writing(1, batch=1)
+    wanda = writing.begin(enter(study).pk)
+    desk = writing.desk_of(study.code, wanda.participation.worker_id)
+    place = writing.hold_place(wanda)
+    assert place
+    writing.write(desk, key=place.context.key, text="I would love to hear more of it.")
+    assert next_of(study) == "Have it judged"
+
+    response = Response.objects.filter(run__study=study).first()
+    Item.objects.create(study=make_queue(1), response=response, language="en")
+
+    assert [step.standing for step in journey(study)][-1] == Standing.DONE
+
+
+def test_the_next_step_alone_is_that_of_the_whole_way(
+    make_study: MakeStudy, make_queue: MakeQueue, make_writing: MakeWriting, rex: User
+) -> None:
+    draft = save_study(Study(title="New", languages=["en"]), owner=rex, consent_text="x", targets={})
+    for study in (draft, make_study({"ann": 3}), make_queue(1), make_writing()):
+        step = next_step(study)
+        assert step
+        assert step.title == next_of(study)
+
+
+def test_every_page_of_a_study_names_the_next_step(
+    short: Study, bot: Bot, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    hosted(bot)
+    client = sign_in(rex)
+
+    for page in ("monitor/", "dialogues/", "participants/", "report/", "quality/", "preview/"):
+        told = client.get(f"/studies/{short.pk}/{page}").text
+        assert told.count("Next: Recruit") == 1, page
+        assert "0 of 100 are finished." in told
+    assert "Next: Recruit" not in client.get(f"/studies/{short.pk}/").text  # the whole way stands there
+
+    share(short, "mallory", may_change=False)
+    assert "Next: " not in sign_in(mallory).get(f"/studies/{short.pk}/report/").text

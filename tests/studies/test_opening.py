@@ -1,5 +1,6 @@
 """Opening: bots are greeted, and where none answers nobody is admitted and everybody is told."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -12,9 +13,10 @@ from bots import host
 from bots.models import Bot
 from bots.services import register_bot
 from crowd.models import Participation
-from studies.consent import TEMPLATE, left_open
+from live.markdown import as_html
+from studies.consent import DECEPTION, TEMPLATE, TEMPLATES, ConsentTemplate, left_open
 from studies.models import Study
-from studies.opening import checks
+from studies.opening import checks, obstacle
 from studies.services import save_study, set_state
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn
@@ -134,6 +136,34 @@ def test_a_consent_text_with_places_to_fill_in_opens_no_study(
     save_study(draft, owner=rex, consent_text=begun, targets=targets)
     client.post(f"/studies/{draft.pk}/state/", {"state": "open"})
     assert Study.objects.get(pk=draft.pk).state == "open"
+
+
+@pytest.mark.parametrize("begun", TEMPLATES, ids=lambda each: each.key)
+def test_every_consent_text_to_begin_with_is_refused_until_it_is_filled_in(
+    begun: ConsentTemplate, draft: Study, rex: User, sign_in: SignIn
+) -> None:
+    targets = {each.bot: each.target for each in draft.study_bots.all()}
+    said = re.findall(r"\[[^\]]+\]", begun.text)
+    save_study(draft, owner=rex, consent_text=begun.text, targets=targets)
+
+    told = {check.title: check for check in checks(draft)}["Consent"]
+
+    assert said
+    assert not told.holds
+    assert all(place in told.says for place in said)
+    filled = re.sub(r"\[[^\]]+\]", "X", begun.text)
+    save_study(draft, owner=rex, consent_text=filled, targets=targets)
+    assert obstacle(draft) is None
+    assert as_html(filled)
+
+
+def test_a_debriefing_is_filled_in_before_anybody_is_misled(draft: Study, rex: User, sign_in: SignIn) -> None:
+    Study.objects.filter(pk=draft.pk).update(debriefing=DECEPTION.debriefing)
+
+    page = sign_in(rex).post(f"/studies/{draft.pk}/state/", {"state": "open"}, follow=True).text
+
+    assert "The debriefing still says [what was kept from people" in page
+    assert Study.objects.get(pk=draft.pk).state == "draft"
 
 
 def test_what_is_missing_takes_the_place_of_opening(draft: Study, rex: User, sign_in: SignIn) -> None:

@@ -4,10 +4,16 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import scipy
 from django.test import Client
 
 from accounts.models import User
+from judging.costs import planned_of_queue
+from judging.models import JudgingPlan
+from studies.models import Study
 from studies.outlook import outlook
+from studies.planned import Planned, Tells, Unit, of_conversations
+from tests.conftest import MakeQueue, MakeVersion
 from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +29,8 @@ def test_time_and_pay_are_of_all_people(rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
 
     alone = client.get(ADDRESS, PLAN).content.decode()
-    together = client.get(ADDRESS, PLAN | {"task": "two_people", "wanted": "100"}).content.decode()
+    meeting = PLAN | {"task": "two_people", "wanted": "", "two_people-conversations": "100"}
+    together = client.get(ADDRESS, meeting).content.decode()
 
     for said in ("300 conversations", "about 75 h of work", "750.00 EUR"):
         assert said in alone
@@ -35,7 +42,8 @@ def test_only_bots_are_to_be_compared(rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
 
     one_bot = client.get(ADDRESS, PLAN | {"wanted": "100"}).content.decode()
-    people = client.get(ADDRESS, PLAN | {"task": "two_people", "wanted": "100"}).content.decode()
+    meeting = PLAN | {"task": "two_people", "wanted": "", "two_people-conversations": "100"}
+    people = client.get(ADDRESS, meeting).content.decode()
 
     assert "once there are two" in one_bot
     assert "Bots" not in people
@@ -43,9 +51,8 @@ def test_only_bots_are_to_be_compared(rex: User, sign_in: SignIn) -> None:
 
 def test_what_it_tells_is_that_of_the_worst_pair() -> None:
     def told(*wanted: int, question_set: str = "ssa") -> Any:
-        found = outlook(
-            wanted, people=1, minutes=15, pay=Decimal(0), currency="USD", question_set=question_set
-        )
+        planned = of_conversations(wanted, together=1)
+        found = outlook(planned, minutes=15, pay=Decimal(0), currency="USD", question_set=question_set)
         assert found.cost is None
         return found.deviations, found.points
 
@@ -76,3 +83,60 @@ def test_what_cannot_be_planned_with_says_nothing(wrong: dict[str, str], rex: Us
 
 def test_it_is_for_whoever_is_signed_in() -> None:
     assert Client().get(ADDRESS, PLAN).headers["Location"].startswith("/sign-in/")
+
+
+def test_of_judging_what_its_queue_takes(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
+    study = make_queue(10, raters=3)
+    JudgingPlan.objects.filter(study=study).update(batch_size=7)
+    plan = PLAN | {"task": "judging", "wanted": "", "study": str(study.pk), "minutes": "12"}
+
+    shown = sign_in(rex).get(ADDRESS, plan).text
+
+    # 30 judgments in batches of 7 are of 5 people: 1 h in all, at 2.50 each.
+    for said in ("30 judgments", "of 5 people", "about 1 h of work", "12.50 EUR"):
+        assert said in shown
+    planned = planned_of_queue(study)
+    assert planned
+    assert (planned.tells, list(planned.samples)) == (Tells.SYSTEMS, [10])
+
+
+def test_of_writing_and_self_play_what_their_forms_say(
+    make_version: MakeVersion, rex: User, sign_in: SignIn
+) -> None:
+    client, version = sign_in(rex), make_version(9)
+    writing = PLAN | {"task": "writing", "wanted": "", "writing-context_version": str(version.pk)}
+    writing |= {"writing-responses_per_context": "2", "writing-batch_size": "4"}
+    alone = {"task": "self_play", "self_play-conversations": "60", "self_play-utterances": "20"}
+
+    written = client.get(ADDRESS, writing).text
+    played = client.get(ADDRESS, alone).text
+
+    for said in ("18 responses", "of 5 people", "12.50 EUR"):  # 18 / 4, rounded up
+        assert said in written
+    assert "60 conversations" in played
+    assert "1,200 turns of chatbots, and no people to pay" in played
+
+
+def test_a_preference_that_is_told_has_that_power_by_the_binomial_distribution() -> None:
+    """Against the exact test of a share, by brute force over all outcomes."""
+    for pairs in (50, 100, 400):
+        planned = Planned(Unit.COMPARISON, pairs, 1, Tells.PREFERENCE, [pairs])
+        found = outlook(planned, minutes=1, pay=Decimal(0), currency="USD", question_set="preference")
+        assert found.upper_share
+        share, half = found.upper_share / 100, scipy.stats.binom(pairs, 0.5)
+        rejects = [n for n in range(pairs + 1) if 2 * min(half.cdf(n), half.sf(n - 1)) <= 0.05]
+        power = sum(scipy.stats.binom(pairs, share).pmf(rejects))
+        # The exact test is a little more careful than the t test, most so with few pairs.
+        assert 0.74 < power < 0.84
+
+
+def test_what_is_not_known_yet_is_said(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
+    for task in ("conversation", "judging", "pairs", "writing", "two_people", "self_play"):
+        shown = sign_in(rex).get(ADDRESS, PLAN | {"task": task, "wanted": ""}).text
+        assert "stands here once" in shown
+
+
+def test_the_queue_of_another_is_no_ones(make_queue: MakeQueue, mallory: User, sign_in: SignIn) -> None:
+    study: Study = make_queue(2)
+
+    assert sign_in(mallory).get(ADDRESS, PLAN | {"study": str(study.pk)}).status_code == 404

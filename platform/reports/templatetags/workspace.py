@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from crowd.redaction import last_review
 from crowd.work import WorkerTask
+from reports.journey import Step, next_step
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import Study
 from studies.queries import may_change
@@ -43,10 +44,27 @@ def unlooked(study: Study) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def next_step_of(context: Context, study: Study) -> Step | None:
+    """The next step of the study, for those who work on it; None: there is none, or it is not theirs."""
+    request = context.get("request")
+    if study.rehearsal_of_id or (request and not _works_on(context, study)):
+        return None
+    return next_step(study)
+
+
+def _works_on(context: Context, study: Study) -> bool:
+    """Whether whoever reads the page works on the study; asked once for each page."""
+    known = context.render_context.get("works_on")
+    if known is None:
+        known = context.render_context["works_on"] = may_change(context["request"].user, study)
+    return bool(known)
+
+
+@register.simple_tag(takes_context=True)
 def pages_of(context: Context, study: Study) -> list[Page]:
     """Those that a study of its task has, in the order of its way."""
     task, request = task_of(study), context.get("request")
-    works_on_it = request is None or may_change(request.user, study)
+    works_on_it = request is None or _works_on(context, study)
     found = [(_("Study"), "flask-conical", study.get_absolute_url())]
     if works_on_it and isinstance(task, WorkerTask):
         found += [(_("Monitor"), "square-activity", reverse("monitoring:monitor", args=[study.pk]))]

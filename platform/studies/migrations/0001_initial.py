@@ -284,6 +284,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "previewed_at",
+                    models.DateTimeField(
+                        blank=True,
+                        editable=False,
+                        help_text="When somebody first looked at the pages of its workers.",
+                        null=True,
+                    ),
+                ),
+                (
                     "results_version",
                     models.PositiveBigIntegerField(
                         default=0,

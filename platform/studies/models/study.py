@@ -322,6 +322,12 @@ class Study(models.Model):
         editable=False,
         help_text=_("Since when it is left out of lists."),
     )
+    previewed_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("When somebody first looked at the pages of its workers."),
+    )
     results_version = models.PositiveBigIntegerField(
         default=0, editable=False, help_text=_("Grows with every commit that changes the report.")
     )

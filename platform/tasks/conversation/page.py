@@ -1,6 +1,6 @@
 """The page of a conversation, whoever sits opposite."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +14,7 @@ from dialogues.models import Dialogue
 from dialogues.seated import asks_of
 from live.text import MAX_TEXT
 from questions.shown import all_asked
+from studies.models import Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +50,49 @@ def chat_page(
         "resume_code": participation.resume_code,
         "materials": shown,
         "has_reading": bool(shown),
-        "settings": {
-            "socket": f"/ws/dialogues/{dialogue.public_id}/",
-            "dialogue": str(dialogue.public_id),
-            "person": opposite.is_person,
-            "disclosed": opposite.is_disclosed,
-            "asks": [_ask(ask, language, keys) for ask in asks_of(seat.asks)],
-            "max_chars": MAX_TEXT,
-            "notes_typing": dialogue.study.notes_typing,
-        },
+        "settings": page_settings(
+            dialogue.study,
+            asks_of(seat.asks),
+            opposite,
+            socket=f"/ws/dialogues/{dialogue.public_id}/",
+            name=str(dialogue.public_id),
+            language=language,
+            shown=keys,
+        ),
     }
     return render(request, "tasks/conversation/chat.html", context)
+
+
+def page_settings(
+    study: Study,
+    asks: Iterable[SeatAsk],
+    opposite: Opposite,
+    *,
+    socket: str,
+    name: str,
+    language: str,
+    shown: Collection[str],
+) -> dict[str, object]:
+    """What the page's script is told (static/js/chat).
+
+    Args:
+        study: whose conversation it is.
+        asks: of the person.
+        opposite: who sits there.
+        socket: where it connects to.
+        name: under which the browser keeps what is not saved yet.
+        language: that the questions are asked in.
+        shown: keys of the texts that the person has.
+    """
+    return {
+        "socket": socket,
+        "dialogue": name,
+        "person": opposite.is_person,
+        "disclosed": opposite.is_disclosed,
+        "asks": [_ask(ask, language, shown) for ask in asks],
+        "max_chars": MAX_TEXT,
+        "notes_typing": study.notes_typing,
+    }
 
 
 def _ask(ask: SeatAsk, language: str, keys: Collection[str]) -> dict[str, object]:

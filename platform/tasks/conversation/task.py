@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,10 +17,12 @@ from rehearsals.findings import ENOUGH_FOR_A_BOT
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from rehearsals.services import bots_of, copied
 from studies.models import ReEntry, Speaker, Study
+from studies.planned import Planned, of_conversations
 from studies.queries import with_bots
 from studies.tasks import register
 from tasks.conversation import rehearsal
 from tasks.conversation.forms import ConversationPage
+from tasks.conversation.previewed import TalkPreviewed
 from tasks.conversation.talks import TalkTask
 
 
@@ -44,6 +46,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     welcome = "tasks/conversation/welcome.html"
     instructions = "tasks/conversation/instructions.html"
     saved = _("Your conversation and all your answers are saved.")
+    previewed = TalkPreviewed
 
     report = "tasks/conversation/report.html"
     analysed = "tasks/conversation/analysed.html"
@@ -54,6 +57,10 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
         if wanted := sum(bots.values_list("target", flat=True)):
             return reading.why_too_few(study, wanted)
         return "Choose at least one active bot with a target above zero, then open the study."
+
+    @override
+    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+        return of_conversations(wanted, together=self.together) if wanted else None
 
     @override
     def bots_to_try(self, study: Study) -> list[Bot]:

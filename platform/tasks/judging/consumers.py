@@ -79,9 +79,9 @@ class JudgingConsumer(WorkerSocket):
         All texts alike, for who is a person and who a machine is not said.
         """
         if self.desk.markdown:
-            items = [item | {"html": _html_of(item)} for item in items]
+            items = [item | {"html": html_of(item)} for item in items]
         if self.desk.shows_reading:
-            items = [item | {"reading": _reading_of(item)} for item in items]
+            items = [item | {"reading": reading_of(item)} for item in items]
         return items
 
     @override
@@ -92,11 +92,13 @@ class JudgingConsumer(WorkerSocket):
             await self._show_state()
 
 
-def _reading_of(item: Shown) -> str:
+def reading_of(item: Shown) -> str:
+    """What is read beside an item, as HTML."""
     return render_to_string("tasks/reading/texts.html", {"texts": item["reading"], "of": "own"}).strip()
 
 
-def _html_of(item: Shown) -> dict[str, Any]:
+def html_of(item: Shown) -> dict[str, Any]:
+    """The texts of an item, as HTML."""
     text = item.get("text")
     return {
         "context": [as_html(said) for said in item["context"]],

@@ -24,6 +24,7 @@ from studies.tasks import FirstStep, register
 from tasks.judging import battery_rehearsal, rehearsal, transcripts
 from tasks.judging.forms import JudgingPage
 from tasks.judging.judged import judged_items
+from tasks.judging.previewed import JudgingPreviewed
 
 
 @register
@@ -48,6 +49,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     heading = _("Judge what was said in conversations")
     welcome = "tasks/judging/welcome.html"
     instructions = "tasks/judging/instructions.html"
+    previewed = JudgingPreviewed
 
     has_batteries = True
     evaluation = Evaluation.STATIC

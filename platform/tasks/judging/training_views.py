@@ -35,16 +35,22 @@ def practise(request: HttpRequest, study: Study) -> HttpResponse:
         if not any(each.wrong for each in marked):
             return _passed(request, study)
         training.is_due(participation)  # refuses whoever has no try left
-    shown = [
-        _shown(n, example, questions, marked[n] if marked else None) for n, example in enumerate(examples)
-    ]
     context = {
         "study": study,
-        "examples": shown,
+        "examples": training_shown(questions, examples, marked),
         "is_marked": bool(marked),
         "left": training.left(participation),
     }
     return render(request, "tasks/judging/training.html", context, status=422 if marked else 200)
+
+
+def training_shown(
+    questions: QuestionSet, examples: Sequence[Example], marked: Sequence[Marked]
+) -> list[dict[str, Any]]:
+    """The examples as their page shows them, before a try or after one."""
+    return [
+        _shown(n, example, questions, marked[n] if marked else None) for n, example in enumerate(examples)
+    ]
 
 
 def _passed(request: HttpRequest, study: Study) -> HttpResponse:

@@ -24,6 +24,7 @@ from tasks.judging.judged import judged_pairs
 from tasks.pairs import rehearsal
 from tasks.pairs.demo import create_demo_pairs
 from tasks.pairs.forms import PairsPage
+from tasks.pairs.previewed import PairsPreviewed
 
 
 @register
@@ -44,6 +45,7 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     heading = _("Say which of two is better")
     welcome = "tasks/pairs/welcome.html"
     instructions = "tasks/pairs/instructions.html"
+    previewed = PairsPreviewed
 
     asks = (Asked("preference", About.PAIR),)
     may_ask = frozenset({(By.READERS, About.PAIR)})

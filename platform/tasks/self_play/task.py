@@ -13,8 +13,9 @@ from evaluation.report.tables import CONVERSATIONS, FAULTS, MEASURES, TURNS
 from exports.described import described_bot, is_theirs
 from reports.reported import Computation, TaskWithReport
 from studies.models import Study
+from studies.planned import Planned, Unit, number
 from studies.services import Plan
-from studies.tasks import copied_row, register
+from studies.tasks import Stage, copied_row, register
 from tasks.self_play import jobs, measuring, queries, services
 from tasks.self_play.forms import SelfPlayPage
 from tasks.self_play.models import SelfPlayPlan
@@ -35,6 +36,7 @@ class SelfPlay(TaskWithReport):
     manual = "self-play"
     namespace = "self_play"
     has_conversations = True
+    way = (Stage.DESIGN, Stage.START, Stage.RESULTS, Stage.JUDGE, Stage.EXPORT)
 
     report = "tasks/self_play/report.html"
     statements = {MEASURES.name: measuring.ROWS}
@@ -46,6 +48,12 @@ class SelfPlay(TaskWithReport):
             return "Choose the chatbots that should talk, then start them."
         off = [str(bot) for bot in (plan.first, plan.second) if not bot.active]
         return f"{off[0]} is switched off. Switch it on under Bots, then start again." if off else ""
+
+    @override
+    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+        conversations = number(sent.get("self_play-conversations"))
+        turns = conversations * number(sent.get("self_play-utterances"))
+        return Planned(Unit.CONVERSATION, conversations, 0, turns=turns) if turns else None
 
     @override
     def opened(self, study: Study) -> None:

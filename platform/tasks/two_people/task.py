@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,12 +13,14 @@ from crowd.work import WorkerTask
 from dialogues import reading
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from studies.models import Study
+from studies.planned import Planned, number, of_conversations
 from studies.services import Plan
 from studies.tasks import copied_row, register
 from tasks.conversation.talks import TalkTask
 from tasks.two_people import queries, rehearsal
 from tasks.two_people.forms import TwoPeoplePage
 from tasks.two_people.models import TwoPeoplePlan
+from tasks.two_people.previewed import TwoPeoplePreviewed
 
 
 @register
@@ -40,6 +42,7 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
     welcome = "tasks/two_people/welcome.html"
     instructions = "tasks/two_people/instructions.html"
     saved = _("Your conversation and all your answers are saved.")
+    previewed = TwoPeoplePreviewed
 
     together = 2
     report = "tasks/two_people/report.html"
@@ -57,6 +60,11 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
                 "let those people leave."
             )
         return reading.why_too_few(study, plan.conversations)
+
+    @override
+    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+        conversations = number(sent.get("two_people-conversations"))
+        return of_conversations([conversations], together=self.together) if conversations else None
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:

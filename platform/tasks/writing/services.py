@@ -234,20 +234,21 @@ def state(desk: Desk, *, now: datetime | None = None) -> dict[str, Any]:
     assignment = Assignment.objects.get(pk=desk.assignment_id)
     place = None if assignment.outcome else hold_place(assignment, now=now)
     mine = Response.objects.filter(author=desk.participation_id).select_related("context")
-    written = [_shown(each.context) | {"text": each.text} for each in mine.order_by("created_at", "pk")]
+    written = [shown(each.context) | {"text": each.text} for each in mine.order_by("created_at", "pk")]
     is_over = bool(assignment.outcome)
     if not (place or written or is_over):
         complete(assignment.pk, Outcome.TIMED_OUT, now=now)
         is_over = True
     return {
-        "items": [_shown(place.context)] if place else [],
+        "items": [shown(place.context)] if place else [],
         "written": written[-LOOKING_BACK:],
         "progress": _progress(desk, len(written), place),
         "is_over": is_over,
     }
 
 
-def _shown(context: Context) -> dict[str, Any]:
+def shown(context: Context) -> dict[str, Any]:
+    """A context as the page takes it."""
     return {"key": context.key, "turns": context.turns, "language": context.language}
 
 
@@ -280,7 +281,7 @@ def write(desk: Desk, *, key: str, text: str, now: datetime | None = None) -> Wr
         _store(_place_of(desk, key), text, others, now)
     place = hold_place(assignment, now=now)
     done = len(others) + 1
-    return Written([_shown(place.context)] if place else [], _progress(desk, done, place))
+    return Written([shown(place.context)] if place else [], _progress(desk, done, place))
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -6,13 +6,18 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
+from contexts.models import Context
+from crowd.spend import people_for
 from crowd.work import WorkerTask
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from studies.models import Study
+from studies.planned import Planned, Unit, number
 from studies.services import Plan
-from studies.tasks import copied_row, register
+from studies.tasks import Share, Stage, copied_row, register
 from tasks.writing import rehearsal
 from tasks.writing.forms import WritingPage
+from tasks.writing.models import WritingPlan
+from tasks.writing.previewed import WritingPreviewed
 from tasks.writing.queries import written_and_wanted
 from tasks.writing.services import is_written, write_again
 
@@ -29,6 +34,7 @@ class Writing(WorkerTask, RehearsedTask):
     overview = "tasks/writing/overview.html"
     manual = "static-evaluation"
     namespace = "writing"
+    way = (Stage.DESIGN, Stage.PREVIEW, Stage.REHEARSE, Stage.RECRUIT, Stage.MONITOR, Stage.JUDGE)
 
     begin = "writing:start"
     go_on = "writing:write"
@@ -36,6 +42,7 @@ class Writing(WorkerTask, RehearsedTask):
     welcome = "tasks/writing/welcome.html"
     instructions = "tasks/writing/instructions.html"
     saved = _("All your responses are saved.")
+    previewed = WritingPreviewed
 
     enough = _("%(n)s write all that is wanted, or as much of it as they can.")
 
@@ -57,6 +64,24 @@ class Writing(WorkerTask, RehearsedTask):
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
         return written_and_wanted(studies)
+
+    @override
+    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+        each, share = (
+            number(sent.get("writing-responses_per_context")),
+            number(sent.get("writing-batch_size")),
+        )
+        version = number(sent.get("writing-context_version"))
+        contexts = Context.objects.filter(version=version).count()
+        if not (contexts and each and share):
+            return None
+        responses = contexts * each
+        return Planned(Unit.RESPONSE, responses, people_for(responses, Share(share, each)))
+
+    @override
+    def shares(self, studies: QuerySet[Study]) -> Mapping[int, Share]:
+        plans = WritingPlan.objects.filter(study__in=studies)
+        return {plan.study_id: Share(plan.batch_size, plan.responses_per_context) for plan in plans}
 
     @override
     def shown(self, study: Study) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from reports.journey import journey
 from studies.models import Study
 from tests.conftest import MakeQueue
 from tests.judging.conftest import begin, held
-from tests.planted import SignIn, computed
+from tests.planted import SignIn, computed, figures
 from transcripts import storing
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -92,7 +92,7 @@ def test_one_goes_from_the_intention_to_the_report_without_another_study(rex: Us
     for key in held(desk):
         judging.judge(desk, key=UUID(key), answers={"sensible": True, "specific": False})
     assert Label.objects.count() == 2
-    [bot] = computed(study).result["bots"]
+    [bot] = figures(computed(study))["bots"]
     assert (bot["bot"], bot["labels"]) == ("Mitsuku", 2)
     for name in ("reports:overview", "judging:items", "labels:dialogues", "exports:bundle"):
         assert client.get(reverse(name, args=[study.pk])).status_code == 200, name

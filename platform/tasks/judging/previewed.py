@@ -1,0 +1,141 @@
+"""Judging, and comparing, as who makes the study tries it: on the first items, nothing is stored."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from django.db import connection
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from typing_extensions import override
+
+from crowd.previewed import EXAMPLE_CODE, Answers, Previewed
+from evaluation.questions import AnswersError, Kind, Subject
+from evaluation.questions.training import training_of
+from judging import training
+from judging.batteries import battery_of
+from judging.models import Item, JudgingPlan
+from judging.reading import read_beside
+from judging.services import REFUSALS, Shown
+from knowledge.sections import pasted
+from live.frames import Frame, field
+from live.refusals import RefusedError
+from questions.previews import tried_on
+from questions.resolving import question_set
+from questions.shown import all_asked, why_not_taken
+from studies.models import Study
+from tasks.judging.consumers import html_of, reading_of
+from tasks.judging.training_views import training_shown
+
+MOST_SHOWN = 3
+
+
+class JudgingPreviewed(Previewed):
+    """Somebody judges a few items; of an empty queue an example, which says of itself that it is one."""
+
+    template = "tasks/judging/judge.html"
+    example = Subject.RESPONSE
+
+    @override
+    @classmethod
+    def pages_of(cls, study: Study) -> Mapping[str, str | Promise]:
+        trained = {"training": _("Training")} if training.tries_of(study) else {}
+        return trained | dict(cls.pages)
+
+    @override
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.questions = question_set(self.study.question_set)
+        self.plan = JudgingPlan.objects.filter(study=self.study).first() or JudgingPlan(study=self.study)
+        self.battery = battery_of(self.study)
+        self.items = self._items() if self.key == "work" else []
+        self.judged: set[str] = set()
+        self.is_over = False
+
+    def _items(self) -> list[Shown]:
+        there = Item.objects.filter(study=self.study, right_answers__isnull=True).order_by("pk")
+        rows = list(there.filter(language=self.language)[:MOST_SHOWN]) or list(there[:MOST_SHOWN])
+        if not rows:
+            return [self._told(tried_on(self.example), None, 0)]
+        return [self._told(_as_shown(row), row, at) for at, row in enumerate(rows)]
+
+    def _told(self, item: Shown, row: Item | None, at: int) -> Shown:
+        if self.battery:
+            item |= {"asks_reason": bool(self.battery.reasons_at) and not at}
+        if self.study.markdown:
+            item |= {"html": html_of(item)}
+        if self.plan.shows_reading and row:
+            item |= {"reading": reading_of({"reading": read_beside(row)})}
+        return item
+
+    # --- the page ----------------------------------------------------------------------------------
+
+    @override
+    def shown(self) -> tuple[str, dict[str, Any]]:
+        return self._training() if self.key == "training" else self._judging()
+
+    def _training(self) -> tuple[str, dict[str, Any]]:
+        spoken = self.questions.in_language(self.language)
+        examples = training_of(spoken, self.language)
+        left = training.in_words(training.tries_of(self.study))
+        return "tasks/judging/training.html", {"examples": training_shown(spoken, examples, ()), "left": left}
+
+    def _judging(self) -> tuple[str, dict[str, Any]]:
+        materials = pasted(self.study.material) if self.study.material else []
+        asked = all_asked(self.study.question_set, self.language)
+        return self.template, {
+            "resume_code": EXAMPLE_CODE,
+            "materials": materials,
+            "has_reading": bool(materials) or self.plan.shows_reading,
+            "settings": {"socket": self.socket, "batch": self.name, "questions": asked},
+        }
+
+    # --- the socket --------------------------------------------------------------------------------
+
+    @property
+    def progress(self) -> dict[str, object]:
+        done, size = len(self.judged), len(self.items)
+        return {"done": done, "size": size, "may_finish": done >= size}
+
+    def _state(self) -> Frame:
+        finished = self.then if self.is_over else None
+        told = {"items": self.items, "judged": [], "progress": self.progress, "finished": finished}
+        return {"type": "state", **told}
+
+    @override
+    async def begin(self) -> AsyncIterator[Frame]:
+        yield self._state()
+
+    @override
+    def answers(self) -> Mapping[str, Answers]:
+        return {"judge": self.judge, "finish": self.finish}
+
+    async def judge(self, frame: Frame) -> AsyncIterator[Frame]:
+        key = field(frame, "item", str)
+        item = next((each for each in self.items if each["key"] == key), None)
+        if item is None:
+            raise RefusedError("given_away", REFUSALS["given_away"])
+        try:
+            answers = self.questions.check(field(frame, "answers", dict))
+        except AnswersError as error:
+            raise RefusedError(error.code, why_not_taken(error)) from error
+        free = [each.key for each in self.questions.questions if each.kind is Kind.TEXT]
+        if item.get("asks_reason") and not all(answers.get(each) for each in free):
+            raise RefusedError("no_reason", REFUSALS["no_reason"])
+        self.judged.add(key)
+        yield {"type": "judged", "item": key, "answers": answers, "leased": [], "progress": self.progress}
+
+    async def finish(self, frame: Frame) -> AsyncIterator[Frame]:
+        if not self.progress["may_finish"]:
+            raise RefusedError("unjudged", REFUSALS["unjudged"])
+        self.is_over = True
+        yield self._state()
+
+
+def _as_shown(item: Item) -> Shown:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT judging_shown(%s, false)", [item.pk])
+        row = cursor.fetchone()
+    assert row
+    found: Shown = json.loads(row[0])
+    return found

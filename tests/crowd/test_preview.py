@@ -1,0 +1,324 @@
+"""The preview of a study: every page as workers get it, the work with its rules, and nothing stored."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from channels.routing import URLRouter
+from django.apps import apps
+from django.test import Client
+
+from accounts.models import User
+from crowd.models import StudyPanel
+from crowd.preview_way import way_of
+from crowd.taking import take_panels
+from crowd.work import WorkerTask
+from judging.models import JudgingPlan
+from project.routing import websocket_urlpatterns
+from studies.asks import About, Asked, Moment
+from studies.models import Study
+from studies.services import save_study
+from studies.tasks import tasks
+from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
+
+SignIn = Callable[[User], Client]
+
+
+def rows() -> dict[str, int]:
+    """How many rows each table has, but for sessions of the browser and the trail of who signed in."""
+    ours = [model for model in apps.get_models() if model._meta.app_label not in ("sessions", "admin")]
+    return {model._meta.label: model._base_manager.count() for model in ours}
+
+
+@contextmanager
+def nothing_stored() -> Iterator[None]:
+    before = rows()
+    yield
+    assert rows() == before
+
+
+@pytest.fixture
+def every_task(
+    make_study: MakeStudy,
+    make_queue: MakeQueue,
+    make_pairs: MakePairs,
+    make_writing: MakeWriting,
+    make_meeting: MakeMeeting,
+) -> dict[str, Study]:
+    made = {
+        "conversation": make_study(practice=True),
+        "judging": make_queue(2),
+        "pairs": make_pairs(),
+        "writing": make_writing(),
+        "two_people": make_meeting(),
+    }
+    assert set(made) == {task.key for task in tasks() if isinstance(task, WorkerTask)}
+    return made
+
+
+def test_every_page_of_every_task_is_shown_and_nothing_is_stored(
+    every_task: dict[str, Study], rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    for study in every_task.values():
+        way = way_of(study)
+        with nothing_stored():
+            for page in way:
+                frame = client.get(f"/studies/{study.pk}/preview/?page={page.key}&size=desktop&scheme=dark")
+                shown = client.get(page.address)
+                assert shown.status_code == 200, page
+                assert f'src="{page.address}?language=en"' in frame.text
+                assert shown.headers["X-Frame-Options"] == "SAMEORIGIN"
+                assert "frame-ancestors 'self'" in shown.headers["Content-Security-Policy"]
+                assert f"/s/{study.code}/" not in shown.text  # no way from here into the study itself
+
+
+def test_the_way_has_the_pages_of_the_study_in_the_order_of_workers(make_study: MakeStudy) -> None:
+    asks = [
+        Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+        Asked("demographics", About.PERSON, Moment.BEFORE_WORK),
+        Asked("feedback", About.PERSON, Moment.AFTER_WORK),
+    ]
+    study = make_study(practice=True, asks=asks)
+
+    assert [page.key for page in way_of(study)] == [
+        "consent", "instructions", "before", "practice", "work", "after",
+        "end-complete", "end-bot_failed", "end-timed_out", "end-screened_out", "end-study_full",
+        "end-withdrawn",
+    ]  # fmt: skip
+
+
+def test_of_two_people_the_lobby_and_their_own_ends(meeting: Study) -> None:
+    keys = [page.key for page in way_of(meeting)]
+
+    assert keys[keys.index("lobby") + 1] == "work"
+    assert {"end-partner_left", "end-no_partner"} < set(keys)
+
+
+def test_each_language_of_the_study(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
+    study = make_study(languages=["en", "zh"])
+    client = sign_in(rex)
+
+    chinese = client.get(f"/studies/{study.pk}/preview/work/?language=zh").text
+    frame = client.get(f"/studies/{study.pk}/preview/?page=work&language=zh").text
+    unknown = client.get(f"/studies/{study.pk}/preview/work/?language=ar").text
+
+    assert '<html lang="zh-hans"' in chinese
+    assert "shown_in=zh" in json.loads(settings_in(chinese))["socket"]
+    assert 'aria-current="true">Chinese</a>' in frame.replace(" (Simplified)", "").replace("Simplified ", "")
+    assert '<html lang="en"' in unknown
+
+
+def settings_in(page: str) -> str:
+    return page.partition('id="chat-settings" type="application/json">')[2].partition("</script>")[0]
+
+
+def test_an_end_shows_the_code_where_the_panel_has_it(study: Study, rex: User, sign_in: SignIn) -> None:
+    rows = [StudyPanel(panel="open"), StudyPanel(panel="prolific", codes={"complete": "D0NE"})]
+    take_panels(study, rows, closed_to=())
+    opened, prolific = study.panels.order_by("pk")
+    client = sign_in(rex)
+
+    own = client.get(f"/studies/{study.pk}/preview/end-complete/?panel={opened.pk}").text
+    of_panel = client.get(f"/studies/{study.pk}/preview/end-complete/?panel={prolific.pk}").text
+    left = client.get(f"/studies/{study.pk}/preview/end-withdrawn/?panel={prolific.pk}").text
+    frame = client.get(f"/studies/{study.pk}/preview/?page=end-complete").text
+
+    assert "EXAMPLE-CODE" in own
+    assert "cc=D0NE" in of_panel
+    assert "D0NE" not in left
+    assert "Comes by" in frame
+    assert "Prolific" in frame
+
+
+def test_a_draft_without_anything_says_so(rex: User, sign_in: SignIn) -> None:
+    draft = save_study(
+        Study(title="Empty", languages=["en"]), owner=rex, consent_text="", targets={}, asks=[]
+    )
+
+    client = sign_in(rex)
+
+    for page in way_of(draft):
+        assert client.get(page.address).status_code == 200, page
+
+
+def test_it_is_for_those_who_work_on_the_study(study: Study, mallory: User, sign_in: SignIn) -> None:
+    for address in (f"/studies/{study.pk}/preview/", f"/studies/{study.pk}/preview/work/"):
+        assert sign_in(mallory).get(address).status_code == 404
+        assert Client().get(address).status_code == 302
+
+
+def test_a_page_that_the_study_has_not(study: Study, rex: User, sign_in: SignIn) -> None:
+    for page in ("practice", "lobby", "end-nowhere", "training"):
+        assert sign_in(rex).get(f"/studies/{study.pk}/preview/{page}/").status_code == 404
+
+
+# --- the work -------------------------------------------------------------------------------------
+
+
+class Tab:
+    """The socket of a previewed page."""
+
+    def __init__(self, at: ApplicationCommunicator) -> None:
+        self.at = at
+
+    async def hear(self) -> dict[str, Any]:
+        told = await self.at.receive_output(timeout=PATIENCE)
+        if told["type"] == "websocket.close":
+            return {"type": "closed", "code": told["code"]}
+        heard: dict[str, Any] = json.loads(told["text"])
+        return heard
+
+    async def say(self, **frame: Any) -> dict[str, Any]:
+        await self.at.send_input({"type": "websocket.receive", "text": json.dumps(frame)})
+        return await self.hear()
+
+
+@pytest.fixture
+async def try_out(rex: User) -> AsyncIterator[Callable[..., Any]]:
+    opened = []
+
+    async def connect(study: Study, query: str = "page=work", user: User | None = rex) -> Tab:
+        client = Client()
+        if user:
+            await sync_to_async(client.force_login)(user)
+        cookies = client.cookies.output(header="", sep=";").strip()
+        scope = {
+            "type": "websocket",
+            "path": f"/ws/previews/{study.pk}/",
+            "query_string": query.encode(),
+            "headers": [(b"cookie", cookies.encode())],
+            "subprotocols": [],
+        }
+        at = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
+        await at.send_input({"type": "websocket.connect"})
+        assert (await at.receive_output(timeout=PATIENCE))["type"] == "websocket.accept"
+        opened.append(at)
+        return Tab(at)
+
+    yield connect
+    for at in opened:
+        await at.send_input({"type": "websocket.disconnect", "code": 1005})
+        await at.wait(timeout=PATIENCE)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_conversation_follows_the_rules_and_ends_at_the_next_page(
+    make_study: MakeStudy, try_out: Callable[..., Any]
+) -> None:
+    study = await sync_to_async(make_study)(min_turns=2, max_turns=4, opening_text="Hi!")
+    before = await sync_to_async(rows)()
+    tab = await try_out(study)
+
+    state = await tab.hear()
+    assert [turn["text"] for turn in state["turns"]] == ["Hi!"]
+    assert (await tab.say(type="finish"))["reason"] == "too_early"
+
+    saved = await tab.say(type="turn", text="Hello.", key=str(uuid4()))
+    reply = await tab.hear()
+    assert (saved["type"], reply["type"]) == ("turn_saved", "bot_turn")
+    assert reply["turn"]["text"].startswith("This reply is scripted")
+    assert reply["progress"]["unlabelled"] == [2]
+
+    early = await tab.say(type="turn", text="And?", key=str(uuid4()))
+    assert early["reason"] == "label_first"
+    odd = await tab.say(type="label", position=2, answers={"sensible": "perhaps"})
+    assert odd["type"] == "refused"
+    label = await tab.say(type="label", position=2, answers={"sensible": True, "specific": False})
+    assert label["type"] == "label_saved"
+    assert label["progress"]["may_finish"]
+
+    ended = await tab.say(type="finish")
+    assert ended["finished"] == f"/studies/{study.pk}/preview/end-complete/?language=en"
+    assert await sync_to_async(rows)() == before
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_bot_of_the_study_is_asked_only_if_it_is_chosen(
+    make_study: MakeStudy, try_out: Callable[..., Any]
+) -> None:
+    study = await sync_to_async(make_study)(opening_text="Hi!", script={"replies": ["From the bot."]})
+    bot = await study.study_bots.aget()
+    tab = await try_out(study, f"page=work&bot={bot.bot_id}")
+    await tab.hear()
+
+    await tab.say(type="turn", text="Hello.", key=str(uuid4()))
+    told = await tab.hear()
+
+    # Nobody hosts it here, which is said; where somebody does, tests/browser has its reply.
+    assert told["type"] in ("bot_failed", "bot_turn")
+    assert "scripted" not in json.dumps(told)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_judging_takes_the_first_items_and_leases_none(
+    make_queue: MakeQueue, try_out: Callable[..., Any]
+) -> None:
+    study = await sync_to_async(make_queue)(5)
+    before = await sync_to_async(rows)()
+    tab = await try_out(study)
+
+    items = (await tab.hear())["items"]
+    assert len(items) == 3
+    assert (await tab.say(type="finish"))["reason"] == "unjudged"
+    for item in items:
+        judged = await tab.say(type="judge", item=item["key"], answers={"sensible": True, "specific": True})
+        assert judged["type"] == "judged"
+    assert judged["progress"] == {"done": 3, "size": 3, "may_finish": True}
+    assert "end-complete" in (await tab.say(type="finish"))["finished"]
+    assert await sync_to_async(rows)() == before
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_writing_takes_the_first_contexts(
+    make_writing: MakeWriting, try_out: Callable[..., Any]
+) -> None:
+    study = await sync_to_async(make_writing)()
+    before = await sync_to_async(rows)()
+    tab = await try_out(study)
+
+    (item,) = (await tab.hear())["items"]
+    empty = await tab.say(type="write", item=item["key"], text=" ")
+    assert empty["reason"] == "unfit"
+    written = await tab.say(type="write", item=item["key"], text="I would love to hear more of it.")
+    assert written["type"] == "written"
+    assert await sync_to_async(rows)() == before
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_two_people_wait_and_talk_with_a_scripted_partner(
+    meeting: Study, try_out: Callable[..., Any]
+) -> None:
+    lobby = await try_out(meeting, "page=lobby")
+    assert await lobby.hear() == {"type": "state", "waited": 0}
+
+    tab = await try_out(meeting)
+    state = await tab.hear()
+    if not state["progress"]["may_send"]:
+        assert (await tab.hear())["type"] == "partner_turn"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("who", ["nobody", "mallory"])
+async def test_nobody_else_tries_it(
+    who: str, study: Study, mallory: User, try_out: Callable[..., Any]
+) -> None:
+    tab = await try_out(study, user=mallory if who == "mallory" else None)
+
+    assert (await tab.hear())["reason"] == ("unknown_dialogue" if who == "mallory" else "no_session")
+    assert (await tab.hear())["type"] == "closed"
+
+
+def test_training_is_shown_before_it_is_worked(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
+    study = make_queue(2)
+    JudgingPlan.objects.filter(study=study).update(training_tries=2)
+
+    assert [page.key for page in way_of(study)][2:4] == ["training", "work"]
+    shown = sign_in(rex).get(f"/studies/{study.pk}/preview/training/").text
+    assert "You have 2 attempts left." in shown
+    assert 'method="post"' not in shown
