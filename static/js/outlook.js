@@ -1,31 +1,10 @@
 /** While a study is planned: what it takes, and what it can tell, as the server works it out from what stands in the form. */
 
-const TYPING_PAUSE_MS = 300;
+import { follow } from "./kit/following.js";
+
 const shown = document.querySelector("[data-outlook]");
 const form = shown?.closest("form");
-if (shown instanceof HTMLElement && form) watch(shown, form);
-
-/** @param {HTMLElement} shown @param {HTMLFormElement} form */
-function watch(shown, form) {
-  let timer = 0;
-  let latest = "";
-  const show = async () => {
-    const asked = address(shown, form);
-    if (asked === latest) return;
-    latest = asked;
-    const response = await fetch(asked).catch(() => null);
-    if (asked !== latest) return; // something else was asked meanwhile
-    const said = response?.ok && !response.redirected ? await response.text() : "";
-    if (asked !== latest) return;
-    shown.innerHTML = said; // the server's own page, every value of it escaped
-    shown.hidden = !said;
-  };
-  form.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(show, TYPING_PAUSE_MS);
-  });
-  show();
-}
+if (shown instanceof HTMLElement && form) follow(shown, form, () => address(shown, form))();
 
 /** @param {HTMLElement} shown @param {HTMLFormElement} form */
 function address(shown, form) {
