@@ -13,6 +13,8 @@ import { LINE, TEXT, below, colour, dot, inNumbers, plain, wrap, write } from ".
 
 const LARGEST = 460;
 const EDGE = 12;
+const KEY_APART = 36;
+const KEY_LEAST = 200; // narrower, the key stands below
 const APART = 9; // pixels between dots that would cover each other
 const SOFT = { size: TEXT - 1, ink: "var(--ink-soft)" };
 
@@ -34,7 +36,7 @@ export function scatter(svg, plot, width, hidden) {
   for (const rule of plot.rules ?? []) across(svg, rule, y, side);
   const own = points.filter((each) => !each.published);
   const places = spread(points.map((each) => [x(each.across.value), y(each.value)]));
-  const signs = beside(places, points, own, (point) => reach(point, x, y));
+  const signs = numbered(places, points, own, (point) => reach(point, x, y));
   points.forEach((point, nth) => {
     whiskers(svg, point, x, y);
     const [left, up] = places[nth];
@@ -44,8 +46,11 @@ export function scatter(svg, plot, width, hidden) {
   });
   below(svg, x, top + side, x.ticks(5));
   const end = top + side + 24 + TEXT;
-  const lines = wrap(svg, 44, end, plot.across, width - 44, SOFT);
-  return key(svg, own, plot, end + lines * LINE + 6, width);
+  const lines = wrap(svg, 44, end, plot.across, side, SOFT);
+  const bottom = end + lines * LINE + 6;
+  const beside = width - 44 - side - KEY_APART;
+  if (beside < KEY_LEAST) return key(svg, own, plot, 0, bottom, width);
+  return Math.max(bottom, key(svg, own, plot, width - beside, top - 6, beside));
 }
 
 /** @param {Point[]} points @returns {[number, number]} */
@@ -131,7 +136,7 @@ const AROUND = [0, 10, 20, 34, 50].flatMap((far) => [[9, -20], [-17, -20], [9, 5
  * @param {Point[]} own
  * @param {(point: Point) => Sign[]} reached where its whiskers are
  */
-function beside(places, points, own, reached) {
+function numbered(places, points, own, reached) {
   /** @type {Sign[]} */
   const taken = places.map(([x, y]) => ({ says: "", left: x - 9, top: y - 9, width: 18, height: 18 }));
   taken.push(...points.flatMap(reached));
@@ -161,23 +166,33 @@ function meet(one, other) {
   return across && one.top < other.top + other.height && other.top < one.top + one.height;
 }
 
-/** Which number is which system; where the key ends. @param {Selection} svg @param {Point[]} own @param {Plot} plot @param {number} top @param {number} width */
-function key(svg, own, plot, top, width) {
+/**
+ * Which number is which system; where the key ends.
+ *
+ * @param {Selection} svg
+ * @param {Point[]} own
+ * @param {Plot} plot
+ * @param {number} left
+ * @param {number} top
+ * @param {number} width
+ */
+function key(svg, own, plot, left, top, width) {
   let y = top + TEXT;
   own.forEach((point, nth) => {
-    write(svg, 0, y, `${nth + 1}`, { weight: "700" });
-    y += wrap(svg, 26, y, point.system, width - 26) * LINE;
+    write(svg, left, y, `${nth + 1}`, { weight: "700" });
+    write(svg, left + 26, y, point.system, { width: width - 26 });
+    y += LINE;
   });
   const published = plot.points.filter((each) => each.published);
   if (published.length) {
     y += 4;
-    write(svg, 0, y, plot.published).attr("font-style", "italic");
+    write(svg, left, y, plot.published).attr("font-style", "italic");
     y += LINE;
-    y += wrap(svg, 0, y, published.map((each) => each.system).join(", "), width, SOFT) * LINE;
+    y += wrap(svg, left, y, published.map((each) => each.system).join(", "), width, SOFT) * LINE;
   }
   for (const each of plot.rules ?? []) {
-    rule(svg, 0, 20, y - 4, y - 4).attr("stroke-dasharray", "4 4").attr("opacity", 0.9);
-    y += wrap(svg, 26, y, `${each.name}: ${inNumbers(each.y)}`, width - 26, SOFT) * LINE;
+    rule(svg, left, left + 20, y - 4, y - 4).attr("stroke-dasharray", "4 4").attr("opacity", 0.9);
+    y += wrap(svg, left + 26, y, `${each.name}: ${inNumbers(each.y)}`, width - 26, SOFT) * LINE;
   }
   return y;
 }
