@@ -1,5 +1,6 @@
 """Newest stored results of several studies in one table. Pure: nothing is computed again."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +43,8 @@ def tables(reports: Sequence[Reported]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for report in reports:
         columns = report.result["columns"]
-        key = "-".join(column["key"] for column in columns)
+        # Sets of one's own may name their scores alike and mean others.
+        key = json.dumps([report.result.get("question_set"), columns], sort_keys=True)
         table = found.setdefault(key, {"columns": columns, "rows": []})
         kind = report.result.get("evaluation", Evaluation.INTERACTIVE.value)
         table["rows"] += [{"study": report.study, "kind": kind, **bot} for bot in report.result["bots"]]

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from labels.explorer import score_key
+from labels.explorer import score_key, scores_of
 from reports.queries import bots_called
 from reports.reported import ReportedTask
 from studies.models import Study
@@ -36,7 +36,7 @@ def behind(study: Study) -> Behind:
     if task.has_conversations:
         return _Conversations(study)
     if isinstance(task, ReportedTask):
-        return _Items(reverse(task.read_at, args=[study.pk]))
+        return _Items(study, reverse(task.read_at, args=[study.pk]))
     return _nothing
 
 
@@ -60,14 +60,17 @@ class _Conversations:
 
 
 class _Items:
-    def __init__(self, address: str) -> None:
+    def __init__(self, study: Study, address: str) -> None:
         self._address = address
+        self._scores = scores_of(study)
 
     def __call__(
         self, system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0
     ) -> str:
-        # Items are listed by an answer: of a score, that to the question which it begins with.
-        return _with(self._address, {"question": question or score.partition(".")[0], "system": system})
+        # Items are listed by the answers to one question: of a score, the first that it is made of.
+        _number, found = self._scores.get(score_key(ask, score), (ask, None))
+        made_of = found.terms[0].question if found else ""
+        return _with(self._address, {"question": question or made_of, "system": system})
 
 
 def _nothing(system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0) -> str:

@@ -62,11 +62,14 @@ function drawn(into, panel, plot, width, names, place) {
     const rule = into.append("line").attr("x1", wide).attr("x2", width).attr("y1", y(tick)).attr("y2", y(tick));
     rule.attr("stroke", "var(--chart-grid)").attr("opacity", 0.3);
   }
+  const xs = new Set(panel.lines.flatMap((each) => each.points.map((p) => p.x)));
+  const room = (width - wide) / (xs.size * (names.length + 1));
+  const apart = panel.lines.some((each) => each.whiskers) || covered(panel) ? Math.min(7, room) : 0;
   for (const each of panel.lines) {
     const nth = names.indexOf(each.name);
     if (each.band) band(into, each, x, y, nth);
-    // Beside each other, as those of one place would cover each other.
-    const aside = each.whiskers ? 7 * (nth - (names.length - 1) / 2) : 0;
+    // Beside each other where those of one place would cover each other, as close as there is room.
+    const aside = apart * (nth - (names.length - 1) / 2);
     if (each.whiskers) for (const point of each.points) whisker(into, point, x(point.x) + aside, y, nth);
     const stroke = path().x((/** @type {Point} */ p) => x(p.x) + aside).y((/** @type {Point} */ p) => y(p.value))(each.points);
     into.append("path").attr("d", stroke).attr("fill", "none").attr("stroke", colour(nth)).attr("stroke-width", 2);
@@ -86,6 +89,12 @@ function band(into, each, x, y, nth) {
     .y1((/** @type {Point} */ p) => y(p.high ?? 0))
     .defined((/** @type {Point} */ p) => p.low !== undefined && p.high !== undefined)(each.points);
   into.append("path").attr("d", shape).attr("fill", colour(nth)).attr("opacity", 0.14);
+}
+
+/** Whether two lines have one value at one place. @param {Panel} panel */
+function covered(panel) {
+  const all = panel.lines.flatMap((each) => each.points.map((p) => `${p.x} ${p.value}`));
+  return new Set(all).size < all.length;
 }
 
 /** @param {Panel} panel */

@@ -110,15 +110,18 @@ function whiskers(svg, point, x, y) {
  * @returns {[number, number][]}
  */
 function spread(places) {
-  /** @type {Map<string, number[]>} */
-  const cells = new Map();
+  /** @type {number[][]} */
+  const heaps = [];
   places.forEach(([x, y], nth) => {
-    const cell = `${Math.round(x / 5)} ${Math.round(y / 5)}`;
-    cells.set(cell, [...(cells.get(cell) ?? []), nth]);
+    const near = heaps.find((heap) => heap.some((other) => Math.hypot(places[other][0] - x, places[other][1] - y) < APART));
+    if (near) near.push(nth);
+    else heaps.push([nth]);
   });
   const moved = places.map((each) => /** @type {[number, number]} */ ([...each]));
-  for (const same of cells.values()) {
-    same.forEach((nth, place) => (moved[nth][0] += APART * (place - (same.length - 1) / 2)));
+  for (const heap of heaps) {
+    const middle = heap.reduce((sum, nth) => sum + places[nth][0], 0) / heap.length;
+    if (heap.length > 1) heap.sort((one, other) => places[one][0] - places[other][0]);
+    heap.forEach((nth, place) => heap.length > 1 && (moved[nth][0] = middle + APART * (place - (heap.length - 1) / 2)));
   }
   return moved;
 }
