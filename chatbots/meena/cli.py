@@ -66,15 +66,23 @@ def _add_everyday(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, required=True, help="JSON Lines to write; .gz compresses")
     add("--conversations", type=int, default=50_000)
     add("--seed", type=int, default=0, help="the same one gives the same file")
+    add("--listening", action="store_true", help="the bot takes up what was said, whatever it was")
+    add("--overheard", type=Path, nargs="+", default=[], help="conversations whose lines it answers, too")
     parser.set_defaults(run=write_everyday)
 
 
 def write_everyday(options: argparse.Namespace) -> None:
     """Write conversations and print how much there is."""
-    from chatbots.meena.everyday.conversations import write
+    from chatbots.meena.everyday import conversations, overheard
 
     check_range("conversations", options.conversations, least=1)
-    print(json.dumps(write(options.output, options.conversations, options.seed)))
+    count, seed = options.conversations, options.seed
+    if options.listening or options.overheard:
+        real = overheard.overheard(options.overheard, seed)
+        talks = overheard.conversations(count, seed, real)
+    else:
+        talks = conversations.conversations(count, seed)
+    print(json.dumps(conversations.write(options.output, talks)))
 
 
 def _add_corpus(parser: argparse.ArgumentParser) -> None:

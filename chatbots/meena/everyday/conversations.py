@@ -7,7 +7,7 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -57,17 +57,18 @@ def conversations(count: int, seed: int) -> Iterator[dict[str, Any]]:
         yield {"id": f"everyday-{seed}-{number}", "turns": turns}
 
 
-def write(path: Path, count: int, seed: int) -> dict[str, int]:
-    """Write conversations as JSON Lines, compressed if the name ends in .gz; the same bytes for a seed.
+def write(path: Path, talks: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """Write conversations as JSON Lines, compressed if the name ends in .gz; the same bytes each time.
 
     Returns:
         Numbers of conversations, of exchanges (a turn of the bot and the one that it answers), and of
         different ones among them.
     """
-    exchanges = 0
+    count = exchanges = 0
     different: set[int] = set()
     out = BytesIO()
-    for talk in conversations(count, seed):
+    for talk in talks:
+        count += 1
         out.write(json.dumps(talk, ensure_ascii=False).encode() + b"\n")
         texts = [turn["text"] for turn in talk["turns"]]
         answered = [
