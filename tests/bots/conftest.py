@@ -14,6 +14,7 @@ from django.db import connection
 from bots import host
 from bots.models import BotCopy
 from bots.presence import DIRECTORY
+from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,7 +53,7 @@ def start_host(transactional_db: None) -> Iterator[StartHost]:
     def start(*names: str, copies: int = 1, once: bool = True, **environment: str) -> HostProcess:
         process = HostProcess(*names, once=once, **environment)
         hosts.append(process)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 3 * PATIENCE  # a process that loads its libraries anew
         while BotCopy.objects.filter(state="ready").count() < copies:
             assert process.process.poll() is None, process.said()
             assert time.monotonic() < deadline, process.said()

@@ -21,7 +21,8 @@ ABSENT = {
     "contexts:preview",
     "knowledge:preview",
     "responses:preview",
-    "studies:outlook",  # a part of a page, asked for what its form says
+    "studies:outlook",  # parts of pages, asked for what their forms say
+    "judging:foreseen",
     "exports:bundle_file",
     "reports:chart_svg",
     "reports:chart_pdf",

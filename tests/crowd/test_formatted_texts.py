@@ -72,8 +72,8 @@ def test_workers_read_all_texts_formatted(study: Study, sign_in: SignIn, rex: Us
     study.consent_versions.create(number=3, text=WRITTEN)
     assert_formatted(page_of(client, study, "again/"))
 
-    preview = sign_in(rex).get(f"/studies/{study.pk}/preview/").content.decode()
-    assert preview.count(SHOWN[0]) == 2
+    for page in ("consent", "instructions"):
+        assert_formatted(sign_in(rex).get(f"/studies/{study.pk}/preview/{page}/").content.decode())
 
 
 @pytest.mark.parametrize("text", HOSTILE)
