@@ -119,7 +119,7 @@ class ItemsPreviewed(Previewed):
         undone: reason and sentence for whoever wants to be over before.
     """
 
-    undone: ClassVar[tuple[str, str]]
+    undone: ClassVar[tuple[str, str | Promise]]
 
     @override
     def __init__(self, *arguments: Any, **named: Any) -> None:

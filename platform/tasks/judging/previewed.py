@@ -52,7 +52,8 @@ class JudgingPreviewed(ItemsPreviewed):
         self.items = self._items() if self.key == "work" else []
 
     def _items(self) -> list[Shown]:
-        there = Item.objects.filter(study=self.study, right_answers__isnull=True).order_by("pk")
+        wanted = Item.objects.filter(right_answers__isnull=True, removed_at__isnull=True)
+        there = wanted.filter(study=self.study).order_by("pk")
         rows = list(there.filter(language=self.language)[:MOST_SHOWN]) or list(there[:MOST_SHOWN])
         if not rows:
             return [self._told(tried_on(self.example), None, 0)]
