@@ -40,7 +40,14 @@ def p(value: float | None) -> str:
     return UNKNOWN if value is None else p_value(value).replace("<", "$<$")
 
 
-def table(alignment: str, head: Sequence[str], rows: Sequence[Sequence[str]], notes: str) -> str:
+def table(
+    alignment: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    notes: str,
+    *,
+    above: Sequence[str] = (),
+) -> str:
     """A tabular; what it shows is said in a comment above.
 
     Args:
@@ -48,6 +55,7 @@ def table(alignment: str, head: Sequence[str], rows: Sequence[Sequence[str]], no
         head: titles of the columns, escaped.
         rows: of each its cells, escaped.
         notes: for the comment, as plain text.
+        above: rows of one cell over the head, escaped.
     """
     lines = [" & ".join(row) + r" \\" for row in rows]
     return "\n".join(
@@ -55,6 +63,7 @@ def table(alignment: str, head: Sequence[str], rows: Sequence[Sequence[str]], no
             f"% {' '.join(notes.split())}",
             rf"\begin{{tabular}}{{{alignment}}}",
             r"\hline",
+            *((*(rf"{cell} \\" for cell in above), r"\hline") if above else ()),
             " & ".join(head) + r" \\",
             r"\hline",
             *lines,

@@ -123,7 +123,7 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
     drawn = shown.charts(
         related.sheets,
         _address(page),
-        _same_page(request, related.studies),
+        _same_page(request, related),
         {sheet.name: leads for sheet in related.sheets},
     )
     context = {
@@ -250,10 +250,11 @@ def _query(studies: Sequence[Study]) -> str:
     return urlencode([("study", study.pk) for study in studies])
 
 
-def _same_page(request: HttpRequest, studies: Sequence[Study]) -> str:
+def _same_page(request: HttpRequest, related: _Related) -> str:
     """The query that gives the same page, whatever studies are made later."""
-    options = [(key, request.GET[key]) for key in ("by", "published", "questions") if key in request.GET]
-    return urlencode([*(("study", study.pk) for study in studies), *options])
+    options = [(key, request.GET[key]) for key in ("by", "published") if key in request.GET]
+    studies = (("study", study.pk) for study in related.studies)
+    return urlencode([*studies, ("questions", related.measured.key), *options])
 
 
 def _status(form: StudiesForm) -> int:

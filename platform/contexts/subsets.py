@@ -59,9 +59,8 @@ def draw(
 
 
 def _drawn(contexts: Sequence[Context], number: int, seed: int) -> list[Context]:
-    return sorted(contexts, key=lambda each: md5(f"{each.key} {seed}".encode()).digest())[
-        :number
-    ]  # no secret
+    shuffled = sorted(contexts, key=lambda each: md5(f"{each.key} {seed}".encode()).digest())  # no secret
+    return shuffled[:number]
 
 
 def _rows(contexts: Sequence[Context]) -> list[ContextRow]:

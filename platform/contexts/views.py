@@ -179,7 +179,9 @@ def subset(request: AuthenticatedHttpRequest, pk: int, number: int) -> HttpRespo
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, _("This is the new set: have bots respond to it, or people write."))
+            messages.success(
+                request, _("This is the new set. Have bots respond to it, or people write for it.")
+            )
             return redirect(made)
     return _version_page(request, found, form)
 

@@ -13,8 +13,10 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
+from typing_extensions import override
 
 from live.frames import Frame
+from live.refusals import RefusedError
 from studies.models import Study
 
 EXAMPLE_CODE = "EXAMPLE-CODE"
@@ -106,3 +108,45 @@ class Previewed(ABC):
     @abstractmethod
     def answers(self) -> Mapping[str, Answers]:
         """What each type of frame is answered with. They raise `RefusedError` as the work itself does."""
+
+
+class ItemsPreviewed(Previewed):
+    """Work on a few items, over once all of them are done.
+
+    Attributes:
+        items: as the page gets them.
+        done: by key of an item, what was made of it.
+        undone: reason and sentence for whoever wants to be over before.
+    """
+
+    undone: ClassVar[tuple[str, str | Promise]]
+
+    @override
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.items: list[dict[str, Any]] = []
+        self.done: dict[str, Any] = {}
+        self.is_over = False
+
+    @property
+    def progress(self) -> dict[str, object]:
+        done, size = len(self.done), len(self.items)
+        return {"done": done, "size": size, "may_finish": done >= size}
+
+    @abstractmethod
+    def told(self) -> Frame:
+        """The items that are still to be done, and those that are, as the page reads them."""
+
+    def state(self) -> Frame:
+        finished = self.then if self.is_over else None
+        return {"type": "state", **self.told(), "progress": self.progress, "finished": finished}
+
+    @override
+    async def begin(self) -> AsyncIterator[Frame]:
+        yield self.state()
+
+    async def finish(self, frame: Frame) -> AsyncIterator[Frame]:
+        if not self.progress["may_finish"]:
+            raise RefusedError(*self.undone)
+        self.is_over = True
+        yield self.state()

@@ -93,7 +93,7 @@ def _course(system: str, done: Sequence[Work], result: Mapping[str, Any]) -> Fin
     held: dict[str, list[Work]] = {}
     for work in done:
         if work.system == system:
-            held.setdefault(work.place, []).append(work)
+            held.setdefault(work.given, []).append(work)
     finished = sum(any(work.finished for work in of_one) for of_one in held.values())
     failed = sum(any(work.gave_up for work in of_one) for of_one in held.values())
     left = sum(any(work.was_left for work in of_one) for of_one in held.values())

@@ -133,7 +133,7 @@ def _record(crowd: Crowd, work: Work) -> None:
 def _sum_up(done: Sequence[Work], seconds: float, say: Say) -> None:
     if given := sum(len(labels) for work in done for labels in (work.labels, *work.beside)):
         say(f"They gave {given} labels in {seconds:.1f} s of work, {given / seconds:.0f} a second.")
-    if idle := sum(not (work.place or work.waited_in_vain) for work in done):
+    if idle := sum(not (work.given or work.waited_in_vain) for work in done):
         say(f"{idle} of them came when nothing was left to do.")
 
 

@@ -9,8 +9,11 @@ from typing import Any, ClassVar
 
 from rehearsals.people import People
 from rehearsals.planted import Answers, Kind
-from rehearsals.visitor import Visitor
+from rehearsals.visitor import PageError, Visitor
 from rehearsals.worker import Conversation, MismatchError, enter, socket_of
+
+# What the server says to those who come when nothing is left for them.
+NOTHING_LEFT = 409
 
 
 @dataclass
@@ -20,7 +23,7 @@ class Work:
     Attributes:
         kind: how they worked.
         code: their resume code, by which the study knows them.
-        place: public id of their conversation or batch; empty if there was nothing for them.
+        given: which conversation, batch or place to write they got; empty if there was nothing for them.
         system: the bot that they talked with, as the report calls it; empty for those who judge.
         labels: by name of what they judged, what they answered last.
         beside: the same of each further ask of the study, in its order.
@@ -34,7 +37,7 @@ class Work:
 
     kind: Kind
     code: str = ""
-    place: str = ""
+    given: str = ""
     system: str = ""
     labels: dict[str, Answers] = field(default_factory=dict)
     beside: list[dict[str, Answers]] = field(default_factory=list)
@@ -52,6 +55,7 @@ class SimulatedWorker(ABC):
 
     Attributes:
         says_when_leaving: whether who leaves does so by the page for it; else they close the tab.
+        may_come_in_vain: whether the study may have nothing left for them.
         number: tells workers apart; it decides small things, such as what they say.
         kind: how they work.
         server, link: where the study is.
@@ -60,6 +64,7 @@ class SimulatedWorker(ABC):
     """
 
     says_when_leaving: ClassVar[bool] = False
+    may_come_in_vain: ClassVar[bool] = False
 
     number: int
     kind: Kind
@@ -74,6 +79,14 @@ class SimulatedWorker(ABC):
         Raises:
             MismatchError, PageError: the server refused what it should have taken.
         """
+        try:
+            return await self._worked()
+        except PageError as error:
+            if self.may_come_in_vain and error.status == NOTHING_LEFT:
+                return Work(self.kind)
+            raise
+
+    async def _worked(self) -> Work:
         done = Work(self.kind)
         visitor, settings = await asyncio.to_thread(
             enter, self.server, self.link, people=self.people, number=self.number, language=self.language

@@ -1,6 +1,6 @@
 """What a researcher sees first: what needs them, what runs, what it costs, what came out last."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -24,8 +24,8 @@ from live.remembered import key_of, remembered
 from monitoring.funnel import AT_IT
 from reports.models import Report
 from studies.models import Study, StudyBot
+from studies.progress import counts_of
 from studies.queries import readable_real_studies_of, real_studies_of
-from studies.tasks import task_of
 
 DAY = timedelta(days=1)
 MOST_SHOWN = 12
@@ -61,15 +61,6 @@ class Running:
     finished: int
     target: int
     at_it: int
-
-
-def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
-    """Of each, by its key: how much is done, and how much is wanted."""
-    keys = [study.pk for study in studies]
-    found: dict[int, tuple[int, int]] = {}
-    for task in {task_of(study) for study in studies}:
-        found |= task.finished_and_wanted(Study.objects.filter(pk__in=keys, task=task.key))
-    return found
 
 
 def own(user: User | AnonymousUser) -> QuerySet[Study]:

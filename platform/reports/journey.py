@@ -118,7 +118,7 @@ def _design(study: Study) -> _Found:
 
 
 def _preview(study: Study) -> _Found:
-    says = _("See every page as workers get it, and try it.")
+    says = _("See and try every page as workers get it.")
     return (
         _("Preview"),
         says,

@@ -43,6 +43,7 @@ from reports.models import Chart, Report
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import LONGEST_TAG, Study
 from studies.opening import obstacle
+from studies.progress import counts_of
 from studies.queries import (
     may_change,
     owned_studies_of,
@@ -80,7 +81,7 @@ def studies(request: HttpRequest) -> HttpResponse:
     if tag:
         found = found.filter(tags__contains=[tag])
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    numbers = first_page.counts_of(list(page))
+    numbers = counts_of(list(page))
     rows = [
         {
             "study": study,

@@ -17,12 +17,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from studies import bundles
 from studies.models import Study
 from studies.services import results_changed
 from trash.models import KEPT_FOR, Deletion
 
 LAST = "dialogues_dialogue"
 """Put back after its turns: a trigger lets nobody add a turn to a conversation that has ended."""
+
+AT_ONCE = 5_000
+"""Rows that are put back in one statement: PostgreSQL takes 256 MB of JSON at the most."""
 
 
 class PutBackRefusedError(Exception):
@@ -105,10 +109,12 @@ def put_back(deletion_id: int) -> Deletion | None:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             for table in sorted(kept["tables"], key=lambda table: table == LAST):
-                cursor.execute(
-                    f'INSERT INTO "{table}" SELECT * FROM jsonb_populate_recordset(NULL::"{table}", %s)',
-                    [f"[{','.join(kept['tables'][table])}]"],
-                )
+                rows = kept["tables"][table]
+                for start in range(0, len(rows), AT_ONCE):
+                    cursor.execute(
+                        f'INSERT INTO "{table}" SELECT * FROM jsonb_populate_recordset(NULL::"{table}", %s)',
+                        [f"[{','.join(rows[start : start + AT_ONCE])}]"],
+                    )
             for table, column, key, (row, value) in kept["cleared"]:
                 cursor.execute(
                     f'UPDATE "{table}" SET "{column}" = %s WHERE "{key}" = %s AND "{column}" IS NULL',
@@ -125,6 +131,8 @@ def put_back(deletion_id: int) -> Deletion | None:
         ) from None
     if deletion.study_id:
         results_changed(deletion.study_id)
+    if LAST in kept["tables"]:
+        bundles.forget()  # those of studies that judged what was said lack it
     deletion.delete()
     return deletion
 

@@ -37,7 +37,8 @@ def rated(study: Study, quality: int, *, release: int = 1) -> Dialogue:
     at = timezone.now()
     four = dict.fromkeys(("diversity", "fluency", "relatedness", "empathy"), 4)
     Label.objects.create(
-        study=study, dialogue=dialogue, rater=worker, party=Party.CHATTER, question_set="likert",
+        study=study, dialogue=dialogue, rater=worker, party=Party.CHATTER,
+        ask=study.asks.get(question_set="likert"), question_set="likert",
         answers={"quality": quality, **four, "comment": ""}, created_at=at, changed_at=at,
     )  # fmt: skip
     Dialogue.objects.filter(pk=dialogue.pk).update(ending="complete", ended_at=at, due_1=[])
@@ -120,6 +121,7 @@ def test_ratings_are_put_beside_human_likeness_without_what_was_published_of_oth
     assert plot["fit"]["middle"][-1] == pytest.approx(6)
     assert (plot["ends_up"], plot["ends_across"]) == ([1, 7], [0, 100])
     assert "by <strong>0.08</strong> points" in page
+    assert "questions=likert" in sign_in(rex).get("/compare/human-likeness/").content.decode()  # its charts
     assert "the paper" not in page
 
 

@@ -12,6 +12,7 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 from django.apps import apps
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
 from crowd.models import StudyPanel
@@ -272,6 +273,19 @@ async def test_judging_takes_the_first_items_and_leases_none(
     assert judged["progress"] == {"done": 3, "size": 3, "may_finish": True}
     assert "end-complete" in (await tab.say(type="finish"))["finished"]
     assert await sync_to_async(rows)() == before
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_nothing_is_judged_that_was_taken_out_of_the_queue(
+    make_queue: MakeQueue, try_out: Callable[..., Any]
+) -> None:
+    study = await sync_to_async(make_queue)(2)
+    taken_out, left = [item async for item in study.items.order_by("pk")]
+    await study.items.filter(pk=taken_out.pk).aupdate(removed_at=timezone.now())
+
+    tab = await try_out(study)
+
+    assert [item["key"] for item in (await tab.hear())["items"]] == [str(left.key)]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -134,7 +134,7 @@ def test_who_comes_when_all_is_judged_is_turned_away_and_the_rehearsal_goes_on(q
         late = Rater(0, Kind.CAREFUL, server, rehearsal.get_entry_url(), plan=plan, language="en")
         work = asyncio.run(late.work())
 
-    assert (work.place, work.labels) == ("", {})
+    assert (work.given, work.labels) == ("", {})
 
 
 @pytest.mark.usefixtures("_same_database")

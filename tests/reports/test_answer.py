@@ -140,4 +140,4 @@ class TestOfAStudy:
         for unknown, says in (0, "none has unknown words."), (1, "1 of 4 items have one with unknown words."):
             of = result | {"contexts": contexts | {"unknown": unknown}}
             assert f"Contexts have at least 11 words, and {says}" in method(reported, of).text
-        assert set(tables(result)) == {"scores", "comparisons", "agreement", "by-reply", "course"}
+        assert set(tables(result)) == {"scores", "comparisons", "by-reply", "agreement", "course"}

@@ -57,6 +57,7 @@ def test_a_study_that_is_full_with_a_certain_answer_is_to_be_exported(make_study
     assert next_of(study) == "Recruit"
     for n in range(16):
         talked(study, [(n % 2 == 0 or n == 5, n % 2 == 0 and n != 4)])
+    study.refresh_from_db()  # with its version of results, by which its count is remembered
     assert next_of(study) == "Results"
 
     computed(study)
@@ -100,9 +101,8 @@ def test_every_task_has_a_way_of_its_own(
     self_play = save_study(alone, owner=rex, consent_text="", targets={}, asks=[])
     whole = ["Design", "Preview", "Rehearse", "Recruit", "Monitor", "Results", "Export"]
 
-    assert titles(short) == titles(make_queue(1)) == titles(make_pairs()) == whole
-    assert titles(make_meeting()) == [each for each in whole if each != "Rehearse"]
-    assert titles(make_writing()) == ["Design", "Preview", "Recruit", "Monitor", "Have it judged"]
+    assert titles(short) == titles(make_queue(1)) == titles(make_pairs()) == titles(make_meeting()) == whole
+    assert titles(make_writing()) == [*whole[:5], "Have it judged"]
     assert titles(self_play) == ["Design", "Start", "Results", "Have it judged", "Export"]
     assert next_of(self_play) == "Design"
 

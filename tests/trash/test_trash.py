@@ -17,7 +17,7 @@ from labels.models import Label
 from privacy.withdrawing import withdraw
 from quality.models import MessageTemplate, Qualification, Requirement
 from studies.asks import Party
-from studies.models import Study
+from studies.models import Bundle, Study
 from tests.conftest import MakeStudy, enter
 from tests.planted import SignIn, talked
 from tests.transcripts.imports import import_draft
@@ -121,6 +121,27 @@ def test_what_only_referred_to_it_refers_to_it_again_and_files_keep_their_bytes(
     assert TranscriptImport.objects.get().by == mallory
     assert TranscriptImport.objects.get().file == FILE
     assert every_row() == before
+
+
+@pytest.mark.django_db
+def test_more_rows_than_one_statement_takes_come_back(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "AT_ONCE", 3)  # of five turns
+    done = imported(study)
+    before = every_row()
+
+    put_back(undo(done.pk, by=study.owner).pk)
+
+    assert every_row() == before
+
+
+@pytest.mark.django_db
+def test_bundles_that_were_made_without_it_go_when_it_comes_back(study: Study, make_study: MakeStudy) -> None:
+    deletion = undo(imported(study).pk, by=study.owner)
+    Bundle.objects.create(study=make_study(), asked_at=timezone.now(), made_at=timezone.now())
+
+    put_back(deletion.pk)
+
+    assert not Bundle.objects.exists()  # the study may judge turns of the import
 
 
 @pytest.mark.django_db

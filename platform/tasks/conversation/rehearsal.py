@@ -53,8 +53,8 @@ class Chatter(SimulatedWorker):
 
     @override
     async def walk(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
-        done.place = settings["dialogue"]
-        done.system = await self.bot_of(done.place)
+        done.given = settings["dialogue"]
+        done.system = await self.bot_of(done.given)
         done.beside = [{} for _ in self.plans[1:]]
         if not await self._talk(tabs[0], tabs[-1], settings["asks"], done):
             return ""
@@ -96,7 +96,7 @@ class Chatter(SimulatedWorker):
         whole: str = "whole",
     ) -> dict[str, Any]:
         """Answer one ask about a turn, or about what is called whole here; the progress after it."""
-        number, thing = ask["number"], f"{done.place} {whole if position is None else position}"
+        number, thing = ask["number"], f"{done.given} {whole if position is None else position}"
         plan = self.plans[number]
         shown = {each["key"]: [choice["value"] for choice in each["choices"]] for each in ask["questions"]}
         plan.meet(thing, done.system, shown)

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from crowd.previewed import EXAMPLE_CODE, Answers, Previewed
+from crowd.previewed import EXAMPLE_CODE, Answers, ItemsPreviewed
 from evaluation.questions import AnswersError, Kind, Subject
 from evaluation.questions.training import training_of
 from judging import training
@@ -30,11 +30,12 @@ from tasks.judging.training_views import training_shown
 MOST_SHOWN = 3
 
 
-class JudgingPreviewed(Previewed):
+class JudgingPreviewed(ItemsPreviewed):
     """Somebody judges a few items; of an empty queue an example, which says of itself that it is one."""
 
     template = "tasks/judging/judge.html"
     example = Subject.RESPONSE
+    undone = "unjudged", REFUSALS["unjudged"]
 
     @override
     @classmethod
@@ -49,11 +50,10 @@ class JudgingPreviewed(Previewed):
         self.plan = JudgingPlan.objects.filter(study=self.study).first() or JudgingPlan(study=self.study)
         self.battery = battery_of(self.study)
         self.items = self._items() if self.key == "work" else []
-        self.judged: set[str] = set()
-        self.is_over = False
 
     def _items(self) -> list[Shown]:
-        there = Item.objects.filter(study=self.study, right_answers__isnull=True).order_by("pk")
+        wanted = Item.objects.filter(right_answers__isnull=True, removed_at__isnull=True)
+        there = wanted.filter(study=self.study).order_by("pk")
         rows = list(there.filter(language=self.language)[:MOST_SHOWN]) or list(there[:MOST_SHOWN])
         if not rows:
             return [self._told(tried_on(self.example), None, 0)]
@@ -92,19 +92,9 @@ class JudgingPreviewed(Previewed):
 
     # --- the socket --------------------------------------------------------------------------------
 
-    @property
-    def progress(self) -> dict[str, object]:
-        done, size = len(self.judged), len(self.items)
-        return {"done": done, "size": size, "may_finish": done >= size}
-
-    def _state(self) -> Frame:
-        finished = self.then if self.is_over else None
-        told = {"items": self.items, "judged": [], "progress": self.progress, "finished": finished}
-        return {"type": "state", **told}
-
     @override
-    async def begin(self) -> AsyncIterator[Frame]:
-        yield self._state()
+    def told(self) -> Frame:
+        return {"items": self.items, "judged": []}
 
     @override
     def answers(self) -> Mapping[str, Answers]:
@@ -122,14 +112,8 @@ class JudgingPreviewed(Previewed):
         free = [each.key for each in self.questions.questions if each.kind is Kind.TEXT]
         if item.get("asks_reason") and not all(answers.get(each) for each in free):
             raise RefusedError("no_reason", REFUSALS["no_reason"])
-        self.judged.add(key)
+        self.done[key] = answers
         yield {"type": "judged", "item": key, "answers": answers, "leased": [], "progress": self.progress}
-
-    async def finish(self, frame: Frame) -> AsyncIterator[Frame]:
-        if not self.progress["may_finish"]:
-            raise RefusedError("unjudged", REFUSALS["unjudged"])
-        self.is_over = True
-        yield self._state()
 
 
 def _as_shown(item: Item) -> Shown:

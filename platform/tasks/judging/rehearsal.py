@@ -18,12 +18,9 @@ from rehearsals.rehearsed import Crowd, UnrehearsableError
 from rehearsals.room import Room, Seat, TooFewError, latecomers, room, seats
 from rehearsals.services import copied
 from rehearsals.simulated import SimulatedWorker, Work
-from rehearsals.visitor import PageError
 from rehearsals.worker import Conversation, MismatchError
 from studies.models import Study
 
-# What the server says to those who come when nothing is left for them.
-NOTHING_LEFT = 409
 # Every so many items an answer slips out and is taken back.
 SLIP_EVERY = 7
 # Refusals that a worker gets without having done wrong: others were faster while they were away.
@@ -48,20 +45,13 @@ class Rater(SimulatedWorker):
         plan: what they are dealt.
     """
 
+    may_come_in_vain = True
+
     plan: Plan = field(kw_only=True)
 
     @override
-    async def work(self) -> Work:
-        try:
-            return await super().work()
-        except PageError as error:
-            if error.status != NOTHING_LEFT:
-                raise
-            return Work(self.kind)
-
-    @override
     async def walk(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
-        done.place = settings["batch"]
+        done.given = settings["batch"]
         states = [await socket.heard("state") for socket in tabs]
         opened = [Tab(socket, self.keys(state["items"])) for socket, state in zip(tabs, states, strict=True)]
         enough = max(1, states[0]["progress"]["size"] // 2) if self.kind is Kind.LEAVING else None

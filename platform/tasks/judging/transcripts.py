@@ -38,7 +38,7 @@ def _importing(study: Study, *, has_items: bool) -> FirstStep:
         says = ngettext("%(n)d conversation is imported.", "%(n)d conversations are imported.", brought)
         return FirstStep(_("Import"), says % {"n": brought}, there, is_done=True)
     if has_items:
-        return FirstStep(_("Import"), _("What is judged is of other studies."), there, is_done=True)
+        return FirstStep(_("Import"), _("The items come from other studies."), there, is_done=True)
     newest: TranscriptImport | None = records.first()
     if newest is None:
         return FirstStep(_("Import"), _("Upload the file with the conversations."), there, is_done=False)
@@ -50,6 +50,6 @@ def _choosing(study: Study, items: int) -> FirstStep:
     says = (
         ngettext("%(n)d item is in the queue.", "%(n)d items are in the queue.", items) % {"n": items}
         if items
-        else _("Say what of the conversations is judged, and by how many.")
+        else _("Choose what is judged of the conversations, and by how many people.")
     )
     return FirstStep(_("Choose"), says, reverse("judging:queue", args=[study.pk]), is_done=items > 0)

@@ -29,7 +29,7 @@ def findings(rehearsal: Study, done: Sequence[Work], result: Mapping[str, Any]) 
     held: dict[str, list[Work]] = {}
     for work in done:
         if work.system == HUMAN:
-            held.setdefault(work.place, []).append(work)
+            held.setdefault(work.given, []).append(work)
     found = [_met(rehearsal, held, done)]
     if rehearsal.knowledge_id:
         found += _read(rehearsal, held)

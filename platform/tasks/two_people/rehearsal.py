@@ -102,9 +102,9 @@ class Talk:
     ) -> "Talk":
         state = await tabs[0].heard("state")
         seat = 0 if state["progress"]["may_send"] and not state["turns"] else 1
-        done.place, done.system = settings["dialogue"], HUMAN
+        done.given, done.system = settings["dialogue"], HUMAN
         done.beside = [{} for _ in who.plans[1:]]
-        texts = await who.texts_of(done.place, seat)
+        texts = await who.texts_of(done.given, seat)
         talk = cls(who, tabs[0], tabs[-1], settings["asks"], done, seat, texts)
         talk.note(state)
         tabs[0].noted = talk.note  # what the other says may come while an answer is being saved
@@ -144,7 +144,7 @@ class Talk:
         await self.writing.send(type="turn", key=str(uuid4()), text=text)
         while self.turns <= position:
             await self.writing.heard("turn_saved", "state")
-        self.done.said[f"{self.done.place} {position}"] = text
+        self.done.said[f"{self.done.given} {position}"] = text
         self.own += 1
 
     def _text(self) -> str:

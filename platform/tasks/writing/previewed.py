@@ -6,7 +6,7 @@ from typing import Any
 from typing_extensions import override
 
 from contexts.models import Context
-from crowd.previewed import EXAMPLE_CODE, Answers, Previewed
+from crowd.previewed import EXAMPLE_CODE, Answers, ItemsPreviewed
 from live.frames import Frame, field
 from live.refusals import RefusedError
 from responses.bounds import MAX_RESPONSE
@@ -17,8 +17,10 @@ from tasks.writing.services import REFUSALS, shown
 MOST_SHOWN = 3
 
 
-class WritingPreviewed(Previewed):
+class WritingPreviewed(ItemsPreviewed):
     """Somebody answers a few contexts."""
+
+    undone = "unwritten", REFUSALS["unwritten"]
 
     @override
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -28,34 +30,20 @@ class WritingPreviewed(Previewed):
         spoken = there.filter(language=self.language)
         rows = list(spoken.order_by("pk")[:MOST_SHOWN]) or list(there.order_by("pk")[:MOST_SHOWN])
         self.items = [shown(row) for row in rows]
-        self.written: dict[str, str] = {}
-        self.is_over = False
 
     @override
     def shown(self) -> tuple[str, dict[str, Any]]:
         settings = {"socket": self.socket, "name": self.name, "max_chars": MAX_RESPONSE}
         return "tasks/writing/write.html", {"resume_code": EXAMPLE_CODE, "settings": settings}
 
-    @property
-    def progress(self) -> dict[str, object]:
-        done, size = len(self.written), len(self.items)
-        return {"done": done, "size": size, "may_finish": done >= size}
-
     def _left(self) -> list[dict[str, Any]]:
         """The context that is next, as workers hold one at a time."""
-        return [item for item in self.items if item["key"] not in self.written][:1]
-
-    def _state(self) -> Frame:
-        done = [
-            item | {"text": self.written[item["key"]]} for item in self.items if item["key"] in self.written
-        ]
-        finished = self.then if self.is_over else None
-        told = {"items": self._left(), "written": done, "progress": self.progress, "finished": finished}
-        return {"type": "state", **told}
+        return [item for item in self.items if item["key"] not in self.done][:1]
 
     @override
-    async def begin(self) -> AsyncIterator[Frame]:
-        yield self._state()
+    def told(self) -> Frame:
+        done = [item | {"text": self.done[item["key"]]} for item in self.items if item["key"] in self.done]
+        return {"items": self._left(), "written": done}
 
     @override
     def answers(self) -> Mapping[str, Answers]:
@@ -66,14 +54,8 @@ class WritingPreviewed(Previewed):
         item = next((each for each in self.items if each["key"] == key), None)
         if item is None:
             raise RefusedError("given_away", REFUSALS["given_away"])
-        others = [said for of, said in self.written.items() if of != key]
+        others = [said for of, said in self.done.items() if of != key]
         if problem := problem_of(text, item["turns"], others):
             raise RefusedError("unfit", problem)
-        self.written[key] = text
+        self.done[key] = text
         yield {"type": "written", "item": key, "text": text, "items": self._left(), "progress": self.progress}
-
-    async def finish(self, frame: Frame) -> AsyncIterator[Frame]:
-        if not self.progress["may_finish"]:
-            raise RefusedError("unwritten", REFUSALS["unwritten"])
-        self.is_over = True
-        yield self._state()

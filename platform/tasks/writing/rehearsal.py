@@ -18,7 +18,6 @@ from rehearsals.room import Seat, seats
 from rehearsals.said import MACHINE, response
 from rehearsals.services import copied
 from rehearsals.simulated import SimulatedWorker, Work
-from rehearsals.visitor import PageError
 from rehearsals.worker import Conversation, MismatchError
 from responses.models import Response
 from responses.queries import that_count
@@ -29,8 +28,6 @@ FEWEST, MOST_BY_ITSELF = 10, 200
 """So many simulated people come at least and at most unless somebody asks for others."""
 LEAST_SHARE = 2
 """Who writes less can neither leave halfway nor repeat themselves."""
-# What the server says to those who come when nothing is left for them.
-NOTHING_LEFT = 409
 # Every so many responses of somebody with two tabs are changed in the other one.
 CHANGED_EVERY = 3
 COPY, TWICE, ASSISTANT = "copies of what was said", "repetitions of oneself", "phrases of assistant programs"
@@ -54,23 +51,15 @@ class Writer(SimulatedWorker):
     """
 
     says_when_leaving = True
+    may_come_in_vain = True
 
     share: int = field(kw_only=True)
     tried: Tried = field(kw_only=True)
 
     @override
-    async def work(self) -> Work:
-        try:
-            return await super().work()
-        except PageError as error:
-            if error.status != NOTHING_LEFT:
-                raise
-            return Work(self.kind)
-
-    @override
     async def walk(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
         states = [await tab.heard("state") for tab in tabs]
-        waiting, done.place = states[0]["items"], settings["name"]
+        waiting, done.given = states[0]["items"], settings["name"]
         while waiting:
             if self.kind is Kind.LEAVING and len(done.said) >= max(1, self.share // 2):
                 return ""

@@ -78,7 +78,7 @@ def test_one_goes_from_the_intention_to_the_report_without_another_study(rex: Us
     storing.import_requested(record.pk)
     assert [step[2] for step in steps(study)] == ["done", "next", "done"]
     page = client.get(reverse("transcripts:import", args=[record.pk])).text
-    assert "Say what of the conversations is judged, and by how many." in page
+    assert "Choose what is judged of the conversations, and by how many people." in page
 
     queue = client.get(reverse("judging:queue", args=[study.pk]))
     assert queue.context["conversations_form"]["source"].value() == study.pk

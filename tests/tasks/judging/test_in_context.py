@@ -20,10 +20,11 @@ from evaluation.questions import REPLY_IMPRESSION, SSA, QuestionSet
 from judging import subjects
 from judging.models import Slot
 from labels.models import Label
-from reports import in_context
-from reports.in_context import Narrowed, Order
+from labels.votes import votes_on
 from studies.asks import Party
 from studies.models import Study
+from tasks.judging import in_context
+from tasks.judging.in_context import Narrowed, Order
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.planted import computed
 
@@ -114,7 +115,7 @@ def test_what_was_said_stands_side_by_side_with_its_votes(judged: Study) -> None
 
     assert (alpha.system, alpha.text) == ("Alpha", "Alpha answers c1.")
     assert list(alpha.scores.values()) == pytest.approx([200 / 3, 200 / 3, 200 / 3])
-    assert [votes for _, votes in alpha.votes] == [[("Yes", 2), ("No", 1)]] * 2
+    assert [votes_on(each, alpha.answers) for each in SSA.questions] == [[("Yes", 2), ("No", 1)]] * 2
     assert list(beta.scores.values()) == [100, 100, 100]
 
 

@@ -10,13 +10,17 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
 
 from evaluation.questions import QuestionSet
+from evaluation.report.figures import coded_questions
+from evaluation.report.in_context import FILES
 from judging.queued import QueuedTask
+from labels.votes import votes_on
+from privacy.redacting import redactor_for
 from questions.resolving import question_set
-from reports import in_context, in_context_files
-from reports.in_context import Narrowed, Order, Ranked
 from studies.models import Study
 from studies.queries import readable_studies_of
 from studies.tasks import task_of
+from tasks.judging import in_context
+from tasks.judging.in_context import Narrowed, Order, Ranked
 
 PER_PAGE = 50
 LONGEST_SOUGHT = 200
@@ -31,7 +35,7 @@ def contexts(request: HttpRequest, pk: int) -> HttpResponse:
     page = _whole(request.GET.get("page", "")) or 1
     found = in_context.ranked(study, questions, order, narrowed, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
     if len(found) == 1 and found[0].of == 1 and found[0].key == narrowed.find:
-        return redirect("reports:context", pk=pk, context=found[0].pk)
+        return redirect("judging_task:context", pk=pk, context=found[0].pk)
     shown = {
         "study": study,
         "contexts": found,
@@ -42,7 +46,7 @@ def contexts(request: HttpRequest, pk: int) -> HttpResponse:
         "kinds": in_context.kinds(study),
         "query": _query(order, narrowed),
     }
-    return render(request, "reports/contexts.html", shown)
+    return render(request, "tasks/judging/contexts.html", shown)
 
 
 @require_GET
@@ -57,11 +61,13 @@ def context(request: HttpRequest, pk: int, context: int) -> HttpResponse:
         found = _context(study, questions, order, context)
     said = in_context.responses(study, questions, context)
     columns = [[(score, each.scores[score.key]) for score in questions.scores] for each in said]
+    asked = coded_questions(questions)
+    votes = [[(of.wording, votes_on(of, each.answers)) for of in asked] for each in said]
     shown = {
         "study": study,
         "context": found,
         "order": order,
-        "said": list(zip(said, columns, strict=True)),
+        "said": list(zip(said, columns, votes, strict=True)),
         "repeats": any(each.repetition > 1 for each in said),
         "is_cut": len(said) == in_context.MOST_RESPONSES,
         "most": in_context.MOST_RESPONSES,
@@ -69,7 +75,7 @@ def context(request: HttpRequest, pk: int, context: int) -> HttpResponse:
         "query": _query(order, narrowed),
         "is_narrowed": narrowed != Narrowed(),
     }
-    return render(request, "reports/context.html", shown)
+    return render(request, "tasks/judging/context.html", shown)
 
 
 @require_GET
@@ -78,9 +84,10 @@ def context_file(request: HttpRequest, pk: int, context: int, ending: str) -> Ht
     """The same as CSV, or as a table for a paper."""
     study, questions = _study(request, pk)
     found = _context(study, questions, Order.HARDEST, context)
-    text, kind = in_context_files.FILES[ending]
+    made, kind = FILES[ending]
     said = in_context.responses(study, questions, context)
-    response = HttpResponse(text(study, questions, found, said), content_type=f"{kind}; charset=utf-8")
+    text = made(questions, found.key, found.turns, said, redactor_for(study))
+    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
     name = f"turnwise-{study.code}-context-{found.pk}.{ending}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -4,21 +4,19 @@ The database counts; what comes back is a page of contexts, or the responses to 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
-from uuid import UUID
 
-import numpy as np
 from django.db import connection
 
-from evaluation.questions import QuestionSet, coded_answers, score_values
+from evaluation.questions import QuestionSet
 from evaluation.report.analysis import Analysis
 from evaluation.report.breakdown import LEAST_JUDGMENTS
 from evaluation.report.figures import coded_questions
+from evaluation.report.in_context import Said, scores_of
 from labels.answers import score_column
-from labels.votes import Vote, votes_on
 from studies.models import Study
 
 MOST_RESPONSES = 100
@@ -76,29 +74,6 @@ class Ranked(NamedTuple):
     of: int
     back: int | None
     on: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a system said, and what its raters answered.
-
-    Attributes:
-        key: of the item.
-        system: whose response it is.
-        repetition: from 1.
-        text: of the response.
-        answers: of each rater whose judgments count.
-        scores: by key of a score, its mean over the raters, as it is shown; None without an answer.
-        votes: by wording of a question, its answers, the most frequent first.
-    """
-
-    key: UUID
-    system: str
-    repetition: int
-    text: str
-    answers: list[Mapping[str, Any]]
-    scores: Mapping[str, float | None]
-    votes: Sequence[tuple[str, list[Vote]]]
 
 
 _ITEMS = """
@@ -230,7 +205,7 @@ def responses(study: Study, questions: QuestionSet, context: int) -> list[Said]:
         given: dict[int, list[Any]] = {item: [] for item in said}
         for item, answers in cursor.fetchall():
             given[item].append(json.loads(answers))
-    return [_told(questions, *rest, answers=given[item]) for item, rest in said.items()]
+    return [Said(*rest, given[item], scores_of(questions, given[item])) for item, rest in said.items()]
 
 
 def left_out(study: Study) -> list[int]:
@@ -238,17 +213,3 @@ def left_out(study: Study) -> list[int]:
     if study.primary_analysis == Analysis.ALL:
         return []
     return list(study.participations.filter(excluded_at__isnull=False).values_list("worker", flat=True))
-
-
-def _told(
-    questions: QuestionSet, key: UUID, system: str, repetition: int, text: str, *, answers: list[Any]
-) -> Said:
-    asked = coded_questions(questions)
-    codes = {each.key: coded_answers(each, [given.get(each.key) for given in answers]) for each in asked}
-    scores: dict[str, float | None] = {}
-    for score in questions.scores:
-        values = score_values(questions, score, codes)
-        known = values[~np.isnan(values)]
-        scores[score.key] = score.factor * float(known.mean()) if len(known) else None
-    votes = [(each.wording, votes_on(each, answers)) for each in asked]
-    return Said(key, system, repetition, text, answers, scores, votes)

@@ -1,0 +1,124 @@
+"""How a study was done and analysed, as a paragraph for a paper. In English, as its figures are. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.latex import escaped
+from evaluation.printed import figure
+from evaluation.questions import QuestionSet
+from evaluation.report.analysis import PILOT, Analysis
+
+Result = Mapping[str, Any]
+_CITED = {"turnwise": "(version {version})", "cameron2011": "(Cameron, Gelbach and Miller, 2011)"}
+_MARK = re.compile(rf"\[@({'|'.join(_CITED)})\]")
+_BIBTEX = """\
+@software{{turnwise,
+  title = {{Turnwise: human evaluation of open-domain chatbots}},
+  author = {{{{The Turnwise maintainers}}}},
+  version = {{{version}}},
+}}
+@article{{cameron2011,
+  title = {{Robust Inference with Multiway Clustering}},
+  author = {{Cameron, A. Colin and Gelbach, Jonah B. and Miller, Douglas L.}},
+  journal = {{Journal of Business \\& Economic Statistics}},
+  volume = {{29}}, number = {{2}}, year = {{2011}},
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """The paragraph as plain text and as LaTeX, and what it cites as BibTeX."""
+
+    text: str
+    latex: str
+    bibtex: str
+
+
+def method(
+    result: Result, *, task: str, questions: QuestionSet, protocol: Mapping[str, str], of: str
+) -> Method:
+    """What was asked of whom, and how the numbers of a report came about.
+
+    Args:
+        result: the report, as stored.
+        task: what the people of the study did, in a few words.
+        questions: that its report begins with.
+        protocol: what the study fixed, by aspect.
+        of: the version of Turnwise.
+    """
+    text = " ".join([*_conducted(result, task, questions, protocol), *_analysed(result)])
+    parts = _MARK.split(text)  # every other one is a key
+    plain = [_CITED[part].format(version=of) if n % 2 else part for n, part in enumerate(parts)]
+    latex = [rf"\cite{{{part}}}" if n % 2 else escaped(part) for n, part in enumerate(parts)]
+    return Method("".join(plain), "".join(latex), _BIBTEX.format(version=of))
+
+
+def _conducted(result: Result, task: str, questions: QuestionSet, protocol: Mapping[str, str]) -> list[str]:
+    raters, bots = result["raters"], result["bots"]
+    of = f"{_counted(len(bots), 'system')} ({', '.join(_line(bot['bot']) for bot in bots)})"
+    how = "; ".join(f"{aspect.lower()}: {_line(says)}" for aspect, says in protocol.items())
+    source = f" ({_line(questions.source)})" if questions.source else ""
+    return [
+        f"The study was run on Turnwise [@turnwise]; its task was: {task.lower()}.",
+        f"{_counted(raters['workers'], 'worker')} gave {_counted(raters['labels'], 'label')} of {of}.",
+        f"They answered the questions “{_line(questions.title)}”{source}.",
+        *([f"Protocol: {how}."] if how else []),
+        *_contexts(result.get("contexts")),
+    ]
+
+
+def _contexts(found: Mapping[str, int] | None) -> list[str]:
+    """Which contexts of pairs raters saw."""
+    if not found:
+        return []
+    unknown, items = found["unknown"], found["items"]
+    marked = (
+        f"{unknown:,} of {items:,} items have one with unknown words" if unknown else "none has unknown words"
+    )
+    return [f"Contexts have at least {_counted(found['fewest_words'], 'word')}, and {marked}."]
+
+
+def _line(text: str) -> str:
+    """What others wrote, in one line; nothing in it is taken for a citation."""
+    return " ".join(text.split()).replace("[@", "[ @")
+
+
+def _analysed(result: Result) -> list[str]:
+    found = [_primary(result), f"Scores are means over labels with {result['method']} [@cameron2011]."]
+    if result["comparisons"]:
+        found.append(
+            "Systems were compared by t tests of the difference, which take out what both share, with Holm's "
+            "correction over the pairs of a score; effect sizes are Cohen's d between conversations."
+        )
+    if result["margin"] is not None:
+        of = f" of {_line(result['answer']['score'])}" if result["answer"] else ""
+        found.append(
+            f"Equivalence was tested by two one-sided t tests within a margin of {result['margin']:g} "
+            f"points{of}, declared before the study opened."
+        )
+    alphas = [row for row in result["agreement"] if "alpha" in row]
+    if alphas:
+        told = ", ".join(f"{figure(row['alpha'], 2)} ({_line(row['question'])})" for row in alphas)
+        found.append(f"Krippendorff's alpha was {told}.")
+    return found
+
+
+def _primary(result: Result) -> str:
+    excluded = _counted(len(result["excluded"]), "worker")
+    if of_pilot := sum(row["reason"] == PILOT for row in result["excluded"]):
+        excluded += f" (of these, {of_pilot:,} of its pilot, the first to take part)"
+    rules = f" by these rules: {_line(result['rules']).rstrip('.')}" if result["rules"] else ""
+    if result["primary"] == Analysis.ALL:
+        beside = f"; {excluded} were excluded{rules} in a second analysis" if result["excluded"] else ""
+        return f"The primary analysis, declared before the study opened, counts all workers{beside}."
+    return (
+        f"The primary analysis, declared before the study opened, leaves out the workers who were excluded"
+        f"{rules}; {excluded} were."
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
