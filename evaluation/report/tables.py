@@ -190,8 +190,8 @@ ITEMS = Table(
         Column("turn", Kind.INTEGER, "position of a turn in its conversation; empty for anything else"),
         Column("repetition", Kind.INTEGER, "which of the system's repeated runs it is from, from 1"),
         Column("language", Kind.TEXT, "code of the language"),
-        Column("category", Kind.TEXT, "of a response, the category of its context; empty without one"),
-        Column("context_turns", Kind.INTEGER, "of a response, how many turns its context has; else empty"),
+        Column("category", Kind.TEXT, "of a response, the category of its context; of a context its own; empty without one"),
+        Column("context_turns", Kind.INTEGER, "of a response, how many turns its context has; of a context its own; else empty"),
         Column(
             "consistency",
             Kind.BOOLEAN,
@@ -199,7 +199,7 @@ ITEMS = Table(
         ),
         Column("said_before", Kind.TEXT, "what was said before, oldest first, as a JSON list of texts"),
         Column(
-            "text", Kind.TEXT, "what is judged; empty for a whole conversation, which is in `said_before`"
+            "text", Kind.TEXT, "what is judged; empty for a whole conversation and for a context, which are in `said_before`"
         ),
         Column("bot_version", Kind.TEXT, "fingerprint of the bot version; empty for people and files"),
         Column("latency_ms", Kind.INTEGER, "time from asking the bot to its response, in milliseconds"),
