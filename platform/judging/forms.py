@@ -127,7 +127,8 @@ class ContextsForm(_SomeContexts):
     version = forms.ModelChoiceField(queryset=ContextSetVersion.objects.none(), label=_("Contexts of"))
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id="own_%s", **kwargs)  # beside the same fields of responses
+        kwargs.setdefault("auto_id", "own_%s")  # they may stand beside the same fields of responses
+        super().__init__(*args, **kwargs)
         versions = versions_of(user)
         self.fields["version"].queryset = versions  # type: ignore[attr-defined]  # a choice of models
         self.offer_categories_of(versions.order_by().values("pk"))

@@ -243,3 +243,15 @@ def test_a_copy_of_the_study_judges_the_same_contexts(queue: Study, make_queue: 
 
     keys = [{*study.items.values_list("context", flat=True)} for study in (queue, copy)]
     assert keys[0] == keys[1]
+
+
+def test_what_a_context_has_to_read_stands_beside_it(make_queue: MakeQueue, rex: User) -> None:
+    study = make_queue(raters=1, question_set=create_set(OPEN, owner=rex).key, protocol="")
+    JudgingPlan.objects.filter(study=study).update(shows_reading=True)
+    own = ContextSet.objects.create(name="known", title="Known", licence="CC0", owner=rex)
+    row = ContextRow(1, "c1", ("Tell me of bees.",), "", "en", False, "", material=("Bees dance.",))
+    subjects.add(contexts_of(study, import_version(own, [row], origin="test")))
+
+    (item,) = judging.state(begin(study))["items"]
+
+    assert [each.text for each in item["reading"]] == ["Bees dance."]
