@@ -190,16 +190,23 @@ ITEMS = Table(
         Column("turn", Kind.INTEGER, "position of a turn in its conversation; empty for anything else"),
         Column("repetition", Kind.INTEGER, "which of the system's repeated runs it is from, from 1"),
         Column("language", Kind.TEXT, "code of the language"),
-        Column("category", Kind.TEXT, "of a response, the category of its context; empty without one"),
-        Column("context_turns", Kind.INTEGER, "of a response, how many turns its context has; else empty"),
+        Column("category", Kind.TEXT, "of a response or context, the context's category; empty without one"),
+        Column(
+            "context_turns",
+            Kind.INTEGER,
+            "of a response or a context, how many turns the context has; else empty",
+        ),
         Column(
             "consistency",
             Kind.BOOLEAN,
-            "of a response, `true` if it must agree with something said earlier in the context; else empty",
+            "of a response or a context, `true` if a response must agree with something said earlier in the "
+            "context; else empty",
         ),
         Column("said_before", Kind.TEXT, "what was said before, oldest first, as a JSON list of texts"),
         Column(
-            "text", Kind.TEXT, "what is judged; empty for a whole conversation, which is in `said_before`"
+            "text",
+            Kind.TEXT,
+            "what is judged; empty for a whole conversation or a context, which is in `said_before`",
         ),
         Column("bot_version", Kind.TEXT, "fingerprint of the bot version; empty for people and files"),
         Column("latency_ms", Kind.INTEGER, "time from asking the bot to its response, in milliseconds"),

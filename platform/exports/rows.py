@@ -89,7 +89,7 @@ SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c
   FROM ({items_of()}) AS i
   JOIN judging_item AS item ON item.id = i.id
   LEFT JOIN responses_response AS r ON r.id = item.response_id
-  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, item.context_id)
   LEFT JOIN dialogues_turn AS t ON t.id = item.turn_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, item.dialogue_id)
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id

@@ -125,7 +125,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END,
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
        {_material("NULL")},
-       CASE WHEN l.response_id IS NOT NULL THEN 'response'
+       CASE WHEN l.response_id IS NOT NULL THEN 'response' WHEN l.context_id IS NOT NULL THEN 'context'
             WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
        ask.number
   FROM {_JUDGED}
@@ -135,7 +135,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   JOIN studies_study AS s ON s.id = slot.study_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(i.dialogue_id, l.dialogue_id)
   LEFT JOIN responses_response AS r ON r.id = l.response_id
-  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, l.context_id)
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
   LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
    AND p.number = 1

@@ -1,4 +1,4 @@
-"""What of runs and conversations is to be judged: counted before it is added, and added, by one statement."""
+"""What of runs, conversations and contexts is to be judged: counted before, and added, by one statement."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext as _
 
+from contexts.models import ContextSetVersion
 from evaluation.questions import Subject
 from judging.queued import QueuedTask
 from questions.resolving import question_set
@@ -16,11 +17,14 @@ from studies.asks import in_words
 from studies.models import Study
 from studies.tasks import task_of
 
-_FITS = """
-       r.run_id = ANY(%(runs)s) AND r.repetition <= run.repetitions  -- behind stands what a pilot wrote
-   AND c.language = ANY(%(languages)s)
+_OF_KINDS = """
+       c.language = ANY(%(languages)s)
    AND (%(categories)s::text[] = '{}' OR c.category = ANY(%(categories)s))
    AND cardinality(c.turns) BETWEEN %(least_turns)s AND %(most_turns)s
+"""
+_FITS = f"""
+       r.run_id = ANY(%(runs)s) AND r.repetition <= run.repetitions  -- behind stands what a pilot wrote
+   AND {_OF_KINDS}
 """
 _OF_RUNS = """
   FROM responses_response AS r
@@ -42,6 +46,14 @@ SELECT id FROM ({_IN_COMMON}) AS common
 """
 _RESPONSES = f"SELECT r.id AS subject, c.language {_OF_RUNS} WHERE {_FITS}"
 _SOME_RESPONSES = f"{_RESPONSES} AND c.id IN ({_DRAWN})"
+# Contexts themselves; those that are judged already come first, so that a sample grows by adding.
+_CONTEXTS = f"""
+SELECT c.id AS subject, c.language FROM contexts_context AS c
+ WHERE c.version_id = %(version)s AND {_OF_KINDS}
+ ORDER BY NOT EXISTS (SELECT FROM judging_item AS i WHERE i.study_id = %(study)s AND i.context_id = c.id),
+          md5(c.key || %(seed)s), c.id
+ LIMIT %(sample)s
+"""
 
 # A sample has as many conversations of each system as of any other, is the same whenever it is drawn, and
 # grows by adding. Of two people who talk with each other both are judged, as one system. Where nobody said
@@ -73,10 +85,10 @@ MOST_TURNS = 2**15
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """To which contexts the responses are judged.
+    """To which contexts the responses are judged, or which are judged themselves.
 
     Attributes:
-        number: so many that every system answered, the same of each; None: all that each answered.
+        number: so many, which every system answered, the same of each; None: all that each answered.
         seed: decides which; the same one always the same, and more of them by a larger number.
         categories: only of these; empty: of any, and of none.
         least_turns: of a context.
@@ -95,7 +107,7 @@ ALL_CONTEXTS = Contexts()
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is to be judged in a study: responses, turns or whole conversations.
+    """What is to be judged in a study: responses, turns, whole conversations or contexts.
 
     Attributes:
         study: where they are judged.
@@ -138,13 +150,7 @@ def responses(study: Study, runs: Collection[ResponseRun], contexts: Contexts = 
             are there than wanted.
     """
     refuse_unfit(study, Subject.RESPONSE)
-    values: dict[str, Any] = {
-        "runs": sorted(run.pk for run in runs),
-        "languages": study.languages,
-        "categories": list(contexts.categories),
-        "least_turns": contexts.least_turns,
-        "most_turns": contexts.most_turns,
-    }
+    values = {"runs": sorted(run.pk for run in runs), **_kinds(study, contexts)}
     if contexts.number is None:
         return Chosen(study, "response", _RESPONSES, values)
     there = _number(f"SELECT count(*) FROM ({_IN_COMMON}) AS common", study, values)
@@ -160,6 +166,40 @@ def responses(study: Study, runs: Collection[ResponseRun], contexts: Contexts = 
     sample = {"sample": contexts.number, "seed": f" {contexts.seed}"}
     drawn = {**asdict(contexts), "there": there, "of": sorted(run.system for run in runs)}
     return Chosen(study, "response", _SOME_RESPONSES, values | sample, drawn)
+
+
+def contexts_of(study: Study, version: ContextSetVersion, which: Contexts = ALL_CONTEXTS) -> Chosen:
+    """Contexts of this version in a language of the study, to be judged themselves.
+
+    Raises:
+        ValidationError: the study does not judge, its questions are not about contexts, or fewer are there
+            than wanted.
+    """
+    refuse_unfit(study, Subject.CONTEXT)
+    values = {"version": version.pk, "seed": f" {which.seed}", "sample": None, **_kinds(study, which)}
+    if which.number is None:
+        return Chosen(study, "context", _CONTEXTS, values)
+    there = _number(f"SELECT count(*) FROM ({_CONTEXTS}) AS fitting", study, values)
+    if there < which.number:
+        raise ValidationError(
+            _(
+                "%(wanted)s contexts are wanted, and “%(version)s” has %(there)s that fit. Ask for fewer, or "
+                "allow other categories or lengths."
+            )
+            % {"wanted": f"{which.number:,}", "version": version, "there": f"{there:,}"}
+        )
+    drawn = {**asdict(which), "there": there, "version": str(version)}
+    return Chosen(study, "context", _CONTEXTS, values | {"sample": which.number}, drawn)
+
+
+def _kinds(study: Study, which: Contexts) -> dict[str, Any]:
+    """The parameters that say which kinds of contexts fit."""
+    return {
+        "languages": study.languages,
+        "categories": list(which.categories),
+        "least_turns": which.least_turns,
+        "most_turns": which.most_turns,
+    }
 
 
 def turns(

@@ -7,11 +7,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from contexts.queries import categories_in
+from contexts.models import ContextSetVersion
+from contexts.queries import categories_in, versions_of
 from dialogues.models import TranscriptImport
 from evaluation.questions import Subject
 from judging.batteries import battery_of
-from judging.chosen import MOST_TURNS, Chosen, Contexts, dialogues, responses, turns
+from judging.chosen import MOST_TURNS, Chosen, Contexts, contexts_of, dialogues, responses, turns
 from judging.models import JudgingPlan
 from judging.training import why_untrainable
 from questions.resolving import question_set
@@ -51,21 +52,15 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
         return tries
 
 
-class ResponsesForm(forms.Form):
-    """Responses of runs that are to be judged: all of them, or those to some contexts."""
+class _SomeContexts(forms.Form):
+    """How many contexts, and of which kinds."""
 
-    run = forms.ModelMultipleChoiceField(
-        queryset=ResponseRun.objects.none(),
-        label=_("Responses of"),
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": _("Choose whose responses are judged.")},
-    )
     contexts = forms.IntegerField(
         label=_("Number of contexts"),
         required=False,
         min_value=1,
         max_value=MOST_CONVERSATIONS,
-        help_text=_("How many, drawn at random, the same for each of these systems. Empty: all."),
+        help_text=_("How many, drawn at random. Empty: all."),
     )
     seed = forms.IntegerField(
         label=_("Seed"),
@@ -83,12 +78,39 @@ class ResponsesForm(forms.Form):
     )
     most_turns = forms.IntegerField(label=_("At most"), required=False, min_value=1, max_value=MOST_TURNS)
 
+    def offer_categories_of(self, versions: QuerySet[Any]) -> None:
+        there = categories_in(versions)
+        self.fields["category"].choices = [(each, each.replace("_", " ")) for each in there]  # type: ignore[attr-defined]
+
+    def which(self) -> Contexts:
+        given = self.cleaned_data
+        return Contexts(
+            number=given["contexts"],
+            seed=1 if given["seed"] is None else given["seed"],
+            categories=tuple(given["category"]),
+            least_turns=given["least_turns"] or 1,
+            most_turns=given["most_turns"] or MOST_TURNS,
+        )
+
+
+class ResponsesForm(_SomeContexts):
+    """Responses of runs that are to be judged: all of them, or those to some contexts."""
+
+    run = forms.ModelMultipleChoiceField(
+        queryset=ResponseRun.objects.none(),
+        label=_("Responses of"),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose whose responses are judged.")},
+    )
+
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         runs = real_runs_of(user)
         self.fields["run"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
-        there = categories_in(runs.values("context_version"))
-        self.fields["category"].choices = [(each, each.replace("_", " ")) for each in there]  # type: ignore[attr-defined]
+        self.fields["contexts"].help_text = _(
+            "How many, drawn at random, the same for each of these systems. Empty: all."
+        )
+        self.offer_categories_of(runs.values("context_version"))
 
     def chosen(self, study: Study) -> Chosen:
         """Of a valid form: what is to be judged.
@@ -96,15 +118,28 @@ class ResponsesForm(forms.Form):
         Raises:
             ValidationError: as of `chosen.responses`.
         """
-        given = self.cleaned_data
-        contexts = Contexts(
-            number=given["contexts"],
-            seed=1 if given["seed"] is None else given["seed"],
-            categories=tuple(given["category"]),
-            least_turns=given["least_turns"] or 1,
-            most_turns=given["most_turns"] or MOST_TURNS,
-        )
-        return responses(study, given["run"], contexts)
+        return responses(study, self.cleaned_data["run"], self.which())
+
+
+class ContextsForm(_SomeContexts):
+    """Contexts that are to be judged themselves: all of a set, or some."""
+
+    version = forms.ModelChoiceField(queryset=ContextSetVersion.objects.none(), label=_("Contexts of"))
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        kwargs.setdefault("auto_id", "own_%s")  # they may stand beside the same fields of responses
+        super().__init__(*args, **kwargs)
+        versions = versions_of(user)
+        self.fields["version"].queryset = versions  # type: ignore[attr-defined]  # a choice of models
+        self.offer_categories_of(versions.order_by().values("pk"))
+
+    def chosen(self, study: Study) -> Chosen:
+        """Of a valid form: what is to be judged.
+
+        Raises:
+            ValidationError: as of `chosen.contexts_of`.
+        """
+        return contexts_of(study, self.cleaned_data["version"], self.which())
 
 
 class ConversationsForm(forms.Form):

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from contexts.models import Context
 from crowd.models import Assignment, Worker
 from dialogues.models import Dialogue, Turn
 from labels.models import ONE_JUDGED, Label, Pair
@@ -180,6 +181,9 @@ class Item(models.Model):
         Dialogue, on_delete=models.CASCADE, null=True, blank=True, related_name="items"
     )
     pair = models.ForeignKey(Pair, on_delete=models.CASCADE, null=True, blank=True, related_name="items")
+    context = models.ForeignKey(
+        Context, on_delete=models.PROTECT, null=True, blank=True, related_name="items"
+    )
     key = models.UUIDField(
         unique=True,
         default=uuid.uuid4,
@@ -221,6 +225,7 @@ class Item(models.Model):
             models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
             models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),
             models.UniqueConstraint(fields=("study", "pair"), name="item_once_per_pair"),
+            models.UniqueConstraint(fields=("study", "context"), name="item_once_per_context"),
             models.CheckConstraint(
                 name="item_gold_has_answers",
                 condition=Q(right_answers__isnull=True, is_instructed=False)

@@ -20,13 +20,15 @@ from studies.tasks import Share
 
 # One row per item of a study: whose words it is about, and the context or conversation that it shares with
 # others. `system` is what reports call it: a bot, the people of a writing study, whatever filled a file, the
-# people who talked with each other; of a pair both, as `evaluation.report.pairs.name_of` has them.
+# people who talked with each other; of a pair both, as `evaluation.report.pairs.name_of` has them; of
+# a context that is judged itself, its set.
 # `first_system` and `second_system` are those of a pair's sides.
 _ITEMS = f"""
 SELECT i.id, i.key,
        coalesce(run.system, bots.titles,
                 least(sides.one, sides.other) || ' against ' || greatest(sides.one, sides.other),
-                CASE WHEN d.id IS NOT NULL THEN '{HUMAN}' END, 'unknown') AS system,
+                CASE WHEN d.id IS NOT NULL THEN '{HUMAN}' END,
+                contexts.title || ', version ' || version.number, 'unknown') AS system,
        coalesce(-c.id, d.id, pair.first_dialogue_id) AS cluster, coalesce(r.repetition, 1) AS repetition,
        coalesce(r.latency_ms, t.latency_ms) AS latency_ms,
        coalesce(r.text, t.text) AS text, t.dialogue_id, t.position,
@@ -45,7 +47,9 @@ SELECT i.id, i.key,
   LEFT JOIN labels_pair AS pair ON pair.id = i.pair_id
   LEFT JOIN responses_response AS first_of ON first_of.id = pair.first_response_id
   LEFT JOIN responses_response AS second_of ON second_of.id = pair.second_response_id
-  LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, first_of.context_id)
+  LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, first_of.context_id, i.context_id)
+  LEFT JOIN contexts_contextsetversion AS version ON i.context_id IS NOT NULL AND version.id = c.version_id
+  LEFT JOIN contexts_contextset AS contexts ON contexts.id = version.context_set_id
   LEFT JOIN LATERAL (
        SELECT CASE WHEN pair.id IS NOT NULL  -- a WHERE would not keep it from being called for every item
                    THEN judging_system(pair.first_response_id, pair.first_dialogue_id) END COLLATE "C" AS one,

@@ -1,6 +1,7 @@
 """What readers have beside an item, if the study's plan says so.
 
-Of conversations it is what those who talked had to read, of a response the sentences of its context.
+Of conversations it is what those who talked had to read, of a response the sentences of its context,
+and of a context its own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,8 +31,8 @@ SELECT i.study_id, i.id, i.key::text, 0, NULL, NULL, read.number::integer, NULL,
        read.sentence, '{}', NULL
   FROM judging_item AS i
   LEFT JOIN labels_pair AS p ON p.id = i.pair_id
-  JOIN responses_response AS r ON r.id = coalesce(i.response_id, p.first_response_id)
-  JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN responses_response AS r ON r.id = coalesce(i.response_id, p.first_response_id)
+  JOIN contexts_context AS c ON c.id = coalesce(r.context_id, i.context_id)
  CROSS JOIN LATERAL unnest(c.material) WITH ORDINALITY AS read (sentence, number)
 """
 """What was to be read with all items there are, text by text, as a subquery.

@@ -32,8 +32,8 @@ WITH found AS ({queued_items_of("%(source)s")}), clusters AS (
      ORDER BY place, md5(cluster || %(seed)s)
      LIMIT %(sample)s
 )
-INSERT INTO judging_item (study_id, turn_id, response_id, dialogue_id, key, language)
-SELECT %(study)s, i.turn_id, i.response_id, i.dialogue_id, gen_random_uuid(), i.language
+INSERT INTO judging_item (study_id, turn_id, response_id, dialogue_id, context_id, key, language)
+SELECT %(study)s, i.turn_id, i.response_id, i.dialogue_id, i.context_id, gen_random_uuid(), i.language
   FROM found JOIN drawn ON drawn.cluster = found.cluster JOIN judging_item AS i ON i.id = found.id
  WHERE i.pair_id IS NULL
     ON CONFLICT DO NOTHING
@@ -42,6 +42,7 @@ _SAME = (
     "coalesce(o.turn_id, 0) = coalesce(a.turn_id, 0)"
     " AND coalesce(o.response_id, 0) = coalesce(a.response_id, 0)"
     " AND coalesce(o.dialogue_id, 0) = coalesce(a.dialogue_id, 0)"
+    " AND coalesce(o.context_id, 0) = coalesce(a.context_id, 0)"
     " AND o.pair_id IS NULL AND a.pair_id IS NULL AND o.right_answers IS NULL AND a.right_answers IS NULL"
 )
 _OF_ITEMS = """
@@ -55,7 +56,7 @@ SELECT o.study_id
  WHERE d.study_id = %s AND o.right_answers IS NULL
 """
 _GROUPS = (
-    *(_OF_ITEMS.format(subject=f"{subject}_id") for subject in ("turn", "response", "dialogue")),
+    *(_OF_ITEMS.format(subject=f"{subject}_id") for subject in ("turn", "response", "dialogue", "context")),
     _OF_CONVERSATIONS.format(
         turns="JOIN dialogues_turn AS t ON t.dialogue_id = d.id", subject="o.turn_id = t.id"
     ),

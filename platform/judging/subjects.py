@@ -1,4 +1,4 @@
-"""What a judging study is to judge: responses of runs, turns of conversations, whole conversations.
+"""What a judging study is to judge: responses of runs, turns of conversations, whole conversations, contexts.
 
 Adding the same again adds only what is new, so that a study can grow with its runs.
 """
@@ -31,9 +31,9 @@ class Added(NamedTuple):
 
 # Whole contexts and conversations, so that systems are compared on the same ones, if one of them fits.
 _SOME_OF_ANOTHER = """
-INSERT INTO judging_item (study_id, turn_id, response_id, dialogue_id, pair_id, key, language,
+INSERT INTO judging_item (study_id, turn_id, response_id, dialogue_id, pair_id, context_id, key, language,
                           right_answers, is_instructed)
-SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, gen_random_uuid(), language,
+SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, context_id, gen_random_uuid(), language,
        right_answers, is_instructed
   FROM (SELECT placed.*, min(with_peers) OVER () AS smallest
           FROM (SELECT i.*, row_number() OVER (ORDER BY md5(cluster::text), i.id) AS place,
@@ -43,7 +43,7 @@ SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, gen_random_uuid(),
                   LEFT JOIN responses_response AS r ON r.id = coalesce(i.response_id, p.first_response_id)
                   LEFT JOIN dialogues_turn AS t ON t.id = i.turn_id
                  CROSS JOIN LATERAL coalesce(r.context_id, t.dialogue_id, i.dialogue_id,
-                                             p.first_dialogue_id) AS cluster
+                                             p.first_dialogue_id, i.context_id) AS cluster
                  WHERE i.study_id = %(source)s AND i.language = %(language)s
                    AND i.removed_at IS NULL) AS placed) AS drawn
  WHERE place <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)

@@ -23,7 +23,7 @@ from judging import gold, subjects
 from judging import queries as item_queries
 from judging.batteries import battery_of, why_unfit
 from judging.costs import cost_of_queue
-from judging.forms import ConversationsForm, PlanForm, ResponsesForm, subjects_of
+from judging.forms import ContextsForm, ConversationsForm, PlanForm, ResponsesForm, subjects_of
 from judging.gold import Gold
 from judging.gold_forms import RightForm
 from judging.models import Item
@@ -59,19 +59,19 @@ def queue(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def add(request: HttpRequest, pk: int) -> HttpResponse:
-    """Add what one of the two forms names; what is there already is not added again."""
+    """Add what one of the forms names; what is there already is not added again."""
     study = judging_study(request, pk)
-    of_responses = "source" not in request.POST
-    both = _forms(request.user, study, request.POST, responses=of_responses)
-    form = both["responses_form" if of_responses else "conversations_form"]
+    there = _forms(request.user, study, request.POST)
+    form = there[_sent_by(request.POST)]
     if form is None or not form.is_valid():
-        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **both)
+        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **there)
     try:
         items = subjects.add(form.chosen(study))
     except ValidationError as error:
         form.add_error(None, error)
-        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **both)
-    others = subjects.of_other_languages(study, form.cleaned_data["run"]) if of_responses else 0
+        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **there)
+    of_runs = isinstance(form, ResponsesForm)
+    others = subjects.of_other_languages(study, form.cleaned_data["run"]) if of_runs else 0
     messages.success(request, _in_words(Added(items, others)))
     return redirect("judging:queue", pk=pk)
 
@@ -90,9 +90,7 @@ def foreseen(request: HttpRequest, pk: int) -> HttpResponse:
             return HttpResponse()
         plan = form.save(commit=False)
     else:
-        of_responses = "source" not in request.GET
-        both = _forms(request.user, study, request.GET, responses=of_responses)
-        chooser = both["responses_form" if of_responses else "conversations_form"]
+        chooser = _forms(request.user, study, request.GET)[_sent_by(request.GET)]
         if chooser is None or not chooser.is_valid():
             return HttpResponse()
         try:
@@ -130,24 +128,29 @@ def _in_words(added: Added) -> str:
     return f"{said} {left_out}"
 
 
-_Adding = ResponsesForm | ConversationsForm
+_Adding = ResponsesForm | ConversationsForm | ContextsForm
+
+
+def _sent_by(sent: QueryDict) -> str:
+    """Which form has these fields; each has one of its own that is always sent, but that of responses."""
+    own = {"source": "conversations_form", "version": "contexts_form"}
+    return next((form for field, form in own.items() if field in sent), "responses_form")
 
 
 def _forms(
-    user: User | AnonymousUser,
-    study: Study,
-    sent: QueryDict | None = None,
-    *,
-    responses: bool | None = None,
+    user: User | AnonymousUser, study: Study, sent: QueryDict | None = None
 ) -> dict[str, _Adding | None]:
     """The forms that fit the study's questions; the one that was sent has its values."""
     assert user.is_authenticated
     about = question_set(study.question_set).subjects
-    of_responses = ResponsesForm(sent if responses else None, user=user)
-    of_conversations = ConversationsForm(sent if responses is False else None, user=user, study=study)
+    given = {} if sent is None else {_sent_by(sent): sent}
+    of_responses = ResponsesForm(given.get("responses_form"), user=user)
+    of_conversations = ConversationsForm(given.get("conversations_form"), user=user, study=study)
+    of_contexts = ContextsForm(given.get("contexts_form"), user=user)
     return {
         "responses_form": of_responses if Subject.RESPONSE in about else None,
         "conversations_form": of_conversations if subjects_of(study) else None,
+        "contexts_form": of_contexts if Subject.CONTEXT in about else None,
     }
 
 
@@ -238,6 +241,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
             "turn__dialogue",
             "dialogue",
             "response__context__version__context_set",
+            "context__version__context_set",
             "pair__first_response__context",
         ),
         key=key,

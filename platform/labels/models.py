@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from contexts.models import Context
 from crowd.models import Participation, Worker
 from dialogues.models import Dialogue, Turn
 from responses.models import Response
@@ -18,7 +19,7 @@ def one_of(*fields: str) -> Q:
     return reduce(or_, cases)
 
 
-JUDGED = ("turn", "response", "dialogue", "pair")
+JUDGED = ("turn", "response", "dialogue", "pair", "context")
 ONE_JUDGED = one_of(*JUDGED)
 SUBJECTS = (*JUDGED, "participation")
 
@@ -66,7 +67,7 @@ class Pair(models.Model):
 
 
 class Label(models.Model):
-    """One rater's answers to a question set about one turn, response, whole dialogue, or pair of these.
+    """One rater's answers to a question set about one turn, response, dialogue, pair of these, or context.
 
     Or about themselves: then its subject is the participation in which they were asked. What they left out
     as a whole, as they may, has no answers.
@@ -99,6 +100,9 @@ class Label(models.Model):
     pair = models.ForeignKey(
         Pair, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
     )
+    context = models.ForeignKey(
+        Context, on_delete=models.PROTECT, null=True, blank=True, related_name="labels", db_index=False
+    )
     participation = models.ForeignKey(
         Participation, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
     )
@@ -129,7 +133,7 @@ class Label(models.Model):
     class Meta:
         constraints = (
             *(
-                # Partial: a label has one subject, so it is in one of these indexes, not in five.
+                # Partial: a label has one subject, so it is in one of these indexes, not in six.
                 models.UniqueConstraint(
                     fields=(subject, "rater", "ask", "question_set", "occasion"),
                     condition=Q(**{f"{subject}__isnull": False}),

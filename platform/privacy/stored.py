@@ -169,9 +169,9 @@ def _typing(turn: Turn, seat: Seat) -> dict[str, int]:
 
 
 def _labels(own: Participation) -> Iterable[Label]:
-    given = Label.objects.filter(rater=own.worker_id, study=own.study_id)
+    given = Label.objects.filter(rater=own.worker_id, study=own.study_id).order_by("pk")
     sides = ("first_response", "second_response", "first_dialogue", "second_dialogue")
-    return given.select_related("turn", "response", *(f"pair__{side}" for side in sides)).order_by("pk")
+    return given.select_related("turn", "response", "context", *(f"pair__{side}" for side in sides))
 
 
 def _answer(label: Label) -> dict[str, Any]:
@@ -197,6 +197,8 @@ def _about(label: Label) -> str:
     judged = label.turn or label.response
     if judged:
         return judged.text
+    if label.context:
+        return label.context.turns[-1]
     if label.participation_id:
         return _("You, or your experience")
     pair: Pair | None = label.pair

@@ -22,7 +22,7 @@ MOST_EVIDENCE = 20
 # Each label with what it is about. Nobody has to read their own words in order to judge them.
 _LABELS = """
 SELECT l.id, crowd_pseudonym(l.rater_id, l.study_id), l.question_set, l.answers::text, l.answer_ms,
-       concat_ws('-', l.turn_id, r.id, l.dialogue_id, l.pair_id),
+       concat_ws('-', l.turn_id, r.id, l.dialogue_id, l.pair_id, l.context_id),
        coalesce(run.system, b.title, ''),
        CASE WHEN own.id IS NULL
             THEN coalesce(array_length(regexp_split_to_array(btrim(coalesce(t.text, r.text)), '\\s+'), 1), 0)

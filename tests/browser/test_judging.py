@@ -9,12 +9,16 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
 from accounts.models import User
+from judging import subjects
+from judging.chosen import contexts_of
 from judging.models import Slot
 from labels.models import Label
+from questions.services import create_set
 from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_nothing_lost import Line
-from tests.conftest import MakeQueue
+from tests.conftest import MakeContexts, MakeQueue
+from tests.judging.conftest import OPEN
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -280,3 +284,27 @@ async def test_the_researchers_pages_have_no_flaws(visit: Visit, queue: Study, r
 def give_password(user: User) -> None:
     user.set_password(PASSWORD)
     user.save()
+
+
+@pytest.fixture
+def of_contexts(make_queue: MakeQueue, make_contexts: MakeContexts, rex: User) -> Study:
+    study = make_queue(raters=1, batch=2, question_set=create_set(OPEN, owner=rex).key, protocol="")
+    subjects.add(contexts_of(study, make_contexts(2)))
+    return study
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_contexts_are_judged_without_a_response(visit: Visit, of_contexts: Study, size: str) -> None:
+    visitor = await visit(viewport=SIZES[size])
+    page = await sit_down(visitor, of_contexts, "different replies")
+    for number in range(2):
+        await expect(page.locator("#done-text")).to_have_text(f"Item {number + 1} of 2")
+        await expect(page.locator("#before")).to_be_in_viewport()
+        await expect(page.locator("#judged")).to_have_count(0)
+        await expect(page.get_by_role("group", name="different replies")).to_be_focused()
+        await visitor.press("yn"[number])
+    await visitor.may_finish()
+    await page.get_by_role("button", name="Finish").click()
+
+    await expect(page.get_by_label("Completion code")).to_be_visible()
+    assert await answers() == [{"open": True}, {"open": False}]

@@ -21,11 +21,13 @@ from crowd.taking import take_panels
 from crowd.work import WorkerTask
 from judging.models import JudgingPlan
 from project.routing import websocket_urlpatterns
+from questions.services import create_set
 from studies.asks import About, Asked, Moment
 from studies.models import Study
 from studies.services import save_study
 from studies.tasks import tasks
 from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
+from tests.judging.conftest import OPEN
 
 SignIn = Callable[[User], Client]
 
@@ -286,6 +288,20 @@ async def test_nothing_is_judged_that_was_taken_out_of_the_queue(
     tab = await try_out(study)
 
     assert [item["key"] for item in (await tab.hear())["items"]] == [str(left.key)]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_of_an_empty_queue_the_example_is_what_the_questions_are_about(
+    make_queue: MakeQueue, rex: User, try_out: Callable[..., Any]
+) -> None:
+    own = await sync_to_async(create_set)(OPEN, owner=rex)
+    study = await sync_to_async(make_queue)(question_set=own.key, protocol="")
+    tab = await try_out(study)
+
+    (item,) = (await tab.hear())["items"]
+    assert item["context"]
+    assert item.get("text") is None  # a context, without a response
+    assert (await tab.say(type="judge", item=item["key"], answers={"open": True}))["type"] == "judged"
 
 
 @pytest.mark.django_db(transaction=True)

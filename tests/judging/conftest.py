@@ -1,6 +1,7 @@
 """People at the labelling queue."""
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 from crowd.models import Participation
@@ -9,6 +10,22 @@ from judging.models import Batch, Item
 from judging.services import Desk
 from studies.models import Study
 from tests.conftest import enter
+
+OPEN: dict[str, Any] = {
+    "format": 1,
+    "key": "open",
+    "title": "Open to answers",
+    "subjects": ["context"],
+    "source": "our own",
+    "questions": [
+        {
+            "key": "open",
+            "wording": "Could many different replies follow?",
+            "choices": [{"value": True, "label": "Yes"}, {"value": False, "label": "No"}],
+        }
+    ],
+}
+"""Questions about contexts, as a researcher declares them."""
 
 
 def begin(study: Study, participation: Participation | None = None, *, language: str = "en") -> Desk:

@@ -12,6 +12,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("contexts", "0001_initial"),
         ("crowd", "0001_initial"),
         ("dialogues", "0001_initial"),
         ("labels", "0001_initial"),
@@ -135,6 +136,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "context",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="items",
+                        to="contexts.context",
+                    ),
+                ),
+                (
                     "pair",
                     models.ForeignKey(
                         blank=True,
@@ -189,26 +200,37 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(
+                                ("context__isnull", True),
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", True),
                                 ("response__isnull", True),
                                 ("turn__isnull", False),
                             ),
                             models.Q(
+                                ("context__isnull", True),
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", True),
                                 ("response__isnull", False),
                                 ("turn__isnull", True),
                             ),
                             models.Q(
+                                ("context__isnull", True),
                                 ("dialogue__isnull", False),
                                 ("pair__isnull", True),
                                 ("response__isnull", True),
                                 ("turn__isnull", True),
                             ),
                             models.Q(
+                                ("context__isnull", True),
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", False),
+                                ("response__isnull", True),
+                                ("turn__isnull", True),
+                            ),
+                            models.Q(
+                                ("context__isnull", False),
+                                ("dialogue__isnull", True),
+                                ("pair__isnull", True),
                                 ("response__isnull", True),
                                 ("turn__isnull", True),
                             ),
@@ -220,6 +242,7 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
                     models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),
                     models.UniqueConstraint(fields=("study", "pair"), name="item_once_per_pair"),
+                    models.UniqueConstraint(fields=("study", "context"), name="item_once_per_context"),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("is_instructed", False), ("right_answers__isnull", True)),

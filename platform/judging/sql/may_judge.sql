@@ -29,6 +29,8 @@ BEGIN
                              JOIN dialogues_seat AS p
                                ON p.dialogue_id IN (two.first_dialogue_id, two.second_dialogue_id)
                             WHERE two.id = i.pair_id AND p.worker_id = the_worker);
+    ELSIF i.context_id IS NOT NULL THEN
+        RETURN NOT EXISTS (SELECT FROM labels_label WHERE context_id = i.context_id AND rater_id = the_worker);
     END IF;
     RETURN NOT EXISTS (SELECT FROM labels_label WHERE dialogue_id = i.dialogue_id AND rater_id = the_worker)
        AND NOT EXISTS (SELECT FROM dialogues_seat

@@ -23,7 +23,7 @@ BEGIN
         SELECT pilot_over_at IS NOT NULL INTO is_over FROM studies_study WHERE id = b.study_id FOR NO KEY UPDATE;
     END IF;
     SELECT slot.id, slot.item_id, slot.label_id, slot.occasion, slot.is_gold,
-           i.turn_id, i.response_id, i.dialogue_id, i.pair_id INTO s
+           i.turn_id, i.response_id, i.dialogue_id, i.pair_id, i.context_id INTO s
       FROM judging_slot AS slot JOIN judging_item AS i ON i.id = slot.item_id
      WHERE slot.batch_id = the_batch AND slot.key = the_key
        FOR NO KEY UPDATE OF slot;
@@ -43,9 +43,9 @@ BEGIN
         END IF;
         RETURN 'saved';
     END IF;
-    INSERT INTO labels_label (study_id, turn_id, response_id, dialogue_id, pair_id, rater_id, party, occasion,
+    INSERT INTO labels_label (study_id, turn_id, response_id, dialogue_id, pair_id, context_id, rater_id, party, occasion,
                               ask_id, question_set, answers, shown_ms, answer_ms, created_at, changed_at, changes)
-    VALUES (b.study_id, s.turn_id, s.response_id, s.dialogue_id, s.pair_id, b.worker_id, 'reader', s.occasion,
+    VALUES (b.study_id, s.turn_id, s.response_id, s.dialogue_id, s.pair_id, s.context_id, b.worker_id, 'reader', s.occasion,
             b.ask_id, b.question_set, the_answers, the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
         ON CONFLICT DO NOTHING
  RETURNING id INTO new_label;

@@ -37,6 +37,8 @@ BEGIN
             sides := jsonb_build_array(sides->1, sides->0);
         END IF;
         RETURN jsonb_build_object('key', i.key, 'context', before, 'sides', sides, 'language', i.language);
+    ELSIF i.context_id IS NOT NULL THEN
+        SELECT to_jsonb(c.turns) INTO before FROM contexts_context AS c WHERE c.id = i.context_id;
     ELSE
         before := judging_said_in(i.dialogue_id);
     END IF;

@@ -8,6 +8,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("contexts", "0001_initial"),
         ("crowd", "0001_initial"),
         ("dialogues", "0001_initial"),
         ("responses", "0001_initial"),
@@ -229,6 +230,17 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "context",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="labels",
+                        to="contexts.context",
+                    ),
+                ),
+                (
                     "pair",
                     models.ForeignKey(
                         blank=True,
@@ -267,6 +279,12 @@ class Migration(migrations.Migration):
                         name="label_of_pair_once_per_rater",
                     ),
                     models.UniqueConstraint(
+                        condition=models.Q(context__isnull=False),
+                        fields=("context", "rater", "ask", "question_set", "occasion"),
+                        nulls_distinct=False,
+                        name="label_of_context_once_per_rater",
+                    ),
+                    models.UniqueConstraint(
                         condition=models.Q(participation__isnull=False),
                         fields=("participation", "rater", "ask", "question_set", "occasion"),
                         nulls_distinct=False,
@@ -275,6 +293,7 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(
+                                ("context__isnull", True),
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", True),
                                 ("participation__isnull", True),
@@ -282,6 +301,7 @@ class Migration(migrations.Migration):
                                 ("turn__isnull", False),
                             ),
                             models.Q(
+                                ("context__isnull", True),
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", True),
                                 ("participation__isnull", True),
@@ -289,6 +309,7 @@ class Migration(migrations.Migration):
                                 ("turn__isnull", True),
                             ),
                             models.Q(
+                                ("context__isnull", True),
                                 ("dialogue__isnull", False),
                                 ("pair__isnull", True),
                                 ("participation__isnull", True),
@@ -296,6 +317,7 @@ class Migration(migrations.Migration):
                                 ("turn__isnull", True),
                             ),
                             models.Q(
+                                ("context__isnull", True),
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", False),
                                 ("participation__isnull", True),
@@ -303,6 +325,15 @@ class Migration(migrations.Migration):
                                 ("turn__isnull", True),
                             ),
                             models.Q(
+                                ("context__isnull", False),
+                                ("dialogue__isnull", True),
+                                ("pair__isnull", True),
+                                ("participation__isnull", True),
+                                ("response__isnull", True),
+                                ("turn__isnull", True),
+                            ),
+                            models.Q(
+                                ("context__isnull", True),
                                 ("dialogue__isnull", True),
                                 ("pair__isnull", True),
                                 ("participation__isnull", False),

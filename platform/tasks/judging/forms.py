@@ -21,7 +21,7 @@ class JudgingForm(StudyForm):
         about: what the questions may be about.
     """
 
-    about: ClassVar[set[About]] = {About.RESPONSE, About.DIALOGUE}
+    about: ClassVar[set[About]] = {About.RESPONSE, About.DIALOGUE, About.CONTEXT}
     question_set = forms.Field()  # QuestionSetField, of whoever is at the page
 
     class Meta(StudyForm.Meta):
@@ -55,5 +55,7 @@ class JudgingPage(StudyPage):
 
 def asked_of_readers(key: str) -> Asked:
     """What a judging study asks with these questions."""
-    is_whole = question_set(key).subjects == {Subject.DIALOGUE}
-    return Asked(key, About.DIALOGUE if is_whole else About.RESPONSE)
+    subjects = question_set(key).subjects
+    if subjects == {Subject.CONTEXT}:
+        return Asked(key, About.CONTEXT)
+    return Asked(key, About.DIALOGUE if subjects == {Subject.DIALOGUE} else About.RESPONSE)

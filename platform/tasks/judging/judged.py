@@ -47,8 +47,8 @@ SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns
        c.turns[cardinality(c.turns)]
   FROM ({items_of()}) AS i
   JOIN judging_item AS item ON item.id = i.id
-  JOIN responses_response AS r ON r.id = item.response_id
-  JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN responses_response AS r ON r.id = item.response_id
+  JOIN contexts_context AS c ON c.id = coalesce(r.context_id, item.context_id)
 """
 
 # Numbers of contexts are negative, those of conversations positive.

@@ -56,7 +56,9 @@ class JudgingPreviewed(ItemsPreviewed):
         there = wanted.filter(study=self.study).order_by("pk")
         rows = list(there.filter(language=self.language)[:MOST_SHOWN]) or list(there[:MOST_SHOWN])
         if not rows:
-            return [self._told(tried_on(self.example), None, 0)]
+            about = self.questions.subjects
+            shown = self.example if self.example in about else min(about)
+            return [self._told(tried_on(shown), None, 0)]
         return [self._told(_as_shown(row), row, at) for at, row in enumerate(rows)]
 
     def _told(self, item: Shown, row: Item | None, at: int) -> Shown:

@@ -29,7 +29,7 @@ from tasks.judging.previewed import JudgingPreviewed
 
 @register
 class Judging(QueuedTask, ReportedTask, RehearsedTask):
-    """Workers judge responses, turns or conversations of others, one after the other."""
+    """Workers judge responses, turns or conversations of others, or contexts, one after the other."""
 
     key = "judging"
     title = "Judge responses, single turns or whole conversations"
@@ -40,7 +40,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     manual = "labelling"
     namespace = "judging_task"
     asks = (OF_EACH_ITEM,)
-    may_ask = frozenset((By.READERS, about) for about in (About.RESPONSE, About.DIALOGUE))
+    may_ask = frozenset((By.READERS, about) for about in (About.RESPONSE, About.DIALOGUE, About.CONTEXT))
 
     ways = {transcripts.WAY: _("Judge conversations from elsewhere")}
 

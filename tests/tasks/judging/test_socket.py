@@ -14,16 +14,20 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 from django.core.management import call_command
 
+from accounts.models import User
 from crowd.models import Assignment, Participation
 from crowd.sessions import COOKIE, signed
 from judging import services as judging
 from judging import subjects
+from judging.chosen import contexts_of
 from judging.models import Batch, Item, Slot
 from labels.models import Label
 from project.routing import websocket_urlpatterns
+from questions.services import create_set
 from reports.services import build_report, queue_report
 from studies.models import Study
-from tests.conftest import PATIENCE, MakeQueue, MakeStudy, enter
+from tests.conftest import PATIENCE, MakeContexts, MakeQueue, MakeStudy, enter
+from tests.judging.conftest import OPEN
 
 YES = {"sensible": True, "specific": True}
 
@@ -321,3 +325,34 @@ async def test_each_judgment_has_its_time(make_queue: MakeQueue, sit: OpenSeat) 
     assert (await seat.receive())["type"] == "standing"
     await place.arefresh_from_db()
     assert place.step_due_at > before
+
+
+@pytest.fixture
+def of_contexts(
+    transactional_db: None, make_queue: MakeQueue, make_contexts: MakeContexts, rex: User
+) -> Study:
+    """Two contexts are judged themselves, without a response."""
+    study = make_queue(raters=1, question_set=create_set(OPEN, owner=rex).key, protocol="")
+    subjects.add(contexts_of(study, make_contexts(2)))
+    return study
+
+
+async def test_contexts_come_without_a_response_and_their_labels_are_of_them(
+    sit: OpenSeat, of_contexts: Study
+) -> None:
+    seat, state = await sit(of_contexts)
+    said = {item["key"]: (item["context"], item["text"]) for item in state["items"]}
+    assert sorted(said.values()) == [(["Question 1?"], None), (["Question 2?"], None)]
+
+    for key, answer in zip(said, (True, False), strict=True):
+        assert (await seat.judge(key, open=answer))["type"] == "judged"
+    again = await seat.judge(next(iter(said)), open=False)
+    assert (again["type"], again["progress"]["done"]) == ("judged", 2)  # changed, not given twice
+
+    labels = {
+        label.context.turns[0]: (label.answers["open"], label.changes)
+        async for label in Label.objects.select_related("context")
+        if label.context
+    }
+    first, second = (context[0] for context, _text in said.values())
+    assert labels == {first: (False, 1), second: (False, 0)}
