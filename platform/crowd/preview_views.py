@@ -81,6 +81,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
     }
     if study.previewed_at is None:
         note_preview(study.pk)
+        study.refresh_from_db(fields=["previewed_at"])  # so that the page names the step after it
     return render(request, "crowd/preview.html", shown)
 
 

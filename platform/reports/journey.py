@@ -164,12 +164,14 @@ def _start(study: Study) -> _Found:
     return _("Start"), *_how_far(study, address)
 
 
-def _how_far(study: Study, address: str) -> tuple[str, str, bool, bool]:
+def _how_far(study: Study, address: str) -> tuple[str, str, bool | None, bool]:
     finished, wanted = how_far(study)
     says = ngettext(
         "%(finished)s of %(wanted)s is finished.", "%(finished)s of %(wanted)s are finished.", finished
     ) % {"finished": finished, "wanted": wanted}
-    return says, address, bool(wanted) and finished >= wanted, False
+    is_done = bool(wanted) and finished >= wanted
+    # Of a study that is closed, nothing more is collected.
+    return says, address, is_done or (None if study.state == Study.State.CLOSED else False), False
 
 
 def _monitor(study: Study) -> _Found:
@@ -204,9 +206,11 @@ def _results(study: Study) -> _Found:
         return _("Results"), _("The report fills in by itself."), address, False, False
     if newest[0] is None:  # nothing is judged, so nobody leads
         return _("Results"), _("The report has its numbers."), address, True, False
-    certain = bool(newest[0].get("certain"))
-    says = _("The report says who leads.") if certain else _("The report has its first numbers.")
-    return _("Results"), says, address, certain, False
+    if newest[0].get("certain"):
+        return _("Results"), _("The report says who leads."), address, True, False
+    if study.state == Study.State.CLOSED:  # no more conversations will make it certain
+        return _("Results"), _("The report has its numbers."), address, True, False
+    return _("Results"), _("The report has its first numbers."), address, False, False
 
 
 def _judge(study: Study) -> _Found:
@@ -226,8 +230,11 @@ def _is_judged(study: Study) -> bool:
 
 
 def _export(study: Study) -> _Found:
+    address = reverse("exports:bundle", args=[study.pk])
+    if study.bundles.filter(made_at__isnull=False).exists():
+        return _("Export"), _("Its bundle is ready to download."), address, True, False
     says = _("One archive with the data, the figures and the paragraph for the paper.")
-    return _("Export"), says, reverse("exports:bundle", args=[study.pk]), False, False
+    return _("Export"), says, address, False, False
 
 
 _STAGES: Mapping[Stage, Callable[[Study], _Found]] = {

@@ -42,8 +42,9 @@ def checks(study: Study) -> list[Check]:
         if study.questionnaires:
             asked = "; ".join(map(str, study.questionnaires))
             found += [Check(_("Questions about the people"), _("Asked: %(asks)s.") % {"asks": asked}, True)]
-        pay = study.pay or _("nothing")
-        found += [Check(_("Pay"), _("Each worker is promised %(pay)s.") % {"pay": pay}, True)]
+        unpaid = _("Workers are not paid.")
+        pay = _("Each worker is promised %(pay)s.") % {"pay": study.pay} if study.pay else unpaid
+        found += [Check(_("Pay"), pay, True)]
     if any(bot.is_operated for bot in task.bots_to_try(study)):
         told = _("Workers are told at the end what the debriefing says.")
         untold = _("Workers are never told that a person answers as the chatbot. Write a debriefing.")
@@ -60,9 +61,7 @@ def _needed(study: Study) -> list[Check]:
     """What must hold before anybody is let in."""
     task = task_of(study)
     missing, place = task.why_not_open(study), task.designed_at(study)
-    done = Check(
-        _("What is done in it"), missing or _("Complete."), not missing, _("Complete the study"), place
-    )
+    done = Check(_("Design"), missing or _("Complete."), not missing, _("Complete the study"), place)
     if not task.has_workers:
         return [done]
     cannot = task.why_none_can_come(study)

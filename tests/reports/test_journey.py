@@ -4,14 +4,15 @@ from datetime import timedelta
 
 import pytest
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from accounts.models import User
 from bots.models import Bot, BotCopy
 from judging.models import Item
 from reports.journey import Standing, journey, next_step
 from responses.models import Response
-from studies.models import Study
-from studies.services import clone, save_study, share
+from studies.models import Bundle, Study
+from studies.services import clone, save_study, set_state, share
 from tasks.writing import services as writing
 from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting, enter
 from tests.planted import SignIn, computed, talked
@@ -65,6 +66,26 @@ def test_a_study_that_is_full_with_a_certain_answer_is_to_be_exported(make_study
     assert next_of(study) == "Export"
 
 
+def test_a_study_that_was_closed_early_is_exported_and_then_done(make_study: MakeStudy, rex: User) -> None:
+    study = make_study({"ann": 8, "bob": 8}, min_turns=2, max_turns=4)
+    talked(study, [(True, True)])
+    computed(study)
+    set_state(study.pk, Study.State.CLOSED)
+    study.refresh_from_db()
+
+    recruit, _, results, export = journey(study)[-4:]
+
+    assert (recruit.standing, recruit.says) == (Standing.PASSED, "1 of 16 is finished.")
+    assert results.standing == Standing.DONE
+    assert export.standing == Standing.NEXT
+    assert next_step(study) == export
+
+    Bundle.objects.create(study=study, by=rex, asked_at=timezone.now(), made_at=timezone.now())
+
+    assert journey(study)[-1].standing == Standing.DONE
+    assert next_step(study) is None
+
+
 def test_the_page_names_the_next_step_and_leads_to_what_workers_read(
     short: Study, rex: User, mallory: User, sign_in: SignIn
 ) -> None:
@@ -113,8 +134,9 @@ def test_a_preview_that_was_looked_at_is_done(make_study: MakeStudy, rex: User, 
     study.refresh_from_db()
     assert next_of(study) == "Preview"
 
-    sign_in(rex).get(f"/studies/{study.pk}/preview/")
+    page = sign_in(rex).get(f"/studies/{study.pk}/preview/").text
 
+    assert "Next: Rehearse" in page
     study.refresh_from_db()
     assert next_of(study) == "Rehearse"
     assert clone(study, owner=rex).previewed_at is None

@@ -109,8 +109,8 @@ def test_what_is_missing_is_said_before_anything_is_tried(rex: User, sign_in: Si
 
     told = {check.title: check for check in checks(study)}
 
-    assert not told["What is done in it"].holds
-    assert "Choose at least one active bot" in told["What is done in it"].says
+    assert not told["Design"].holds
+    assert "Choose at least one active bot" in told["Design"].says
     assert not told["Consent"].holds
     page = sign_in(rex).post(f"/studies/{study.pk}/state/", {"state": "open"}, follow=True).content.decode()
     assert "Choose at least one active bot" in page

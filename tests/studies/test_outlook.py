@@ -133,7 +133,7 @@ def test_a_preference_that_is_told_has_that_power_by_the_binomial_distribution()
 def test_what_is_not_known_yet_is_said(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
     for task in ("conversation", "judging", "pairs", "writing", "two_people", "self_play"):
         shown = sign_in(rex).get(ADDRESS, PLAN | {"task": task, "wanted": ""}).text
-        assert "stands here once" in shown
+        assert "shown here once" in shown
 
 
 def test_the_queue_of_another_is_no_ones(make_queue: MakeQueue, mallory: User, sign_in: SignIn) -> None:

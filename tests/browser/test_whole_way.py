@@ -1,0 +1,305 @@
+"""The whole way of a study, from *New study* to its bundle and the archive, as one researcher walks it."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+from playwright.async_api import FrameLocator, Locator, Page, expect
+
+from accounts.models import User
+from bots.services import register_bot
+from evaluation.report.bundle import recompute
+from exports.tasks import started as bundle_started
+from rehearsals.models import Attempt
+from rehearsals.tasks import started as rehearsal_started
+from reports.services import build_report, queue_report, stale_studies
+from studies.models import Bundle, Study
+from tests.browser.conftest import Visit, Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+PASSWORD = "correct horse"
+TITLE = "Tea or coffee"
+# So many that every part of the mix of simulated workers is there.
+SIMULATED = 20
+PHONE = {
+    "viewport": {"width": 390, "height": 844},
+    "has_touch": True,
+    "is_mobile": True,
+    "color_scheme": "dark",
+}
+# Where something in a frame is on the page that has it, once it stands still: Playwright's own taps miss in
+# a frame that is scaled to its page.
+PLACE = """async (what) => {
+  what.scrollIntoView({ block: "center", behavior: "instant" });
+  const middle = () => {
+    const [frame, box] = [window.frameElement.getBoundingClientRect(), what.getBoundingClientRect()];
+    const scale = frame.width / window.frameElement.offsetWidth;
+    return { x: frame.x + scale * (box.x + box.width / 2), y: frame.y + scale * (box.y + box.height / 2) };
+  };
+  for (let before = null; ; ) {
+    const now = middle();
+    if (before && before.x === now.x && before.y === now.y) return now;
+    before = now;
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+  }
+}"""
+PICTURES = os.environ.get("TURNWISE_PICTURES")  # a folder, for who wants to look
+
+
+class Walk:
+    """Somebody on their way: by mouse, or by finger where there is one."""
+
+    def __init__(self, visitor: Visitor, *, by_touch: bool) -> None:
+        self.visitor, self.page, self.by_touch = visitor, visitor.page, by_touch
+        self.seen = 0
+
+    async def press(self, what: Locator) -> None:
+        if self.by_touch and await what.evaluate("what => what.ownerDocument.defaultView !== top"):
+            await expect(what).to_be_enabled()  # a button that just appeared does not count yet
+            place = await what.evaluate(PLACE)
+            return await self.page.touchscreen.tap(place["x"], place["y"])
+        await (what.tap() if self.by_touch else what.click())
+
+    async def follow(self, name: str) -> None:
+        """A link of the page itself or of its bar, by its whole name."""
+        await self.press(self.page.get_by_role("link", name=name, exact=True).first)
+
+    async def push(self, name: str) -> None:
+        await self.press(self.page.get_by_role("button", name=name, exact=True).first)
+
+    async def arrive(self, heading: str, *, next_step: str | None = None) -> None:
+        """The page is the one expected, has no flaw, fits the window, and names the next step."""
+        await expect(self.page.get_by_role("heading", level=1)).to_contain_text(heading)
+        await self.page.wait_for_load_state()
+        if next_step is not None:
+            named = self.page.locator(".next-step a, [aria-current=step] a")
+            await expect(named).to_have_text(re.compile(rf"^(Next: )?{next_step}$"))
+        assert await self.visitor.flaws() == [], heading
+        assert await self.visitor.fits(), heading
+        await self.picture(heading)
+
+    async def picture(self, name: str) -> None:
+        if not PICTURES:
+            return
+        self.seen += 1
+        size = self.page.viewport_size
+        assert size
+        stem = f"{self.seen:02}-{re.sub('[^a-z]+', '-', name.lower())}"
+        await self.page.screenshot(path=Path(PICTURES) / f"{stem}-{size['width']}.png", full_page=True)
+        if self.by_touch:
+            await self.page.emulate_media(color_scheme="light")
+            await self.page.set_viewport_size({"width": 320, "height": 640})
+            await self.page.screenshot(path=Path(PICTURES) / f"{stem}-320.png", full_page=True)
+            assert await self.visitor.fits(), f"{name} at 320 px"
+            await self.page.set_viewport_size(size)
+            await self.page.emulate_media(color_scheme="dark")
+
+
+async def done(process: "subprocess.Popen[bytes]") -> int:
+    """Here no worker takes jobs: what a queued one starts is started by hand."""
+    return await sync_to_async(process.wait)(240)
+
+
+async def reported(study: Study) -> None:
+    """What the timer asks for every five seconds."""
+    assert await sync_to_async(stale_studies)(timezone.now()) == [study]
+    await sync_to_async(lambda: build_report(queue_report(study).pk))()
+
+
+@pytest.mark.usefixtures("_same_database")
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("window", [{}, PHONE], ids=["by mouse", "by touch at 390 px"])
+async def test_from_a_new_study_to_its_bundle(
+    visit: Visit, rex: User, window: dict[str, Any], tmp_path: Path
+) -> None:
+    for name, title in (("generic", "GenericBot"), ("eliza", "ELIZA")):
+        await sync_to_async(register_bot)(name=name, title=title, adapter=name, owner=rex)
+    rex.set_password(PASSWORD)
+    await rex.asave()
+
+    async def somebody() -> Walk:
+        return Walk(await visit(**window), by_touch="has_touch" in window)
+
+    walk = await somebody()
+    study = await designed(walk)
+    await previewed(walk)
+    await rehearsed(walk, study)
+    link = await opened(walk)
+    for _ in range(2):
+        code = await worked(await somebody(), link)
+    await monitored(walk, code)
+    await read(walk, study)
+    await closed(walk)
+    await bundled(walk, study, tmp_path)
+    await archived(walk)
+
+
+async def designed(walk: Walk) -> Study:
+    page = walk.page
+    await walk.visitor.go("/")
+    await page.get_by_label("Username").fill("rex")
+    await page.get_by_label("Password").fill(PASSWORD)
+    await walk.picture("sign in")
+    await walk.push("Sign in")
+    await walk.arrive("Home")
+    await walk.follow("New study")
+    await walk.arrive("New study")
+    await walk.follow("Meena, interactive")
+    await expect(page.get_by_label("Published protocol")).to_have_value("meena-interactive")
+    await page.get_by_label("Title").fill(TITLE)
+    for title in ("GenericBot", "ELIZA"):
+        await walk.press(page.get_by_role("checkbox", name=title))
+        await page.get_by_label(f"Conversations with {title}").fill("1")
+    await page.get_by_label("Fewest turns").fill("2")
+    await page.get_by_label("Most turns").fill("6")
+    await walk.press(page.get_by_role("checkbox", name="Practice before the work"))
+    await walk.arrive("New study")
+    await walk.push("Save")
+    await walk.arrive(TITLE, next_step="Design")  # the consent text has gaps that only they can fill in
+    await walk.follow("Design")
+    await walk.arrive("Edit the study", next_step="Design")
+    await page.locator("#id_consent_text").fill(
+        "You talk to a chatbot and say what you think of its replies."
+    )
+    await walk.push("Save")
+    await walk.arrive(TITLE, next_step="Preview")
+    return await Study.objects.aget(title=TITLE)
+
+
+async def previewed(walk: Walk) -> None:
+    frame = walk.page.frame_locator("iframe")
+    await walk.follow("Preview")
+    await walk.arrive("Preview", next_step="Rehearse")
+    await walk.press(frame.get_by_label("I agree to take part"))
+    await walk.press(frame.get_by_role("button", name="Continue to the instructions"))
+    await converse(walk, frame)
+    await expect(frame.locator("#completion-code")).to_have_value("EXAMPLE-CODE")
+    await walk.picture("preview seen through")
+
+
+async def rehearsed(walk: Walk, study: Study) -> None:
+    page = walk.page
+    await walk.follow("Next: Rehearse")
+    await walk.arrive("Rehearse", next_step="Rehearse")
+    await page.get_by_label("Simulated workers").fill(str(SIMULATED))
+    await walk.push("Rehearse")
+    await expect(page.get_by_text("The rehearsal is about to start.")).to_be_visible()
+    await expect(page.get_by_text(f"0 of {SIMULATED} simulated workers are through.")).to_be_visible()
+    attempt = await Attempt.objects.aget(study=study)
+    assert await done(rehearsal_started(study.pk, attempt.workers)) == 0
+    await expect(page.get_by_text("The report recovers what was planted")).to_be_visible()
+    await walk.follow("See its report")
+    await walk.arrive("Report")
+    await expect(page.get_by_text("The report recovers what was planted")).to_be_visible()
+    await walk.follow(TITLE)
+    await walk.arrive(TITLE, next_step="Recruit")
+
+
+async def opened(walk: Walk) -> str:
+    page = walk.page
+    await walk.follow("Check before opening")
+    await walk.arrive("Check before opening", next_step="Recruit")
+    await walk.push("Greet the bots")
+    await expect(page.get_by_text("Answered in")).to_have_count(2)
+    await walk.arrive("Check before opening", next_step="Recruit")
+    await walk.push("Open the study")
+    await walk.arrive(TITLE, next_step="Recruit")
+    return await page.get_by_label("Link for workers").input_value()
+
+
+async def worked(walk: Walk, link: str) -> str:
+    """A worker, from the link to the code."""
+    page = walk.page
+    await page.goto(link)
+    await walk.arrive("")
+    await walk.press(page.get_by_label("I agree to take part"))
+    await walk.press(page.get_by_role("button", name="Continue"))
+    await walk.arrive("")
+    await converse(walk, page)
+    await walk.arrive("Thank you")
+    return await page.get_by_label("Completion code").input_value()
+
+
+async def converse(walk: Walk, page: Page | FrameLocator) -> None:
+    await walk.press(page.get_by_role("button", name="Start the conversation"))
+    await expect(page.locator(".turn__text")).to_have_count(1)
+    await expect(page.locator("#send")).to_have_attribute("aria-disabled", "false")
+    await page.get_by_role("textbox", name="Your message").fill("I drink tea. And you?")
+    await walk.press(page.locator("#send"))
+    await expect(page.locator(".turn__text")).to_have_count(3)
+    for question in ("sense", "specific"):
+        asked = page.locator("#ask:not([inert])").get_by_role("group", name=question)
+        await walk.press(asked.get_by_role("button", name="Yes"))
+    await expect(page.locator("#finish")).to_have_attribute("aria-disabled", "false")
+    await walk.picture("talk")
+    await walk.press(page.get_by_role("button", name="Finish"))
+    await walk.press(page.get_by_role("button", name="Yes, finish"))
+    await expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+
+async def monitored(walk: Walk, code: str) -> None:
+    page = walk.page
+    await walk.follow("Monitor")
+    await walk.arrive("Monitor", next_step="Results")
+    await expect(page.locator(".funnel__n")).to_have_text(["2"] * 5)
+    await walk.follow("Participants")
+    await walk.arrive("Participants", next_step="Results")
+    await expect(page.get_by_text(code)).to_be_visible()
+
+
+async def read(walk: Walk, study: Study) -> None:
+    page = walk.page
+    await walk.follow("Results")
+    await walk.arrive("Report", next_step="Results")
+    await reported(study)
+    await page.reload()
+    await walk.arrive("Report", next_step="Results")
+    answer = page.locator(".answer")
+    await expect(answer).to_contain_text("ELIZA")
+    await expect(answer).to_contain_text("GenericBot")
+    await walk.follow("Conversations")
+    await walk.arrive("Conversations", next_step="Results")
+    await walk.press(page.get_by_role("row", name="GenericBot").get_by_role("link").first)
+    await walk.arrive("", next_step="Results")
+    await expect(page.get_by_text("I drink tea. And you?").first).to_be_visible()
+
+
+async def closed(walk: Walk) -> None:
+    await walk.follow("Study")
+    await walk.arrive(TITLE, next_step="Results")
+    await walk.push("Close the study")
+    await walk.arrive(TITLE, next_step="Export")
+
+
+async def bundled(walk: Walk, study: Study, folder: Path) -> None:
+    page = walk.page
+    await walk.follow("Export")
+    await walk.arrive("Bundle", next_step="Export")
+    await walk.push("Make the bundle")
+    await expect(page.get_by_text("The bundle is about to be made.")).to_be_visible()
+    bundle = await Bundle.objects.aget(study=study)
+    assert await done(bundle_started(bundle.pk)) == 0
+    await expect(page.get_by_role("link", name="Download", exact=True)).to_be_visible()
+    await page.reload()
+    await walk.arrive("Bundle")
+    async with page.expect_download() as download:
+        await walk.follow("Download")
+    path = folder / "bundle.zip"
+    await (await download.value).save_as(path)
+    assert (await sync_to_async(recompute)(path)).differences == []
+
+
+async def archived(walk: Walk) -> None:
+    await walk.follow("Study")
+    await walk.arrive(TITLE)
+    await walk.push("Archive")
+    await expect(walk.page.get_by_text("it no longer appears in lists")).to_be_visible()
+    await walk.arrive(TITLE)
+    await walk.visitor.go("/")
+    await walk.arrive("Home")
