@@ -205,7 +205,10 @@ def responses(study: Study, questions: QuestionSet, context: int) -> list[Said]:
         given: dict[int, list[Any]] = {item: [] for item in said}
         for item, answers in cursor.fetchall():
             given[item].append(json.loads(answers))
-    return [Said(*rest, given[item], scores_of(questions, given[item])) for item, rest in said.items()]
+    return [
+        Said(key, system, repetition, text, given[item], scores_of(questions, given[item]))
+        for item, (key, system, repetition, text) in said.items()
+    ]
 
 
 def left_out(study: Study) -> list[int]:
