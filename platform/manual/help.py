@@ -36,6 +36,7 @@ HELP = {
     "reports": "statistics",
     "responses": "static-evaluation",
     "transcripts": "imports",
+    "trash": "running",
 }
 
 
