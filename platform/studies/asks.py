@@ -28,7 +28,7 @@ _SUBJECTS = {
     Subject.TURN: _("single turns"),
     Subject.RESPONSE: _("responses"),
     Subject.DIALOGUE: _("whole conversations"),
-    Subject.PAIR: _("pairs"),
+    Subject.PAIR: _("pairs side by side"),
     Subject.CONTEXT: _("contexts"),
     Subject.PERSON: _("the people themselves"),
 }

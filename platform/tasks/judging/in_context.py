@@ -200,14 +200,14 @@ def responses(study: Study, questions: QuestionSet, context: int) -> list[Said]:
     """What was said in one context, system by system; the first 100 responses."""
     with connection.cursor() as cursor:
         cursor.execute(_SAID, [study.pk, context, MOST_RESPONSES])
-        said = {item: rest for item, *rest in cursor.fetchall()}
-        cursor.execute(_ANSWERS, [list(said), left_out(study)])
-        given: dict[int, list[Any]] = {item: [] for item in said}
+        said = cursor.fetchall()
+        given: dict[int, list[Any]] = {item: [] for item, *_rest in said}
+        cursor.execute(_ANSWERS, [list(given), left_out(study)])
         for item, answers in cursor.fetchall():
             given[item].append(json.loads(answers))
     return [
         Said(key, system, repetition, text, given[item], scores_of(questions, given[item]))
-        for item, (key, system, repetition, text) in said.items()
+        for item, key, system, repetition, text in said
     ]
 
 
