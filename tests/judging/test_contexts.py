@@ -164,7 +164,7 @@ def test_the_queue_s_page_adds_contexts_and_says_before_what_comes(
     make_queue: MakeQueue, rex: User, mallory: User, sign_in: SignIn, version: ContextSetVersion
 ) -> None:
     study = make_queue(raters=2, question_set=create_set(OPEN, owner=rex).key, protocol="")
-    client, sent = sign_in(rex), {"version": version.pk, "contexts": "2", "seed": "7"}
+    client, sent = sign_in(rex), {"version": str(version.pk), "contexts": "2", "seed": "7"}
     empty = client.get(reverse("judging:queue", args=[study.pk])).text
     assert "Add contexts" in empty
     assert "Add responses" not in empty
