@@ -175,7 +175,7 @@ class Voted:
         key: of the item.
         system: whose words it is about.
         before: the last thing said before; "" if nothing was.
-        text: what is judged; "" for whole conversations.
+        text: what is judged; "" for whole conversations, before which nothing was said, and for contexts.
         other: of a pair of responses, the second one; else "".
         votes: by answer, the most frequent first.
         raters: how many answered.

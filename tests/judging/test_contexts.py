@@ -198,6 +198,8 @@ def test_the_report_has_the_set_and_its_categories(judged: Study, rex: User, sig
     page = client.get(reverse("reports:study", args=[judged.pk])).text
     assert "By category" in page
     assert reverse("reports:contexts", args=[judged.pk]) not in page  # there are no responses to read
+    votes = client.get(reverse("judging:items", args=[judged.pk])).text
+    assert (votes.count("The context"), "Whole conversation" in votes) == (3, False)
     item = judged.items.get(context__key="c1")
     assert "Question 1?" in client.get(reverse("judging:item", args=[judged.pk, item.key])).text
 
