@@ -144,13 +144,15 @@ def _recruit(study: Study) -> _Found:
     address = f"{study.get_absolute_url()}#workers"
     if study.state == Study.State.DRAFT:
         return _("Recruit"), _("Open the study, then give its link to workers."), address, False, False
-    unwell, all_of_them = _unwell(study)
+    collected = _collect(study)
+    is_done = collected[3]
+    unwell, all_of_them = ("", False) if is_done else _unwell(study)
     if study.state == Study.State.OPEN and unwell:
         told = _("No worker gets these at the moment: %(bots)s.")
         if all_of_them:
             told = _("No bot answers, so nobody new is admitted: %(bots)s.")
         return _("Recruit"), told % {"bots": unwell}, address, False, True
-    return _collect(study)
+    return collected
 
 
 def _collect(study: Study) -> _Found:

@@ -84,6 +84,6 @@ async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(
     assert await Study.objects.filter(rehearsal_of=study).aexists()  # it asks first
     assert await visitor.flaws() == []
     assert await visitor.fits()
-    await page.get_by_role("button", name="Delete for good").click()
+    await page.get_by_role("button", name="Delete", exact=True).click()
     await expect(page.get_by_text("The rehearsal is deleted")).to_be_visible()
     assert not await Study.objects.filter(rehearsal_of=study).aexists()

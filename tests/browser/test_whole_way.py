@@ -137,6 +137,7 @@ async def test_from_a_new_study_to_its_bundle(
     await read(walk, study)
     await closed(walk)
     await bundled(walk, study, tmp_path)
+    await undone(walk, study)
     await archived(walk)
 
 
@@ -293,6 +294,22 @@ async def bundled(walk: Walk, study: Study, folder: Path) -> None:
     path = folder / "bundle.zip"
     await (await download.value).save_as(path)
     assert (await sync_to_async(recompute)(path)).differences == []
+
+
+async def undone(walk: Walk, study: Study) -> None:
+    """The rehearsal is deleted, and had back."""
+    page = walk.page
+    await walk.visitor.go(f"/studies/{study.pk}/rehearsal/")
+    await walk.press(page.get_by_text("Delete the rehearsal"))
+    await walk.push("Delete")
+    await expect(page.get_by_text("The rehearsal is deleted")).to_be_visible()
+    await walk.arrive(TITLE)
+    await walk.visitor.go("/deleted/")
+    await expect(page.get_by_role("row")).to_have_count(2)
+    await walk.arrive("Recently deleted")
+    await walk.press(page.get_by_role("button", name="Put back"))
+    await expect(page.get_by_role("heading", level=1)).not_to_have_text("Recently deleted")
+    assert await Study.objects.filter(rehearsal_of=study).aexists()
 
 
 async def archived(walk: Walk) -> None:

@@ -66,6 +66,18 @@ def test_a_study_that_is_full_with_a_certain_answer_is_to_be_exported(make_study
     assert next_of(study) == "Export"
 
 
+def test_a_study_that_is_full_needs_no_bot_any_more(make_study: MakeStudy) -> None:
+    study = make_study({"ann": 1}, min_turns=2, max_turns=4)
+    assert {step.title: step for step in journey(study)}["Recruit"].warning
+    talked(study, [(True, True)])
+    study.refresh_from_db()
+
+    recruit = {step.title: step for step in journey(study)}["Recruit"]
+
+    assert (recruit.standing, recruit.says, recruit.warning) == (Standing.DONE, "1 of 1 is finished.", False)
+    assert next_of(study) == "Results"
+
+
 def test_a_study_that_was_closed_early_is_exported_and_then_done(make_study: MakeStudy, rex: User) -> None:
     study = make_study({"ann": 8, "bob": 8}, min_turns=2, max_turns=4)
     talked(study, [(True, True)])
