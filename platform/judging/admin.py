@@ -12,6 +12,8 @@ from judging.models import Batch, Item, JudgingPlan, Slot
 @admin.register(JudgingPlan)
 class JudgingPlanAdmin(admin.ModelAdmin[JudgingPlan]):
     list_display = ("study", "raters_per_item", "batch_size", "lease_seconds")
+    # What was drawn, and how the study began, is history.
+    readonly_fields = ("draws", "of_transcripts")
 
     @override
     def save_model(self, request: HttpRequest, obj: JudgingPlan, form: Any, change: bool) -> None:

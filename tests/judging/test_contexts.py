@@ -197,7 +197,7 @@ def test_the_report_has_the_set_and_its_categories(judged: Study, rex: User, sig
     client = sign_in(rex)
     page = client.get(reverse("reports:study", args=[judged.pk])).text
     assert "By category" in page
-    assert reverse("reports:contexts", args=[judged.pk]) not in page  # there are no responses to read
+    assert reverse("judging_task:contexts", args=[judged.pk]) not in page  # there are no responses to read
     votes = client.get(reverse("judging:items", args=[judged.pk])).text
     assert (votes.count("The context"), "Whole conversation" in votes) == (3, False)
     item = judged.items.get(context__key="c1")
