@@ -77,7 +77,7 @@ def self_play_figures(data: SelfPlayData) -> dict[str, Any]:
         "encoders": encoders,
         "missing": "" if encoders else f"No encoder was installed when this was computed: {EXTRA}.",
         "level": LEVEL,
-        "method": (f"{LEVEL:.0%} intervals: Student's t on the logit of the scale, over conversations"),
+        "method": (f"{percent(LEVEL)} intervals: Student's t on the logit of the scale, over conversations"),
     }
 
 

@@ -21,8 +21,6 @@ ABSENT = {
     "contexts:preview",
     "knowledge:preview",
     "responses:preview",
-    "studies:outlook",  # parts of pages, asked for what their forms say
-    "judging:foreseen",
     "exports:bundle_file",
     "reports:chart_svg",
     "reports:chart_pdf",
@@ -33,6 +31,10 @@ ABSENT = {
     "self_play:measures_csv",
     "self_play:json_lines",
 }
+
+
+PARTS = {"studies:outlook", "judging:foreseen"}
+"""Of pages: asked for by what their forms say."""
 
 
 async def test_no_page_for_staff_has_a_flaw(
@@ -56,6 +58,8 @@ async def test_no_page_for_staff_has_a_flaw(
         path = address(page, things)
         # Asked for beforehand: the browser would load a file down instead of showing it.
         answer = await visitor.page.request.get(visitor.site + path, max_redirects=0)
+        if page.name in PARTS:
+            continue
         if answer.status == 200 and answer.headers["content-type"].startswith("text/html"):
             await visitor.go(path)
             searched.append(page.name)

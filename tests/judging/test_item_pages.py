@@ -26,7 +26,7 @@ YES, NO = {"sensible": True, "specific": True}, {"sensible": False}
 def judged(make_queue: MakeQueue) -> Study:
     """Of two items, three raters agree on the first and are split on the second."""
     study = make_queue(2, raters=3)
-    disputed = study.items.order_by("pk").last()
+    disputed = study.items.get(response__context__key="c2")
     for _ in range(2):
         judge(study, lambda item: YES)
     judge(study, lambda item: NO if item == disputed else YES)

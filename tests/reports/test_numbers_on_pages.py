@@ -43,8 +43,8 @@ def read(browser: Client, address: str) -> str:
     answer = browser.get(address)
     assert answer.status_code == 200, address
     text = re.sub(r"(?s)<head>.*?</head>|<script.*?</script>|<style.*?</style>", " ", answer.content.decode())
-    # Its panels have axes of their own, whose ticks are no results; the same stands in a table.
-    text = re.sub(r'(?s)<figure class="chart" data-chart="by-turn">.*?</figure>', " ", text)
+    # Their panels have axes of their own, whose ticks are no results; the same stands in tables.
+    text = re.sub(r'(?s)<figure class="chart" data-chart="(?:by-turn|scores-\d+)">.*?</figure>', " ", text)
     text = re.sub(r"\b\d{4}\.\d{5}\b", " ", text)  # the number of a paper
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
