@@ -52,7 +52,7 @@ class Metric:
 
 
 METRICS = (
-    Metric("sentiment", "Sentiment-U", "Sentiment of what follows, from −1 to 1."),
+    Metric("sentiment", "Sentiment-U", "Sentiment of what follows, from \u22121 to 1."),
     Metric("transition", "Transition-U", "By how much that is above what was said."),
     Metric(
         "min_max", "Min-Max-U", "Slope from lowest to highest sentiment; below 0 if the highest is first."

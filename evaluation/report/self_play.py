@@ -13,6 +13,7 @@ from evaluation.conversation.metrics import METRICS
 from evaluation.conversation.overlap import SHARED, overlap
 from evaluation.conversation.trajectories import trajectory
 from evaluation.labels import FloatArray, IntArray
+from evaluation.printed import percent
 
 LEVEL = 0.95
 

@@ -22,6 +22,7 @@ ABSENT = {
     "knowledge:preview",
     "responses:preview",
     "exports:bundle_file",
+    "judging:take_out",
     "reports:chart_svg",
     "reports:chart_pdf",
     "comparisons:compare_chart",

@@ -35,6 +35,7 @@ DECIMAL = re.compile(r"(?<![\w.#/-])[\u2212+-]?\d+\.\d+(?![\w./]|\.\d)")
 WITH_INTERVAL = re.compile(rf"({DECIMAL.pattern}) ({DECIMAL.pattern}) to ({DECIMAL.pattern})")
 # What is the same in every report, and no result.
 ALWAYS = {"97.5", "2.5", "0.05", "0.95", "0.001", "0.40", "1.1", "2001.09977"}
+ALWAYS |= {f"{sign}{tick}" for sign in ("", "\u2212") for tick in ("0.25", "0.5", "0.50", "0.75")}  # of votes
 PUBLISHED = {"0.42", "0.30", "0.03"}  # the alphas of the Meena paper, which stand beside a study's own
 
 
@@ -44,7 +45,7 @@ def read(browser: Client, address: str) -> str:
     assert answer.status_code == 200, address
     text = re.sub(r"(?s)<head>.*?</head>|<script.*?</script>|<style.*?</style>", " ", answer.content.decode())
     # Their panels have axes of their own, whose ticks are no results; the same stands in tables.
-    text = re.sub(r'(?s)<figure class="chart" data-chart="(?:by-turn|scores-\d+)">.*?</figure>', " ", text)
+    text = re.sub(r'(?s)<figure class="chart" data-chart="by-turn">.*?</figure>', " ", text)
     text = re.sub(r"\b\d{4}\.\d{5}\b", " ", text)  # the number of a paper
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
