@@ -206,7 +206,7 @@ def test_of_scales_and_votes(make_study: MakeStudy, rex: User, sign_in: SignIn, 
         rated(study, 1 + (3 * n) % 7)
     computed(study)
 
-    report = compare(study, sign_in(rex), tmp_path, {f"/studies/{study.pk}/report/": (80, 20)})
+    report = compare(study, sign_in(rex), tmp_path, {f"/studies/{study.pk}/report/": (60, 12)})
     assert len(report["beside"]) == 2
     assert report["normalised"]
 
