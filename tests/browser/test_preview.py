@@ -150,6 +150,9 @@ async def test_the_work_of_the_other_tasks(
 
     writing = await sync_to_async(make_writing)()
     await rex.go(f"/studies/{writing.pk}/preview/?page=work")
+    # What it answers has come: before that, nothing is sent.
+    await page.wait_for_load_state("networkidle")
+    await expect(frame.get_by_role("button", name="Send")).to_be_enabled()
     await frame.get_by_role("textbox", name="Your response").fill("Tell me more about it, please.")
     await frame.get_by_role("button", name="Send").click()
     await expect(frame.locator("#back")).to_be_enabled()
