@@ -478,14 +478,12 @@ def test_a_corpus_of_another_tokenizer_is_refused(corpus):
         pass
 
 
-def run_processes(number, folder, *arguments):
+def run_processes(number, *arguments):
     """`python -m chatbots meena …` in several processes that torchrun starts."""
-    runner = folder / "runner.py"
-    runner.write_text("import sys\nfrom chatbots.meena.cli import main\nsys.exit(main(sys.argv[1:]))\n")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={number}"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*torchrun, str(runner), *map(str, arguments)],
+        [*torchrun, "-m", "chatbots", "meena", *map(str, arguments)],
         capture_output=True,
         text=True,
         env=environment,
@@ -511,7 +509,7 @@ def test_two_processes_learn_what_one_does(tmp_path, capsys, corpus):
         "fp32",
     ]
     common += ["--positions", 256, "--checkpoint-every", 3, "--optimizer", "adamw", "--learning-rate", 0.003]
-    run_processes(2, tmp_path, *common, "--output", tmp_path / "two", "--accumulation", 2, "--recompute")
+    run_processes(2, *common, "--output", tmp_path / "two", "--accumulation", 2, "--recompute")
     alone = [*map(str, common), "--accumulation", "4"]
     assert main([*alone, "--output", str(tmp_path / "one")]) == 0
 
@@ -544,8 +542,8 @@ def test_two_processes_resume_exactly(tmp_path, corpus):
     # in bf16 where the processor has it, whose weights go round in bf16
     common = ["train", "--corpus", corpus, "--preset", "tiny", "--steps", 4]
     common += ["--positions", 256, "--checkpoint-every", 2, "--output", tmp_path / "run"]
-    run_processes(2, tmp_path, *common)
+    run_processes(2, *common)
     whole = losses(tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "step-0000004")
-    run_processes(2, tmp_path, *common)
+    run_processes(2, *common)
     assert losses(tmp_path / "run") == whole
