@@ -9,14 +9,13 @@ docs/decisions/places-by-the-first-word.md.
 from datetime import datetime
 from enum import Enum, auto
 
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 from django.utils import timezone
 
 from crowd import pilot
 from crowd.assigning import lock_participation
 from crowd.models import Assignment
-from crowd.places import LOADING, counted, has_begun, places_begun, places_taken
+from crowd.places import HOLD, LOADING, has_begun, keep_place, places_taken
 from crowd.refusals import EntryRefusedError
 from studies.models import Study, StudyBot
 
@@ -41,6 +40,8 @@ def claim(assignment_id: int, *, begins: bool, now: datetime | None = None) -> C
         now: when.
     """
     now = now or timezone.now()
+    if begins and (taken := _begin(assignment_id, now)):
+        return taken
     own = Assignment.objects.filter(pk=assignment_id).first()
     if own is None:
         return Claim.GONE
@@ -49,11 +50,19 @@ def claim(assignment_id: int, *, begins: bool, now: datetime | None = None) -> C
     if own.study_bot_id is None:  # opposite a person: nobody can take that from them
         return Claim.BEGUN if begins else Claim.HELD
     is_held = own.held_until is not None and own.held_until > now
-    return Claim.HELD if is_held and not begins else _claim(own, begins=begins, now=now)
+    return Claim.HELD if is_held and not begins else _hold_again(own, begins=begins, now=now)
+
+
+def _begin(assignment_id: int, now: datetime) -> Claim | None:
+    """Take a place with a bot for good; None where there is none that they could take (sql/begin.sql)."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT crowd_begin(%s, %s, %s)", [assignment_id, now, HOLD])
+        return Claim.BEGUN if cursor.fetchone()[0] == "begun" else None
 
 
 @transaction.atomic
-def _claim(own: Assignment, *, begins: bool, now: datetime) -> Claim:
+def _hold_again(own: Assignment, *, begins: bool, now: datetime) -> Claim:
+    """Hold a place that was let go, if it is still there; one that is gone is given up."""
     try:
         participation = lock_participation(own.participation_id)
     except EntryRefusedError:
@@ -61,26 +70,24 @@ def _claim(own: Assignment, *, begins: bool, now: datetime) -> Claim:
     if not Assignment.objects.filter(pk=own.pk).exists():
         return Claim.GONE
     if has_begun(participation.pk):
-        begins = True
-    elif not _is_there(own, participation.study, begins=begins, now=now):
+        keep_place(own.pk, now=now)
+        return Claim.BEGUN
+    if begins or not _is_there(own, participation.study, now):
         own.delete()
         participation.pilot = False
         participation.save(update_fields=["pilot"])
         return Claim.GONE
-    same = Assignment.objects.filter(pk=own.pk, active_at=F("assigned_at"))
-    same.update(**({"active_at": now} if begins else {"held_until": now + LOADING}))
-    return Claim.BEGUN if begins else Claim.HELD
+    Assignment.objects.filter(pk=own.pk).update(held_until=now + LOADING)
+    return Claim.HELD
 
 
-def _is_there(own: Assignment, study: Study, *, begins: bool, now: datetime) -> bool:
-    """Whether the place is free for them. The first word takes it before all who only hold one."""
+def _is_there(own: Assignment, study: Study, now: datetime) -> bool:
+    """Whether the place is free for them."""
     if own.participation.pilot and pilot.is_on(study):
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        if not pilot.has_room_for(own, study, now, begins=begins):
+        if not pilot.has_room_for(own, study, now):
             return False
-    # Those who begin at the same moment do so one after the other, as those who press Start.
     assert own.study_bot_id is not None
     bots = list(StudyBot.objects.select_for_update().filter(pk=own.study_bot_id))
     # Who comes back has lost their hold, so their own is not among the places taken.
-    taken = places_begun(counted(bots), now) if begins else places_taken(bots, now)
-    return taken[own.study_bot_id] < bots[0].target
+    return places_taken(bots, now)[own.study_bot_id] < bots[0].target

@@ -63,13 +63,13 @@ def _assignments(study: Study) -> QuerySet[Assignment]:
     return Assignment.objects.filter(study=study, participation__pilot=True)
 
 
-def has_room_for(assignment: Assignment, study: Study, now: datetime, *, begins: bool) -> bool:
-    """Whether one of its people still has their place; who `begins` takes it before those who do not."""
+def has_room_for(assignment: Assignment, study: Study, now: datetime) -> bool:
+    """Whether there is a place for one of its people who has not begun."""
     if not is_on(study):
         return True
     others = _assignments(study).exclude(pk=assignment.pk)
     finished = others.filter(outcome=Outcome.COMPLETE).count()
-    return finished + places.under_way(others, now, begun_only=begins) < study.pilot_size
+    return finished + places.under_way(others, now) < study.pilot_size
 
 
 def is_full(study: Study, now: datetime) -> bool:

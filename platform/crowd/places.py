@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
@@ -42,13 +42,9 @@ def counted(bots: Collection[StudyBot]) -> QuerySet[Assignment]:
 def places_taken(bots: Collection[StudyBot], now: datetime) -> Counter[int | None]:
     """Finished and live conversations of each of these bots of a study, by its key."""
     of_bots = counted(bots)
-    return places_begun(of_bots, now) + _places_held(of_bots, now)
-
-
-def places_begun(assignments: QuerySet[Assignment], now: datetime) -> Counter[int | None]:
-    """How many of them are finished, or under way with something sent, by bot of the study."""
-    begun = assignments.filter(Q(outcome=Outcome.COMPLETE) | _at_work(now))
-    return Counter(dict(begun.order_by().values_list("study_bot").annotate(n=Count("pk"))))
+    begun = of_bots.filter(Q(outcome=Outcome.COMPLETE) | _at_work(now)).order_by()
+    by_bot = Counter(dict(begun.values_list("study_bot").annotate(n=Count("pk"))))
+    return by_bot + _places_held(of_bots, now)
 
 
 def _places_held(assignments: QuerySet[Assignment], now: datetime) -> Counter[int | None]:
@@ -61,10 +57,9 @@ def _places_held(assignments: QuerySet[Assignment], now: datetime) -> Counter[in
     return held
 
 
-def under_way(assignments: QuerySet[Assignment], now: datetime, *, begun_only: bool = False) -> int:
-    """How many of them hold a place, finished ones left out; `begun_only`: in which something was sent."""
-    held = 0 if begun_only else _places_held(assignments, now).total()
-    return assignments.filter(_at_work(now)).count() + held
+def under_way(assignments: QuerySet[Assignment], now: datetime) -> int:
+    """How many of them hold a place, finished ones left out."""
+    return assignments.filter(_at_work(now)).count() + _places_held(assignments, now).total()
 
 
 def holding(now: datetime, prefix: str = "") -> Q:
@@ -79,16 +74,10 @@ def _at_work(now: datetime, prefix: str = "") -> Q:
 
 
 def has_begun(participation_id: int) -> bool:
-    """Whether anything would be lost with this participation.
-
-    Of a conversation between two people that is also what the other one said, who would lose it with them.
-    """
-    own = Assignment.objects.filter(participation=participation_id)
-    said = own.filter(
-        seat__dialogue__turn_set__bot_version=None,
-        seat__dialogue__turn_set__position__gte=F("seat__dialogue__opening_turns"),
-    )
-    return own.exclude(UNTOUCHED).exists() or said.exists()
+    """Whether anything would be lost with this participation (sql/has_begun.sql)."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT crowd_has_begun(%s)", [participation_id])
+        return bool(cursor.fetchone()[0])
 
 
 def keep_place(assignment_id: int, *, now: datetime | None = None) -> None:

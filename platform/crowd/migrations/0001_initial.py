@@ -990,7 +990,7 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        LoadSQL("crowd", "ledger_never_changes", "pseudonym"),
+        LoadSQL("crowd", "ledger_never_changes", "pseudonym", "has_begun", "begin"),
         migrations.CreateModel(
             name="VisitCount",
             fields=[

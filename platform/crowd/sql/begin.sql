@@ -1,0 +1,48 @@
+-- The first word in a conversation with a bot takes its place for good: 'begun', or 'gone' where as many as are wanted had
+-- begun before; 'none' where there is no place to take: the assignment is gone, or is not with a bot. What others only hold
+-- does not count. One round trip, since every conversation has a first word (docs/decisions/places-by-the-first-word.md).
+CREATE OR REPLACE FUNCTION crowd_begin(the_assignment bigint, the_now timestamptz, the_hold interval) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    a record;
+    s record;
+    wanted integer;
+    begun integer;
+BEGIN
+    -- Participation, study, bot: whoever assigns, ends or goes on from a pilot locks in this order, too.
+    SELECT own.id, own.study_id, own.study_bot_id, p.id AS participation_id, p.pilot INTO a
+      FROM crowd_assignment AS own JOIN crowd_participation AS p ON p.id = own.participation_id
+     WHERE own.id = the_assignment AND own.study_bot_id IS NOT NULL
+       FOR UPDATE OF p;
+    IF NOT FOUND OR NOT EXISTS (SELECT FROM crowd_assignment WHERE id = the_assignment) THEN
+        RETURN 'none';
+    END IF;
+    IF NOT crowd_has_begun(a.participation_id) THEN
+        SELECT study.pilot_size, study.pilot_over_at IS NOT NULL AS is_over,
+               study.pilot_size > 0 AND study.pilot_over_at IS NULL AND study.rehearsal_of_id IS NULL AS is_on
+          INTO s FROM studies_study AS study WHERE study.id = a.study_id;
+        IF a.pilot AND s.is_on THEN
+            PERFORM FROM studies_study WHERE id = a.study_id FOR NO KEY UPDATE;
+            SELECT pilot_over_at IS NULL INTO s.is_on FROM studies_study WHERE id = a.study_id;
+        END IF;
+        -- Those who begin at the same moment do so one after the other, as those who press Start.
+        SELECT target INTO wanted FROM studies_studybot WHERE id = a.study_bot_id FOR UPDATE;
+        SELECT count(*) INTO begun FROM crowd_assignment AS o
+         WHERE o.study_id = a.study_id AND o.study_bot_id = a.study_bot_id
+           AND (o.outcome = 'complete'
+                OR o.outcome = '' AND o.active_at > the_now - the_hold AND o.active_at > o.assigned_at)
+           AND NOT (s.is_over AND EXISTS (SELECT FROM crowd_participation AS p
+                                           WHERE p.id = o.participation_id AND p.pilot));
+        IF begun >= wanted THEN
+            RETURN 'gone';
+        ELSIF a.pilot AND s.is_on AND s.pilot_size <= (
+            SELECT count(*) FROM crowd_assignment AS o JOIN crowd_participation AS p ON p.id = o.participation_id
+             WHERE o.study_id = a.study_id AND p.pilot AND o.id <> a.id
+               AND (o.outcome = 'complete'
+                    OR o.outcome = '' AND o.active_at > the_now - the_hold AND o.active_at > o.assigned_at)) THEN
+            RETURN 'gone';
+        END IF;
+    END IF;
+    UPDATE crowd_assignment SET active_at = the_now WHERE id = a.id AND active_at = assigned_at;
+    RETURN 'begun';
+END $$;
