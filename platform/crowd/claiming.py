@@ -56,7 +56,7 @@ def claim(assignment_id: int, *, begins: bool, now: datetime | None = None) -> C
 def _begin(assignment_id: int, now: datetime) -> Claim | None:
     """Take a place with a bot for good; None where there is none that they could take (sql/begin.sql)."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT crowd_begin(%s, %s, %s)", [assignment_id, now, HOLD])
+        cursor.execute("SELECT crowd_begin(%s, %s, %s)", [assignment_id, now, now - HOLD])
         return Claim.BEGUN if cursor.fetchone()[0] == "begun" else None
 
 

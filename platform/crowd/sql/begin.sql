@@ -1,7 +1,8 @@
 -- The first word in a conversation with a bot takes its place for good: 'begun', or 'gone' where as many as are wanted had
 -- begun before; 'none' where there is no place to take: the assignment is gone, or is not with a bot. What others only hold
 -- does not count. One round trip, since every conversation has a first word (docs/decisions/places-by-the-first-word.md).
-CREATE OR REPLACE FUNCTION crowd_begin(the_assignment bigint, the_now timestamptz, the_hold interval) RETURNS text
+-- Whoever was silent since the given time has gone back to the pool.
+CREATE OR REPLACE FUNCTION crowd_begin(the_assignment bigint, the_now timestamptz, the_since timestamptz) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
     a record;
@@ -30,7 +31,7 @@ BEGIN
         SELECT count(*) INTO begun FROM crowd_assignment AS o
          WHERE o.study_id = a.study_id AND o.study_bot_id = a.study_bot_id
            AND (o.outcome = 'complete'
-                OR o.outcome = '' AND o.active_at > the_now - the_hold AND o.active_at > o.assigned_at)
+                OR o.outcome = '' AND o.active_at > the_since AND o.active_at > o.assigned_at)
            AND NOT (s.is_over AND EXISTS (SELECT FROM crowd_participation AS p
                                            WHERE p.id = o.participation_id AND p.pilot));
         IF begun >= wanted THEN
@@ -39,7 +40,7 @@ BEGIN
             SELECT count(*) FROM crowd_assignment AS o JOIN crowd_participation AS p ON p.id = o.participation_id
              WHERE o.study_id = a.study_id AND p.pilot AND o.id <> a.id
                AND (o.outcome = 'complete'
-                    OR o.outcome = '' AND o.active_at > the_now - the_hold AND o.active_at > o.assigned_at)) THEN
+                    OR o.outcome = '' AND o.active_at > the_since AND o.active_at > o.assigned_at)) THEN
             RETURN 'gone';
         END IF;
     END IF;
