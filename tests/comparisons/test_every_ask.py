@@ -64,7 +64,7 @@ def rated(study: Study, of_reply: tuple[int, str] | None, of_whole: tuple[int, s
     at = timezone.now()
     for given, about in ((of_reply, About.PARTNER_TURN), (of_whole, About.DIALOGUE)):
         if given:
-            subject = {"dialogue": dialogue}
+            subject: dict[str, Any] = {"dialogue": dialogue}
             if about == About.PARTNER_TURN:
                 subject = {"turn": dialogue.turn_set.get(position=2)}
             Label.objects.create(

@@ -150,7 +150,8 @@ def test_scores_in_points_have_a_panel_with_the_ends_of_their_scale(
     first = sweep.runs.get(samples=1)
     resolving.forget()
     own = create_set(GOOD, owner=rex).key
-    for question_set, given in (("ssa", [YES, NO]), (own, [{"sensible": 3}, {"sensible": 6}])):
+    asked: dict[str, list[dict[str, Any]]] = {"ssa": [YES, NO], own: [{"sensible": 3}, {"sensible": 6}]}
+    for question_set, given in asked.items():
         study = make_queue(raters=1, question_set=question_set, protocol="")
         subjects.add_responses(study, first)
         judge_all(study, {(first.system, key): [one] for key, one in zip(("c1", "c2"), given, strict=True)})
